@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { rideInterfaces } from '../domain/interfaces.js';
+
+const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
+const Pointers = z.array(Pointer).min(1);
+const HttpStatus = z.int().min(100).max(599);
+
+const Operation = z.strictObject({
+  interface: z.enum(rideInterfaces),
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+  path: z.string().startsWith('/'),
+  scope: z.string(),
+  success: z.array(HttpStatus).min(1),
+  /** Whether the service's document states method and path. */
+  source: z.enum(['given', 'assumed']),
+  enabled: z.boolean().optional(),
+  requestIdHeader: z.string().optional(),
+});
+
+const Verification = z.discriminatedUnion('mode', [
+  z.strictObject({ mode: z.literal('path') }),
+  z.strictObject({ mode: z.literal('header'), name: z.string().min(1) }),
+  z.strictObject({ mode: z.literal('body'), pointer: Pointer }),
+  z.strictObject({
+    mode: z.literal('hmac'),
+    header: z.string().min(1),
+    algorithm: z.literal('sha256').default('sha256'),
+    encoding: z.enum(['hex', 'base64']).default('hex'),
+    prefix: z.string().default(''),
+  }),
+]);
+
+/** The shape of the contract profile: all that the service does not show, as data (upstream section 11). */
+export const ContractProfileSchema = z.strictObject({
+  operations: z.strictObject({
+    orderStatus: Operation,
+    companySettings: Operation,
+    products: Operation,
+    createOrder: Operation,
+    orderDetails: Operation,
+    updateOrder: Operation,
+    cancelOrder: Operation,
+    addReferenceCode: Operation,
+    orderReceipt: Operation,
+    createSubscriber: Operation,
+    listSubscribers: Operation,
+    deleteSubscriber: Operation,
+  }),
+  pointers: z.strictObject({
+    orderStatus: z.strictObject({ status: Pointers, orderId: Pointers }),
+    orderDetails: z.strictObject({ status: Pointers, orderId: Pointers }),
+    createOrder: z.strictObject({ orderId: Pointers }),
+    delivery: z.strictObject({ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers }),
+  }),
+  delivery: z.strictObject({ verification: Verification }),
+  tokens: z.strictObject({
+    businessEncoding: z.enum(['urlencoded', 'multipart', 'json']),
+    refreshEarlySeconds: z.int().min(1).max(3600),
+    fallbackLifetimeSeconds: z.int().min(1).max(86_400),
+  }),
+  statuses: z.strictObject({ terminal: z.array(z.string().min(1)).min(1), notOrderStatus: z.array(z.string()) }),
+  limits: z.strictObject({ businessRequestsPerSecond: z.number().positive().max(1000) }),
+});
+
+export type ContractProfile = z.infer<typeof ContractProfileSchema>;
+export type Operation = z.infer<typeof Operation>;
+export type OperationName = keyof ContractProfile['operations'];

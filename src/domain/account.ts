@@ -1,0 +1,27 @@
+import type { RideInterface } from './interfaces.js';
+import type { AccountName } from './keys.js';
+
+/** How often an open order is read while nothing announces its changes. Milliseconds, 100 to 86,400,000. */
+export interface Cadence {
+  activeMs: number;
+  reservedMs: number;
+  pushedMs: number;
+}
+
+/** One named set of credentials at one interface, as read from the environment or the accounts file. */
+export interface Account {
+  name: AccountName;
+  interface: RideInterface;
+  /** Without a trailing slash; https, or http at a loopback address. */
+  baseUrl: string;
+  /** Where the token endpoint lives; the base URL at the partner interface. */
+  authUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** The company's UUID; business interface only. */
+  businessId?: string;
+  requestsPerSecond: number;
+  poll: Cadence;
+  /** What a delivery for an order that nobody follows does. */
+  untracked: 'follow' | 'ignore';
+}

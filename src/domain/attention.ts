@@ -1,0 +1,20 @@
+/** Why a run needs a person (closed list, design section 3). */
+export const attentionCodes = [
+  'credentialsRejected',
+  'scopeRejected',
+  'grantRejected',
+  'forbidden',
+  'unreadableStatus',
+  'upstreamUnavailable',
+  'outcomeUnknown',
+  'subscriptionSilent',
+] as const;
+
+export type AttentionCode = (typeof attentionCodes)[number];
+
+/** Shown while a condition lasts; the run goes on by itself once it is repaired. `since` is an ISO instant. */
+export interface Attention {
+  code: AttentionCode;
+  message: string;
+  since: string;
+}

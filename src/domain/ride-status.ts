@@ -1,0 +1,32 @@
+/** Every status we know (assumed, upstream section 6). Others are normal input and stay the word they came as. */
+export const rideStatuses = [
+  'Pending',
+  'Reserved',
+  'Unreserved',
+  'Routing',
+  'Confirmed',
+  'Waiting',
+  'Driving',
+  'Completed',
+  'Cancelled',
+  'Rejected',
+  'CareReq',
+  'ActiveOrder',
+] as const;
+
+export type RideStatus = (typeof rideStatuses)[number];
+
+/** The key by which two spellings are the same status: lower case, without blanks, `_` and `-`, British "cancelled". */
+export function statusKey(word: string): string {
+  const key = word.toLowerCase().replace(/[\s_-]/g, '');
+  return key === 'canceled' ? 'cancelled' : key;
+}
+
+const knownByKey = new Map(rideStatuses.map((status) => [statusKey(status), status]));
+
+/** A known status in its one spelling, or the word as it came. */
+export const toRideStatus = (rawStatus: string): string => knownByKey.get(statusKey(rawStatus)) ?? rawStatus;
+
+/** Do both words name the same status? */
+export const isSameStatus = (a: string | null, b: string | null): boolean =>
+  a === b || (a !== null && b !== null && statusKey(a) === statusKey(b));
