@@ -1,0 +1,106 @@
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Account } from '../domain/account.js';
+import { nextReadMs } from '../domain/cadence.js';
+import type { AccountName } from '../domain/keys.js';
+import type { LookInput, OrderObservation, OrderReading } from '../domain/observation.js';
+import { isSameStatus } from '../domain/ride-status.js';
+import { judge, type Struggle, struggleAfter } from '../domain/struggle.js';
+import type { OrderReader } from './order-reader.js';
+import { toReadTrouble } from './read-trouble.js';
+
+export interface OrderActivityPorts {
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
+  readOrder: OrderReader;
+  now?: () => number;
+  random?: () => number;
+}
+
+export type OrderActivities = ReturnType<typeof createOrderActivities>;
+
+/** Polls that began together drift apart by up to a tenth of their pace. */
+const jitterShare = 0.1;
+
+const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
+/**
+ * Activities that look at an order. They complete only with news; everything else is left to Temporal's retry, which
+ * writes no history. What must be remembered from one attempt to the next stands in the heartbeat details.
+ */
+export function createOrderActivities({
+  account,
+  readOrder,
+  now = Date.now,
+  random = Math.random,
+}: OrderActivityPorts) {
+  async function look(input: LookInput, isNews: (reading: OrderReading) => boolean): Promise<OrderObservation> {
+    const { attempt, heartbeatDetails } = activityInfo();
+    const before = (heartbeatDetails ?? null) as Struggle | null;
+    const shown = input.shown.attention;
+    const raised = before ? raiseOrWait(before) : waitUntil(input.notBefore);
+    if (raised) return raised;
+    let reading: OrderReading;
+    try {
+      reading = await readOrder(account(input.account), input.orderId, cancellationSignal());
+    } catch (error) {
+      const trouble = toReadTrouble(error, input.account, now());
+      if (!trouble) throw error;
+      const struggle = struggleAfter(before, trouble, { shown, now: now(), random: random() });
+      heartbeat(struggle);
+      return raiseOrWait(struggle) ?? fail(struggle, 1);
+    }
+    if (before) heartbeat(null);
+    if (!isNews(reading)) throw notYet(reading, input);
+    return { kind: 'reading', reading, at: iso(now()), reads: attempt };
+
+    function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
+      const verdict = judge(struggle, shown, now());
+      if (verdict.act === 'wait') return fail(struggle, verdict.waitMs);
+      return verdict.act === 'raise' ? toObservation(struggle, attempt, now()) : undefined;
+    }
+  }
+
+  function waitUntil(notBefore: string | null): undefined {
+    const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
+    if (waitMs > 0) throw retry('NotYet', `Waits until ${notBefore}.`, waitMs);
+  }
+
+  function notYet(reading: OrderReading, { since, scheduledAt, pushed, account: name }: LookInput): ApplicationFailure {
+    const planned = reading.details?.scheduledAt;
+    const pickup = Date.parse(typeof planned === 'string' ? planned : (scheduledAt ?? ''));
+    const cadence = { status: reading.status, since: Date.parse(since), pushed, now: now() };
+    const everyMs = nextReadMs({ ...cadence, scheduledAt: Number.isNaN(pickup) ? null : pickup }, account(name).poll);
+    return retry('NotYet', `Still ${reading.status}.`, everyMs * (1 + random() * jitterShare));
+  }
+
+  return {
+    /** Waits for a status other than the one shown, or for attention to come or go. */
+    observeOrder: (input: LookInput): Promise<OrderObservation> =>
+      look(input, ({ status }) => input.shown.attention !== null || !isSameStatus(status, input.shown.rawStatus)),
+
+    /** One read, whatever it says. */
+    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, () => true),
+  };
+}
+
+/** "Not yet" is the normal case: benign failures are no errors in logs and metrics. */
+const retry = (type: 'NotYet', message: string, afterMs: number): ApplicationFailure =>
+  ApplicationFailure.create({ type, message, category: 'BENIGN', nextRetryDelay: Math.max(1, Math.ceil(afterMs)) });
+
+const failureType = (code: string): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
+
+function fail({ code, message, since, failures }: Struggle, waitMs: number): never {
+  throw ApplicationFailure.create({
+    type: failureType(code),
+    message: `${message} Attempt ${failures} since ${since}.`,
+    nextRetryDelay: Math.max(1, Math.ceil(waitMs)),
+  });
+}
+
+function toObservation({ code, message, since, notBefore }: Struggle, reads: number, now: number): OrderObservation {
+  if (code === 'orderUnknown') return { kind: 'unknownOrder', reads };
+  // The next look begins in a new activity, which must keep to the wait of this one.
+  const later = Date.parse(notBefore) > now ? notBefore : iso(now);
+  return { kind: 'trouble', attention: { code, message, since }, notBefore: later, reads };
+}

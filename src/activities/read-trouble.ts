@@ -1,0 +1,48 @@
+import { UnusableReply } from '../contracts/unusable-reply.js';
+import type { AttentionCode } from '../domain/attention.js';
+import type { AccountName } from '../domain/keys.js';
+import type { ReadTrouble, TroubleCode } from '../domain/struggle.js';
+import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
+import { QuietTime } from './quiet-times.js';
+import { TokenUnavailable } from './token-source.js';
+
+/** Refusals that mean more than "cannot be read". A 401 gets here only with a token that was renewed for this call. */
+const codeByRefusal: Partial<Record<RideApiErrorCode, TroubleCode>> = {
+  TOKEN_REJECTED: 'credentialsRejected',
+  FORBIDDEN: 'forbidden',
+  ORDER_UNKNOWN: 'orderUnknown',
+  RATE_LIMITED: 'upstreamUnavailable',
+  UPSTREAM_FAILED: 'upstreamUnavailable',
+};
+
+const remedies: Record<AttentionCode | 'orderUnknown', (account: AccountName) => string> = {
+  credentialsRejected: (account) => `Check base URL, token URL, client id and secret of account ${account}.`,
+  scopeRejected: (account) => `Check which scopes the client of account ${account} was granted.`,
+  grantRejected: (account) => `Check the token settings of the contract profile for account ${account}.`,
+  forbidden: (account) => `Check the business id and the permissions of account ${account}.`,
+  unreadableStatus: () => 'Check the operations and pointers of the contract profile against what the service sends.',
+  upstreamUnavailable: () => 'Nothing to do here unless it lasts: the service is asked again by itself.',
+  orderUnknown: () => 'Looked for again until two minutes have passed.',
+  outcomeUnknown: () => '',
+  subscriptionSilent: () => '',
+};
+
+/** What a failed look means for the run. Undefined for errors that are not about the service: Temporal repeats those. */
+export function toReadTrouble(error: unknown, account: AccountName, now: number): ReadTrouble | undefined {
+  const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
+    code,
+    message: `${message}. ${remedies[code](account)}`,
+    afterMs,
+  });
+  if (error instanceof TokenUnavailable) {
+    return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000) };
+  }
+  if (error instanceof RideApiError) {
+    return trouble(codeByRefusal[error.code] ?? 'unreadableStatus', error.message, error.retryAfterMs);
+  }
+  if (error instanceof QuietTime) return trouble('upstreamUnavailable', error.message, error.leftMs);
+  if (error instanceof RideApiUnreachable) return trouble('upstreamUnavailable', error.message);
+  if (error instanceof RideApiGarbled || error instanceof UnusableReply)
+    return trouble('unreadableStatus', error.message);
+  return undefined;
+}

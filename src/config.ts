@@ -1,0 +1,162 @@
+import { type AccountSettings, hasSecret, readAccounts } from './accounts-config.js';
+import { parseContractProfile } from './contracts/contract-file.js';
+import type { ContractProfile } from './contracts/contract-profile.js';
+import { defaultContractProfile } from './contracts/default-contract-profile.js';
+import type { Account, Cadence } from './domain/account.js';
+import { FaretrailError, InvalidInput } from './domain/errors.js';
+import {
+  createEnvReader,
+  type Env,
+  type EnvReader,
+  type ReadFile,
+  readFileFromDisk,
+  type SettingsSource,
+} from './env-reader.js';
+import { type KeyRing, keyRecipe, sharesKey } from './key-ring.js';
+import { findUnknownSettings } from './setting-names.js';
+
+export type { Env, ReadFile } from './env-reader.js';
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+/** Every setting that needs no upstream credentials (design section 4). `null` means off or not set. */
+export interface CliConfig {
+  readonly accounts: readonly AccountSettings[];
+  readonly profile: ContractProfile;
+  readonly taskQueue: string;
+  readonly sealingKeys: KeyRing | null;
+  readonly webhookKeys: KeyRing | null;
+  /** Without a trailing slash. */
+  readonly publicUrl: string | null;
+  readonly ingressHost: string;
+  /** 0 takes any free port. */
+  readonly ingressPort: number;
+  /** `null`: the journal is switched off. */
+  readonly journalDir: string | null;
+  readonly journalMaxMb: number;
+  /** For accounts that set none of their own. */
+  readonly poll: Cadence;
+  readonly metricsPort: number | null;
+  readonly logLevel: LogLevel;
+}
+
+/** `CliConfig` with the credentials. Secrets and keys are not enumerable, so printing or logging it shows none. */
+export interface Config extends CliConfig {
+  readonly accounts: readonly Account[];
+}
+
+/** What a worker cannot do without is there. */
+export interface WorkerConfig extends Config {
+  readonly accounts: readonly [Account, ...Account[]];
+  readonly sealingKeys: KeyRing;
+}
+
+/**
+ * Settings are missing or wrong; `problems` lists all of them, each with its remedy and none with a value. The process
+ * exits with 2. Not for a server that cannot be reached.
+ */
+export class ConfigError extends FaretrailError<'ConfigError'> {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super('ConfigError', `settings to correct:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Everything the environment says; nothing is required. Throws `ConfigError`. */
+export function loadConfig(env: Env, readFile: ReadFile = readFileFromDisk): Config {
+  const problems: string[] = [];
+  const settings = readSettings({ env, readFile, problems }, { withSecrets: true });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze({ ...settings, accounts: settings.accounts.filter(hasSecret) });
+}
+
+/** The settings of a worker: at least one account, and the keys that seal its tokens. Throws `ConfigError`. */
+export function loadWorkerConfig(env: Env, readFile: ReadFile = readFileFromDisk): WorkerConfig {
+  const problems: string[] = [];
+  const settings = readSettings({ env, readFile, problems }, { withSecrets: true });
+  const [first, ...rest] = settings.accounts.filter(hasSecret);
+  const { sealingKeys } = settings;
+  // A problem with what is there says more than "missing".
+  const isTold = (names: RegExp) => problems.some((problem) => names.test(problem));
+  if (!first && !isTold(/^FARETRAIL_(PARTNER_|BUSINESS_|ACCOUNTS_FILE:)/))
+    problems.push('FARETRAIL_ACCOUNTS_FILE: no account; set it, FARETRAIL_PARTNER_* or FARETRAIL_BUSINESS_*');
+  if (!sealingKeys && !isTold(/^FARETRAIL_SEALING_KEYS:/))
+    problems.push(`FARETRAIL_SEALING_KEYS: missing; make one with: ${keyRecipe}`);
+  if (problems.length > 0 || !first || !sealingKeys) throw new ConfigError(problems);
+  const accounts: WorkerConfig['accounts'] = [first, ...rest];
+  return Object.freeze({ ...settings, accounts, sealingKeys });
+}
+
+/** The settings of the CLI: nothing is required, and no client secret is looked up. Throws `ConfigError`. */
+export function loadCliConfig(env: Env, readFile: ReadFile = readFileFromDisk): CliConfig {
+  const problems: string[] = [];
+  const settings = readSettings({ env, readFile, problems }, { withSecrets: false });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return settings;
+}
+
+function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: boolean }): CliConfig {
+  const read = createEnvReader(source);
+  const profile = readProfile(read);
+  const poll = readPoll(read);
+  const requestsPerSecond = profile.limits.businessRequestsPerSecond;
+  const { accounts, secretVariables } = readAccounts({ ...source, poll, requestsPerSecond, withSecrets });
+  const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
+  const settings: CliConfig = {
+    accounts,
+    profile,
+    taskQueue:
+      read.matching('FARETRAIL_TASK_QUEUE', /^[^\s\p{C}]{1,200}$/u, 'must be 1 to 200 characters without blanks') ??
+      'faretrail',
+    ...readKeyRings(read),
+    publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
+    ingressHost:
+      read.matching('FARETRAIL_INGRESS_HOST', /^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an IP address') ??
+      '127.0.0.1',
+    ingressPort: read.port('FARETRAIL_INGRESS_PORT') ?? 8480,
+    journalDir: journalDir === 'off' ? null : journalDir,
+    journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
+    poll,
+    metricsPort: read.text('FARETRAIL_METRICS_PORT') === 'off' ? null : (read.port('FARETRAIL_METRICS_PORT') ?? null),
+    logLevel: read.oneOf('FARETRAIL_LOG_LEVEL', logLevels) ?? 'info',
+  };
+  // While the accounts file cannot be read, nobody knows which variables it names.
+  if (secretVariables) source.problems.push(...findUnknownSettings(source.env, secretVariables));
+  return Object.freeze(settings);
+}
+
+function readProfile(read: EnvReader): ContractProfile {
+  const name = 'FARETRAIL_CONTRACT_FILE';
+  const file = read.jsonFile(name);
+  if (!file) return defaultContractProfile;
+  try {
+    return parseContractProfile(file.json);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    read.refuse(name, error.message);
+    return defaultContractProfile;
+  }
+}
+
+function readPoll(read: EnvReader): Cadence {
+  const range = { min: 100, max: 86_400_000 };
+  return Object.freeze({
+    activeMs: read.integer('FARETRAIL_POLL_ACTIVE_MS', range) ?? 10_000,
+    reservedMs: read.integer('FARETRAIL_POLL_RESERVED_MS', range) ?? 300_000,
+    pushedMs: read.integer('FARETRAIL_POLL_PUSHED_MS', range) ?? 120_000,
+  });
+}
+
+function readKeyRings(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookKeys'> {
+  const sealingKeys = read.keyRing('FARETRAIL_SEALING_KEYS') ?? null;
+  const webhookKeys = read.keyRing('FARETRAIL_WEBHOOK_KEYS') ?? null;
+  // The ingress holds the webhook keys and must not be able to open access tokens.
+  if (sealingKeys && webhookKeys && sharesKey(sealingKeys, webhookKeys))
+    read.refuse('FARETRAIL_WEBHOOK_KEYS', `holds a key of FARETRAIL_SEALING_KEYS; make its own with: ${keyRecipe}`);
+  return { sealingKeys, webhookKeys };
+}

@@ -1,0 +1,27 @@
+import { isJsonObject, ownValue } from './json-object.js';
+
+/** The parts of an error body that are safe to keep. */
+export interface ErrorBody {
+  code: string | null;
+  requestId: string | null;
+}
+
+// A body may repeat input, so only a short word can be kept; free text never is.
+const shortWord = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** A short word safe to keep; null for anything else. */
+export const toShortWord = (value: unknown): string | null =>
+  typeof value === 'string' && shortWord.test(value) ? value : null;
+
+/** Reads the code of an error body in either shape of upstream section 9.2 (RFC 6749 5.2, or the envelope). */
+export function parseErrorBody(body: unknown): ErrorBody {
+  const error = ownValue(body, 'error');
+  return {
+    code: toShortWord(isJsonObject(error) ? ownValue(error, 'code') : error),
+    requestId: toShortWord(ownValue(body, 'request_id')),
+  };
+}
+
+/** Is this the error envelope? In a success answer it makes that an error. */
+export const isErrorEnvelope = (body: unknown): boolean =>
+  ownValue(body, 'status') === 'error' && isJsonObject(ownValue(body, 'error'));

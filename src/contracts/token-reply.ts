@@ -1,0 +1,55 @@
+import { type Scope, toScope } from '../domain/keys.js';
+import { ownValue } from './json-object.js';
+import { UnusableReply } from './unusable-reply.js';
+
+/** What a token endpoint granted. */
+export interface TokenReply {
+  accessToken: string;
+  lifetimeSeconds: number;
+  /** Scope values in our order, empty for the unscoped token; null when the reply does not say, which means as asked. */
+  grantedScope: string | null;
+}
+
+/** What the reader of a token reply has to know of the request. */
+export interface TokenExpectation {
+  wantedScope: Scope;
+  fallbackLifetimeSeconds: number;
+}
+
+// VSCHAR without the blank (RFC 6749 A.12): anything else cannot stand in an Authorization header.
+const sendableToken = /^[\x21-\x7e]{1,16384}$/;
+const numericText = /^\d+(\.\d+)?$/;
+const maxLifetimeSeconds = 7 * 86_400; // A longer claim helps nobody: HTTP 401 has the last word anyway.
+const maxScopeLength = 1000;
+
+function lifetimeOf(expiresIn: unknown, fallback: number): number {
+  const isNumeric = typeof expiresIn === 'string' && numericText.test(expiresIn.trim());
+  const seconds = Math.trunc(isNumeric ? Number(expiresIn) : typeof expiresIn === 'number' ? expiresIn : 0);
+  return seconds >= 1 ? Math.min(seconds, maxLifetimeSeconds) : fallback;
+}
+
+function isBearer(tokenType: unknown): boolean {
+  if (tokenType === undefined || tokenType === null) return true;
+  return typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
+}
+
+function grants(granted: string, wanted: Scope): boolean {
+  const values = new Set(granted.split(' '));
+  return wanted === '' || wanted.split(' ').every((value) => values.has(value));
+}
+
+/** Reads a success of the token endpoint with the tolerance of upstream section 3.4.
+ *  Throws `UnusableReply`: NO_TOKEN, WRONG_TOKEN_TYPE or SCOPE_NOT_GRANTED. */
+export function parseTokenReply(body: unknown, expected: TokenExpectation): TokenReply {
+  const accessToken = ownValue(body, 'access_token');
+  const scope = ownValue(body, 'scope');
+  if (typeof accessToken !== 'string' || !sendableToken.test(accessToken)) throw new UnusableReply('NO_TOKEN');
+  if (!isBearer(ownValue(body, 'token_type'))) throw new UnusableReply('WRONG_TOKEN_TYPE');
+  const granted = typeof scope === 'string' ? toScope(scope) : null;
+  if (granted !== null && !grants(granted, expected.wantedScope)) throw new UnusableReply('SCOPE_NOT_GRANTED');
+  return {
+    accessToken,
+    lifetimeSeconds: lifetimeOf(ownValue(body, 'expires_in'), expected.fallbackLifetimeSeconds),
+    grantedScope: granted?.slice(0, maxScopeLength) ?? null,
+  };
+}

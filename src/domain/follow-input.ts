@@ -1,0 +1,106 @@
+import { InvalidInput } from './errors.js';
+import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
+
+/** Who is told of each change and of the end: a workflow, by signal. */
+export interface Notify {
+  workflowId: string;
+  signal: string;
+}
+
+/** What `followOrder` is started with. */
+export interface FollowOrderInput {
+  account: AccountName;
+  orderId: OrderId;
+  /** The caller's own id of this order. */
+  reference?: string;
+  /** ISO instant of the pick-up. */
+  scheduledAt?: string;
+  notify?: Notify[];
+  /** From the later of start and `scheduledAt`; 7 days by default. Then the outcome is `expired`. */
+  followForMs?: number;
+}
+
+const dayMs = 86_400_000;
+/** Counted from the later of start and pick-up: longer than any ride lasts. */
+export const defaultFollowForMs = 7 * dayMs;
+const maxFollowForMs = 400 * dayMs;
+const maxNotify = 10;
+const maxText = 200;
+
+type Fields = Record<string, unknown>;
+
+function toFields(value: unknown, name: string, known: readonly string[]): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidInput(`${name}: must be a JSON object`);
+  }
+  const unknownField = Object.keys(value).find((key) => !known.includes(key));
+  if (unknownField !== undefined) {
+    throw new InvalidInput(`${name}: unknown field "${unknownField.slice(0, 40)}"; known are ${known.join(', ')}`);
+  }
+  return value as Fields;
+}
+
+function toText(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value === '' || value.length > maxText) {
+    throw new InvalidInput(`${field}: must be a text of 1 to ${maxText} characters`);
+  }
+  return value;
+}
+
+/** Reads an ISO 8601 instant with an offset and gives it in UTC. Throws `InvalidInput` naming `field`. */
+export function toInstant(value: unknown, field: string): string {
+  const isInstant =
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value);
+  const epochMs = isInstant ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(epochMs)) {
+    throw new InvalidInput(`${field}: must be an ISO 8601 instant with an offset, such as 2026-05-01T08:30:00Z`);
+  }
+  return new Date(epochMs).toISOString();
+}
+
+function toNotify(value: unknown): Notify[] {
+  if (!Array.isArray(value) || value.length > maxNotify) {
+    throw new InvalidInput(`notify: must be a list of at most ${maxNotify} entries`);
+  }
+  return value.map((entry: unknown, index) => {
+    const name = `notify[${index}]`;
+    const fields = toFields(entry, name, ['workflowId', 'signal', 'url']);
+    if ('url' in fields) throw new InvalidInput(`${name}.url: not available yet; give workflowId and signal`);
+    return {
+      workflowId: toText(fields.workflowId, `${name}.workflowId`),
+      signal: toText(fields.signal, `${name}.signal`),
+    };
+  });
+}
+
+function toFollowForMs(value: unknown): number {
+  if (!Number.isInteger(value) || (value as number) < 1000 || (value as number) > maxFollowForMs) {
+    throw new InvalidInput(`followForMs: must be a whole number of milliseconds from 1000 to ${maxFollowForMs}`);
+  }
+  return value as number;
+}
+
+/**
+ * Reads the input of `followOrder`, which any language may send. Throws `InvalidInput` that names the field; unknown
+ * fields are refused, so that a misspelt option is never silently without effect.
+ */
+export function parseFollowOrderInput(value: unknown): FollowOrderInput {
+  const known = ['account', 'orderId', 'reference', 'scheduledAt', 'notify', 'followForMs'] as const;
+  const fields = toFields(value, 'input', known);
+  // JSON made by other languages often says null for a field that is not set.
+  const given = (key: (typeof known)[number]): boolean => fields[key] !== undefined && fields[key] !== null;
+  return {
+    account: toAccountName(fields.account),
+    orderId: toOrderId(fields.orderId),
+    ...(given('reference') ? { reference: toText(fields.reference, 'reference') } : {}),
+    ...(given('scheduledAt') ? { scheduledAt: toInstant(fields.scheduledAt, 'scheduledAt') } : {}),
+    ...(given('notify') ? { notify: toNotify(fields.notify) } : {}),
+    ...(given('followForMs') ? { followForMs: toFollowForMs(fields.followForMs) } : {}),
+  };
+}
+
+/** Reads the argument of `stopFollowing`. Throws `InvalidInput`. */
+export function parseStopInput(value: unknown): { reason: string } {
+  const fields = toFields(value, 'input', ['reason']);
+  return { reason: toText(fields.reason, 'reason') };
+}

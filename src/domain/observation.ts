@@ -1,0 +1,31 @@
+import type { Attention } from './attention.js';
+import type { AccountName, OrderId } from './keys.js';
+
+/** What one read of an order said, in our words. Never holds personal data. */
+export interface OrderReading {
+  status: string;
+  rawStatus: string;
+  terminal: boolean;
+  /** Times, supplier and vehicle, where the service sent them. */
+  details: Record<string, unknown> | null;
+}
+
+/** What a look at an order needs to know of the run that looks. Instants are ISO 8601 UTC. */
+export interface LookInput {
+  account: AccountName;
+  orderId: OrderId;
+  /** What the run shows now: a look that finds nothing else has nothing to tell. */
+  shown: { rawStatus: string | null; attention: Attention['code'] | null };
+  /** Since when that status stands; the start of the run before the first read. */
+  since: string;
+  scheduledAt: string | null;
+  pushed: boolean;
+  /** No request to the service before this instant (its own `Retry-After`, or our back-off). */
+  notBefore: string | null;
+}
+
+/** What a look found. `reads` counts the attempts behind it. */
+export type OrderObservation =
+  | { kind: 'reading'; reading: OrderReading; at: string; reads: number }
+  | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
+  | { kind: 'unknownOrder'; reads: number };

@@ -1,0 +1,9 @@
+/** Wire names of our search attributes, all of type Keyword (design section 3). */
+export const searchAttributeNames = {
+  account: 'RideAccount',
+  status: 'RideStatus',
+  /** What made us look when the last change was found: `read` or `delivery`. */
+  seenBy: 'RideSeenBy',
+  /** The attention code; unset when there is none. */
+  attention: 'RideAttention',
+} as const;

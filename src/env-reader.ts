@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { BaseUrl } from './contracts/accounts-file.js';
+import { type KeyRing, parseKeyRing } from './key-ring.js';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+export type ReadFile = (path: string) => string;
+
+/** Reads the files that settings name; tests put their own in its place. */
+export const readFileFromDisk: ReadFile = (path) => readFileSync(path, 'utf8');
+
+/** What every reader of settings shares: where values come from and where problems go. */
+export interface SettingsSource {
+  env: Env;
+  readFile: ReadFile;
+  /** "NAME: what is wrong and the remedy"; never the value. */
+  problems: string[];
+}
+
+export type EnvReader = ReturnType<typeof createEnvReader>;
+
+/** Strict readers of single variables. An empty value counts as unset; a bad one becomes a problem and `undefined`. */
+export function createEnvReader({ env, readFile, problems }: SettingsSource) {
+  const text = (name: string): string | undefined => env[name] || undefined;
+
+  function refuse(name: string, problem: string): undefined {
+    problems.push(`${name}: ${problem}`);
+  }
+
+  function matching(name: string, pattern: RegExp, rule: string): string | undefined {
+    const value = text(name);
+    return value === undefined || pattern.test(value) ? value : refuse(name, rule);
+  }
+
+  function integer(name: string, { min, max }: { min: number; max: number }): number | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= min && number <= max ? number : refuse(name, `must be a whole number from ${min} to ${max}`);
+  }
+
+  /** 0 takes any free port. */
+  function port(name: string): number | undefined {
+    // A Kubernetes service of a matching name sets these variables to an address such as tcp://10.0.0.1:80.
+    if (/^(tcp|udp|sctp):\/\//.test(text(name) ?? ''))
+      return refuse(name, 'set by a Kubernetes service link, not by you; add enableServiceLinks: false to the pod');
+    return integer(name, { min: 0, max: 65_535 });
+  }
+
+  function oneOf<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    return values.find((known) => known === value) ?? refuse(name, `must be one of ${values.join(', ')}`);
+  }
+
+  function baseUrl(name: string): string | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    const url = BaseUrl.safeParse(value);
+    return url.success ? url.data : refuse(name, url.error.issues[0]?.message ?? 'must be a URL');
+  }
+
+  function keyRing(name: string): KeyRing | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    const parsed = parseKeyRing(value);
+    if ('ring' in parsed) return parsed.ring;
+    for (const problem of parsed.problems) refuse(name, problem);
+    return undefined;
+  }
+
+  /** The text of a file. The path stays out of the problem: a secret may stand there by mistake. */
+  function file(name: string, path: string): string | undefined {
+    try {
+      return readFile(path);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      return refuse(name, `the file cannot be read${code}; check its path and permissions`);
+    }
+  }
+
+  /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
+  function secretFile(name: string, path: string): string | undefined {
+    const secret = file(name, path)?.replace(/\r?\n$/, '');
+    return secret === '' ? refuse(name, 'the file is empty; put the secret in it') : secret;
+  }
+
+  /** The JSON in the file that a variable names. The parser's message is dropped: it quotes the text. */
+  function jsonFile(name: string): { json: unknown } | undefined {
+    const path = text(name);
+    const content = path === undefined ? undefined : file(name, path);
+    if (content === undefined) return undefined;
+    try {
+      return { json: JSON.parse(content) };
+    } catch {
+      return refuse(name, 'the file is not valid JSON; check it with a JSON linter');
+    }
+  }
+
+  return { text, refuse, matching, integer, port, oneOf, baseUrl, keyRing, secretFile, jsonFile };
+}

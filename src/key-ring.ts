@@ -1,0 +1,60 @@
+import { Buffer } from 'node:buffer';
+import { withHidden } from './hidden-property.js';
+
+/** One AES-256 key. `key` is not enumerable, so no print or log of a ring shows it. */
+export interface NamedKey {
+  readonly kid: string;
+  readonly key: Uint8Array;
+}
+
+/** The first key seals, all open; so a key is rotated by putting the new one in front. */
+export type KeyRing = readonly [NamedKey, ...NamedKey[]];
+
+/** What a key id may look like; it stands in clear in every sealed text. */
+export const kidPattern = /^[A-Za-z0-9._-]{1,64}$/;
+
+// RFC 7518 section 5.3: A256GCM takes exactly 256 bits. 32 bytes are 43 characters of base64url, RFC 4648 section 5.
+const keyPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** The command that makes a key; shown wherever one is missing or malformed. */
+export const keyRecipe = `node -e "console.log('k1:' + crypto.randomBytes(32).toString('base64url'))"`;
+
+export const createNamedKey = (kid: string, key: Uint8Array): NamedKey =>
+  Object.freeze(withHidden({ kid }, 'key', key));
+
+/** Reads `kid:key,kid:key`. Problems name entries by position only: a malformed entry may be nothing but a key. */
+export function parseKeyRing(text: string): { ring: KeyRing } | { problems: string[] } {
+  const problems: string[] = [];
+  const keys: NamedKey[] = [];
+  text.split(',').forEach((entry, index) => {
+    const colon = entry.indexOf(':');
+    const kid = entry.slice(0, colon);
+    const encoded = entry.slice(colon + 1);
+    const at = `entry ${index + 1}`;
+    if (colon < 0 || !kidPattern.test(kid)) {
+      problems.push(`${at} must be kid:key, with a kid of 1 to 64 letters, digits, ".", "_" or "-"`);
+    } else if (!keyPattern.test(encoded)) {
+      problems.push(`${at} must hold 32 bytes as base64url (43 characters, no padding); make one with: ${keyRecipe}`);
+    } else {
+      const key = createNamedKey(kid, Buffer.from(encoded, 'base64url'));
+      problems.push(...clashes(key, keys).map((clash) => `${at} ${clash}`));
+      keys.push(key);
+    }
+  });
+  const [first, ...rest] = keys;
+  return problems.length > 0 || first === undefined ? { problems } : { ring: [first, ...rest] };
+}
+
+function clashes(key: NamedKey, before: readonly NamedKey[]): string[] {
+  const sameKid = before.findIndex((other) => other.kid === key.kid);
+  const sameKey = before.findIndex((other) => isSameKey(other, key));
+  return [
+    ...(sameKid < 0 ? [] : [`has the kid of entry ${sameKid + 1}; give each key its own`]),
+    ...(sameKey < 0 ? [] : [`has the key of entry ${sameKey + 1}; remove one of them`]),
+  ];
+}
+
+/** Do both rings hold one and the same key? Then whoever holds one ring can read what the other sealed. */
+export const sharesKey = (a: KeyRing, b: KeyRing): boolean => a.some((key) => b.some((other) => isSameKey(key, other)));
+
+const isSameKey = (a: NamedKey, b: NamedKey): boolean => Buffer.from(a.key).equals(b.key);

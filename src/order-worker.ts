@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  createOrderActivities,
+  createOrderReader,
+  createTokenActivities,
+  createTokenSource,
+  type OrderActivities,
+  type TokenActivities,
+} from './activities/index.js';
+import type { WorkerConfig } from './config.js';
+import type { Account } from './domain/account.js';
+import type { AccountName } from './domain/keys.js';
+import type { RideApi } from './ride-api/ride-api.js';
+import { createSealer } from './sealing.js';
+import { createTokenLeases } from './token-leases.js';
+
+/** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
+const shutdownGraceTime = 25_000;
+/** Then what still runs is abandoned, within the 60 s that platforms usually wait before they kill. */
+const shutdownForceTime = 40_000;
+
+/** What a worker is made of. `client` reads and starts token leases. */
+export interface OrderWorkerParts {
+  config: WorkerConfig;
+  rideApi: RideApi;
+  connection: NativeConnection;
+  client: Client;
+  namespace: string;
+  /** Default: the bundle beside the compiled file, or one made now from the sources. */
+  workflowBundle?: WorkerOptions['workflowBundle'];
+  /** More options of the workflow worker, such as the size of its cache. */
+  options?: Partial<WorkerOptions>;
+}
+
+/** One SDK worker for the workflows, and one for each account's calls. */
+export interface OrderWorker {
+  workers: readonly Worker[];
+  /** Resolves when all have drained; rejects, after stopping the others, when one fails. */
+  run(): Promise<void>;
+  shutdown(): void;
+}
+
+export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
+  const { config, connection, namespace } = parts;
+  const { orderActivities, tokenActivities } = createActivities(parts);
+  const shared: Omit<WorkerOptions, 'taskQueue'> = {
+    connection,
+    namespace,
+    shutdownGraceTime,
+    shutdownForceTime,
+    activityTaskPollerBehavior: { type: 'autoscaling' },
+  };
+  const workflowWorker = await Worker.create({
+    ...shared,
+    taskQueue: config.taskQueue,
+    ...workflowCode(parts),
+    activities: tokenActivities,
+    // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
+    maxConcurrentWorkflowTaskExecutions: 200,
+    workflowTaskPollerBehavior: { type: 'autoscaling' },
+    ...parts.options,
+  });
+  const accountWorkers = config.accounts.map((account) =>
+    Worker.create({
+      ...shared,
+      taskQueue: `${config.taskQueue}.${account.name}`,
+      activities: orderActivities,
+      // Kept by the server for the whole fleet; every attempt counts.
+      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond,
+    }),
+  );
+  return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))]);
+}
+
+function createActivities({ config, rideApi, client }: OrderWorkerParts): {
+  orderActivities: OrderActivities;
+  tokenActivities: TokenActivities;
+} {
+  const sealer = createSealer(config.sealingKeys);
+  const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
+  const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
+  const tokens = createTokenSource({
+    leases: createTokenLeases(client, config.taskQueue),
+    unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
+    credentialId,
+  });
+  return {
+    orderActivities: createOrderActivities({
+      account: (name) => accounts.get(name) ?? failNotHeld(name),
+      readOrder: createOrderReader({ rideApi, tokens }),
+    }),
+    tokenActivities: createTokenActivities({
+      accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
+      rideApi,
+      seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
+      refreshEarlyMs: config.profile.tokens.refreshEarlySeconds * 1_000,
+    }),
+  };
+}
+
+function failNotHeld(name: AccountName): never {
+  throw ApplicationFailure.create({ type: 'AccountNotHeld', message: `This worker holds no account "${name}".` });
+}
+
+function workflowCode({ workflowBundle }: OrderWorkerParts): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  if (workflowBundle) return { workflowBundle };
+  const codePath = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
+  if (existsSync(codePath)) return { workflowBundle: { codePath } };
+  return { workflowsPath: fileURLToPath(new URL('./workflows/index.js', import.meta.url)) };
+}
+
+function runTogether(workers: readonly Worker[]): OrderWorker {
+  const shutdown = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  return {
+    workers,
+    shutdown,
+    async run() {
+      const runs = workers.map((worker) => worker.run().catch(stopOthers));
+      await Promise.all(runs);
+    },
+  };
+
+  function stopOthers(error: unknown): never {
+    shutdown();
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+import type { AttentionCode } from '../domain/attention.js';
+import { FaretrailError } from '../domain/errors.js';
+import type { RetryDecision } from './retry-decision.js';
+
+// None of these carries a `cause`: undici's and Node's errors may hold a URL, response bytes or a piece of a body.
+
+/** What an answer says besides its status: a short code word and the id to quote to upstream's support. */
+export interface UpstreamWords {
+  upstreamCode: string | null;
+  requestId: string | null;
+}
+
+export type RideApiErrorCode =
+  | 'BAD_REQUEST' // 400
+  | 'TOKEN_REJECTED' // 401 of any call but the token call
+  | 'PAYMENT_REQUIRED' // 402
+  | 'FORBIDDEN' // 403
+  | 'NOT_FOUND' // 404
+  | 'ORDER_UNKNOWN' // 404 of a call about one order
+  | 'UNPROCESSABLE' // 422
+  | 'REFUSED' // any other 4xx
+  | 'RATE_LIMITED' // 429
+  | 'UPSTREAM_FAILED' // 5xx
+  | 'REDIRECTED' // 3xx: never followed, since the token would travel along
+  | 'ERROR_IN_SUCCESS' // a success code over an error envelope
+  | 'UNEXPECTED_STATUS'; // a success code that the profile does not list for the operation
+
+/** Upstream answered and said no. Carries the status, never the body, which may hold a phone number.
+ *  Not for a connection that failed (`RideApiUnreachable`), an answer nobody can read (`RideApiGarbled`, `UnusableReply`)
+ *  or a refused token request (`TokenRefused`). */
+export class RideApiError extends FaretrailError<RideApiErrorCode> {
+  override readonly name = 'RideApiError';
+  readonly status: number;
+  readonly upstreamCode: string | null;
+  readonly requestId: string | null;
+  /** May the same request succeed later by itself? */
+  readonly retryable: boolean;
+  /** The wait upstream asked for; undefined leaves it to the retry policy. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: RideApiErrorCode, status: number, words: UpstreamWords, decision: RetryDecision) {
+    super(code, `upstream refused: ${code} (${inBrief(status, words)})`);
+    this.status = status;
+    this.upstreamCode = words.upstreamCode;
+    this.requestId = words.requestId;
+    this.retryable = decision.retry;
+    this.retryAfterMs = decision.retry ? decision.afterMs : undefined;
+  }
+}
+
+export type UnreachableCode =
+  | 'CONNECT_TIMEOUT'
+  | 'HEADERS_TIMEOUT'
+  | 'BODY_TIMEOUT'
+  | 'TOTAL_TIMEOUT'
+  | 'CONNECTION_REFUSED'
+  | 'CONNECTION_LOST'
+  | 'DNS'
+  | 'TLS'
+  | 'CLOSED' // our own client was closed
+  | 'NETWORK'; // anything else
+
+/** No complete answer came: the outcome of a changing call is unclear, a read can be repeated.
+ *  `systemCode` is the code of Node or undici, for people only. Not thrown when the caller aborted: that is its own reason. */
+export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
+  override readonly name = 'RideApiUnreachable';
+  readonly systemCode: string | null;
+
+  constructor(code: UnreachableCode, origin: string, systemCode: string | null = null) {
+    super(code, `no answer from ${origin}: ${systemCode === null ? code : `${code} (${systemCode})`}`);
+    this.systemCode = systemCode;
+  }
+}
+
+export type GarbledCode =
+  | 'NOT_JSON' // a success whose body is something else
+  | 'TOO_LARGE' // a success beyond the size cap
+  | 'NOT_HTTP'; // bytes that are no HTTP answer
+
+/** Something answered, but not in the agreed language; for a changing call the outcome is unclear.
+ *  Not for JSON without the expected fields (`UnusableReply`). `status` is null when there was none to read. */
+export class RideApiGarbled extends FaretrailError<GarbledCode> {
+  override readonly name = 'RideApiGarbled';
+  readonly status: number | null;
+
+  constructor(code: GarbledCode, origin: string, status: number | null) {
+    super(code, `unreadable answer from ${origin}: ${code}${status === null ? '' : ` (HTTP ${status})`}`);
+    this.status = status;
+  }
+}
+
+export type TokenRefusedCode = Extract<AttentionCode, 'credentialsRejected' | 'scopeRejected' | 'grantRejected'>;
+
+const remedies: Record<TokenRefusedCode, string> = {
+  credentialsRejected: "check the account's client id and client secret.",
+  scopeRejected: 'check the scopes granted to the client, and those in the contract profile.',
+  grantRejected: 'the token request is not accepted as we send it; check `tokens` in the contract profile.',
+};
+
+/** The token endpoint said no, for a reason that only a person can repair (upstream section 3.3).
+ *  Not for its rate limit, failure or absence, which pass (`RideApiError`, `RideApiUnreachable`). */
+export class TokenRefused extends FaretrailError<TokenRefusedCode> {
+  override readonly name = 'TokenRefused';
+  readonly status: number;
+  readonly upstreamCode: string | null;
+  readonly requestId: string | null;
+
+  constructor(code: TokenRefusedCode, status: number, words: UpstreamWords, detail?: string) {
+    const because = detail === undefined ? '' : `, ${detail}`;
+    super(code, `no token: ${code} (${inBrief(status, words)}${because}); ${remedies[code]}`);
+    this.status = status;
+    this.upstreamCode = words.upstreamCode;
+    this.requestId = words.requestId;
+  }
+}
+
+function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): string {
+  const parts = [`HTTP ${status}`, upstreamCode, requestId === null ? null : `request ${requestId}`];
+  return parts.filter((part) => part !== null).join(', ');
+}

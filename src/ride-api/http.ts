@@ -1,0 +1,138 @@
+import { Agent, type Dispatcher, type FormData } from 'undici';
+import { InvalidInput } from '../domain/errors.js';
+import { RideApiGarbled, RideApiUnreachable } from './errors.js';
+import { toNetworkError } from './network-failure.js';
+
+/** A request as it goes out; headers exactly as given. Holds secrets: never log it, never attach it to an error. */
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  url: string;
+  headers: Record<string, string>;
+  body?: string | FormData;
+}
+
+/** An answer as it came in, whatever its status. */
+export interface ApiReply {
+  status: number;
+  /** Lower-case names; only those we read. */
+  headers: Partial<Record<KeptHeader, string>>;
+  /** Parsed JSON; undefined when there was no body, or when an error came with something else. */
+  body: unknown;
+}
+
+const keptHeaders = ['retry-after', 'x-request-id'] as const;
+type KeptHeader = (typeof keptHeaders)[number];
+
+/** The time and space that one exchange may take. */
+export interface HttpLimits {
+  /** Until TCP and TLS stand. */
+  connectMs: number;
+  /** From the sent request to the whole head of the answer. */
+  headersMs: number;
+  /** Between two pieces of the body. */
+  bodyMs: number;
+  /** For all of it, the wait for a free connection included. */
+  totalMs: number;
+  maxReplyBytes: number;
+  /** Open connections per origin; further requests wait in line. */
+  connections: number;
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  connectMs: 5_000,
+  headersMs: 10_000,
+  bodyMs: 10_000,
+  totalMs: 20_000,
+  maxReplyBytes: 1_048_576,
+  connections: 64,
+};
+
+/** One exchange at a time over kept-alive connections. It follows no redirect and repeats nothing: that is Temporal's. */
+export interface Http {
+  /** Throws `RideApiUnreachable`, `RideApiGarbled`, or the reason of `signal` when the caller aborts. */
+  send(request: ApiRequest, signal?: AbortSignal): Promise<ApiReply>;
+  /** Lets exchanges in flight end, then closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Makes the HTTP client; the limits are settings so that tests take milliseconds. */
+export function createHttp(options: Partial<HttpLimits> = {}): Http {
+  const limits = { ...defaultHttpLimits, ...options };
+  const agent = new Agent({
+    connections: limits.connections,
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.bodyMs,
+    maxResponseSize: limits.maxReplyBytes,
+    // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
+    connect: { timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 },
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    send: (request, signal) => exchangeInTime(agent, request, limits.totalMs, signal),
+    close: () => {
+      closing ??= agent.close();
+      return closing;
+    },
+  };
+}
+
+async function exchangeInTime(
+  agent: Agent,
+  request: ApiRequest,
+  totalMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ApiReply> {
+  signal?.throwIfAborted();
+  const url = toUrl(request.url);
+  const stop = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+  });
+  const onAbort = (): void => stop.abort(signal?.reason);
+  const timer = setTimeout(() => stop.abort(new RideApiUnreachable('TOTAL_TIMEOUT', url.origin)), totalMs);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    // A race, since undici heeds a signal only once the request has a connection.
+    return await Promise.race([stopped, exchange(agent, url, request, stop.signal)]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+async function exchange(agent: Agent, url: URL, request: ApiRequest, signal: AbortSignal): Promise<ApiReply> {
+  const { method, headers, body = null } = request;
+  const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, signal };
+  const reply = await agent.request(target).catch((error: unknown) => {
+    throw toNetworkError(error, url.origin);
+  });
+  return { status: reply.statusCode, headers: keptHeadersOf(reply.headers), body: await readBody(reply, url.origin) };
+}
+
+async function readBody(reply: Dispatcher.ResponseData, origin: string): Promise<unknown> {
+  const isSuccess = reply.statusCode >= 200 && reply.statusCode < 300;
+  try {
+    const text = await reply.body.text();
+    return text.trim() === '' ? undefined : JSON.parse(text);
+  } catch (error) {
+    // The status of an error says enough, whatever became of its body.
+    if (!isSuccess) return undefined;
+    if (error instanceof SyntaxError) throw new RideApiGarbled('NOT_JSON', origin, reply.statusCode);
+    throw toNetworkError(error, origin);
+  }
+}
+
+function keptHeadersOf(headers: Dispatcher.ResponseData['headers']): ApiReply['headers'] {
+  const kept: ApiReply['headers'] = {};
+  for (const name of keptHeaders) {
+    const value = [headers[name]].flat()[0];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+}
+
+function toUrl(text: string): URL {
+  // The platform's own error would hold the whole text.
+  if (!URL.canParse(text)) throw new InvalidInput('base URL and path do not make a URL');
+  return new URL(text);
+}

@@ -1,0 +1,44 @@
+import type { PathPlaceholder } from '../contracts/contract-file.js';
+import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
+import type { Account } from '../domain/account.js';
+import { InvalidInput } from '../domain/errors.js';
+import type { ApiRequest } from './http.js';
+
+/** One call of an operation of the profile. `values` fill the placeholders of its path. */
+export interface OperationCall {
+  operation: OperationName;
+  values: Partial<Record<PathPlaceholder, string>>;
+  accessToken: string;
+}
+
+/** Makes the request of an operation, without a body. Throws `InvalidInput` when the operation is switched off, belongs
+ *  to the other interface, or lacks a value for its path. */
+export function operationRequest(account: Account, call: OperationCall, profile: ContractProfile): ApiRequest {
+  const operation = profile.operations[call.operation];
+  if (operation.enabled === false) {
+    throw new InvalidInput(`operations.${call.operation}.enabled: the contract profile switches this operation off`);
+  }
+  if (operation.interface !== account.interface) {
+    throw new InvalidInput(`${call.operation}: not an operation of the ${account.interface} interface`);
+  }
+  const values = account.businessId === undefined ? call.values : { business_id: account.businessId, ...call.values };
+  return {
+    method: operation.method,
+    url: `${account.baseUrl}${filled(operation.path, values)}`,
+    headers: {
+      ...(account.interface === 'business' ? { Accept: 'application/json' } : {}),
+      Authorization: `Bearer ${call.accessToken}`,
+      'Content-Type': 'application/json', // on a GET too: given for the partner's order status
+    },
+  };
+}
+
+function filled(path: string, values: Partial<Record<string, string>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined || value === '') throw new InvalidInput(`${name}: needed for the path of this operation`);
+    // No encoding keeps these two from being read as "this folder" and "the folder above".
+    if (value === '.' || value === '..') throw new InvalidInput(`${name}: must not be "." or ".."`);
+    return encodeURIComponent(value);
+  });
+}

@@ -1,0 +1,51 @@
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import { parseOrderReply } from '../contracts/order-reply.js';
+import type { Account } from '../domain/account.js';
+import type { RideInterface } from '../domain/interfaces.js';
+import { type OrderId, type Scope, toScope } from '../domain/keys.js';
+import type { OrderReading } from '../domain/observation.js';
+import type { ApiReply, ApiRequest } from './http.js';
+import { operationRequest } from './operation-request.js';
+import { isSuccess, toRideApiError } from './refusal.js';
+
+/** Which operation reads one order: each order is read at the interface it belongs to (R2). */
+const readOperation = { partner: 'orderStatus', business: 'orderDetails' } as const satisfies Record<
+  RideInterface,
+  keyof ContractProfile['pointers']
+>;
+
+/** The scope of the token that reading an order needs. */
+export const orderScope = (account: Account, profile: ContractProfile): Scope =>
+  toScope(profile.operations[readOperation[account.interface]].scope);
+
+/** The request that reads one order. Throws `InvalidInput` as `operationRequest` does. */
+export function orderRequest(
+  account: Account,
+  orderId: OrderId,
+  accessToken: string,
+  profile: ContractProfile,
+): ApiRequest {
+  const operation = readOperation[account.interface];
+  return operationRequest(account, { operation, values: { order_id: orderId }, accessToken }, profile);
+}
+
+/** What the reader of an order answer has to know of the request. */
+export interface OrderAnswerContext {
+  account: Account;
+  orderId: OrderId;
+  accessToken: string;
+  profile: ContractProfile;
+  now: number;
+}
+
+/** Reads the answer to an order look-up. Throws `RideApiError` (404 is ORDER_UNKNOWN, 401 TOKEN_REJECTED) or
+ *  `UnusableReply` UNREADABLE_STATUS or ORDER_MISMATCH. */
+export function interpretOrderReply(reply: ApiReply, context: OrderAnswerContext): OrderReading {
+  const { account, accessToken, profile } = context;
+  const operation = readOperation[account.interface];
+  if (!isSuccess(reply) || !profile.operations[operation].success.includes(reply.status)) {
+    const secrets = [accessToken, account.clientSecret];
+    throw toRideApiError(reply, { secrets, now: context.now, notFound: 'ORDER_UNKNOWN' });
+  }
+  return parseOrderReply(reply.body, profile.pointers[operation], profile.statuses, context.orderId);
+}

@@ -1,0 +1,59 @@
+import { isErrorEnvelope, parseErrorBody, toShortWord } from '../contracts/error-body.js';
+import { RideApiError, type RideApiErrorCode, type UpstreamWords } from './errors.js';
+import type { ApiReply } from './http.js';
+import { decideRetry } from './retry-decision.js';
+
+/** What turns a refusing answer into an error. */
+export interface RefusalContext {
+  /** Values that the request carried and no error may repeat. */
+  secrets: readonly string[];
+  /** Epoch milliseconds, for a `Retry-After` that is a date. */
+  now: number;
+  /** What a 404 means for this call. */
+  notFound: 'NOT_FOUND' | 'ORDER_UNKNOWN';
+}
+
+const codeByStatus: Partial<Record<number, RideApiErrorCode>> = {
+  400: 'BAD_REQUEST',
+  401: 'TOKEN_REJECTED',
+  402: 'PAYMENT_REQUIRED',
+  403: 'FORBIDDEN',
+  422: 'UNPROCESSABLE',
+  429: 'RATE_LIMITED',
+};
+
+/** A 2xx that is not an error envelope in disguise (upstream section 9.2). */
+export const isSuccess = ({ status, body }: ApiReply): boolean =>
+  status >= 200 && status < 300 && !isErrorEnvelope(body);
+
+const shortestTellingPart = 8;
+
+/** Is the word a secret, or does one hold a good part of the other? Shorter parts may coincide with ordinary words. */
+function repeats(word: string, secret: string): boolean {
+  if (word === secret) return true;
+  const [shorter, longer] = word.length < secret.length ? [word, secret] : [secret, word];
+  return shorter.length >= shortestTellingPart && longer.includes(shorter);
+}
+
+/** The code word and request id of an answer, unless they repeat a secret of the request. */
+export function upstreamWords(reply: ApiReply, secrets: readonly string[]): UpstreamWords {
+  const { code, requestId } = parseErrorBody(reply.body);
+  const safe = (word: string | null): string | null =>
+    word === null || secrets.some((secret) => repeats(word, secret)) ? null : word;
+  return { upstreamCode: safe(code), requestId: safe(requestId ?? toShortWord(reply.headers['x-request-id'])) };
+}
+
+function codeOf(reply: ApiReply, notFound: RefusalContext['notFound']): RideApiErrorCode {
+  const { status } = reply;
+  if (status === 404) return notFound;
+  if (status < 300) return isSuccess(reply) ? 'UNEXPECTED_STATUS' : 'ERROR_IN_SUCCESS';
+  if (status < 400) return 'REDIRECTED';
+  return codeByStatus[status] ?? (status < 500 ? 'REFUSED' : 'UPSTREAM_FAILED');
+}
+
+/** The error for an answer that is not the success asked for. */
+export function toRideApiError(reply: ApiReply, { secrets, now, notFound }: RefusalContext): RideApiError {
+  const code = codeOf(reply, notFound);
+  const decision = decideRetry(reply.status, reply.headers['retry-after'], now);
+  return new RideApiError(code, reply.status, upstreamWords(reply, secrets), decision);
+}

@@ -1,0 +1,50 @@
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import type { TokenReply } from '../contracts/token-reply.js';
+import type { Account } from '../domain/account.js';
+import type { OrderId, Scope } from '../domain/keys.js';
+import type { OrderReading } from '../domain/observation.js';
+import { createHttp, type Http } from './http.js';
+import { interpretOrderReply, orderRequest, orderScope } from './orders.js';
+import { interpretTokenReply, tokenRequest } from './token-endpoint.js';
+
+/** A token as obtained. Its lifetime counts from `requestedAt`, epoch milliseconds when the request was sent. */
+export interface ObtainedToken extends TokenReply {
+  requestedAt: number;
+}
+
+/** The service as the rest of the worker sees it. Each call is one exchange; waiting and repeating are Temporal's.
+ *  All of them throw `RideApiUnreachable`, `RideApiGarbled`, or the reason of an aborted `signal`. */
+export interface RideApi {
+  /** Throws `TokenRefused`, `RideApiError`, `UnusableReply` NO_TOKEN. */
+  requestToken(account: Account, scope: Scope, signal?: AbortSignal): Promise<ObtainedToken>;
+  /** Throws `RideApiError`, `UnusableReply`; `InvalidInput` for an order id or a profile that makes no request. */
+  readOrder(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<OrderReading>;
+  /** The scope of the token that `readOrder` needs. */
+  orderScope(account: Account): Scope;
+  /** Closes the HTTP client, one that was passed in too. */
+  close(): Promise<void>;
+}
+
+export interface RideApiOptions {
+  profile: ContractProfile;
+  http?: Http;
+  /** Epoch milliseconds. */
+  now?: () => number;
+}
+
+/** Makes the client of both interfaces. It holds no credentials and no token: each call brings its own. */
+export function createRideApi({ profile, http = createHttp(), now = Date.now }: RideApiOptions): RideApi {
+  return {
+    async requestToken(account, scope, signal) {
+      const requestedAt = now();
+      const reply = await http.send(tokenRequest(account, scope, profile), signal);
+      return { ...interpretTokenReply(reply, { account, scope, profile, now: now() }), requestedAt };
+    },
+    async readOrder(account, orderId, accessToken, signal) {
+      const reply = await http.send(orderRequest(account, orderId, accessToken, profile), signal);
+      return interpretOrderReply(reply, { account, orderId, accessToken, profile, now: now() });
+    },
+    orderScope: (account) => orderScope(account, profile),
+    close: () => http.close(),
+  };
+}

@@ -1,0 +1,102 @@
+import { FormData } from 'undici';
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
+import { UnusableReply } from '../contracts/unusable-reply.js';
+import type { Account } from '../domain/account.js';
+import type { Scope } from '../domain/keys.js';
+import { type RideApiError, TokenRefused, type TokenRefusedCode } from './errors.js';
+import type { ApiReply, ApiRequest } from './http.js';
+import { isSuccess, toRideApiError, upstreamWords } from './refusal.js';
+import { decideRetry } from './retry-decision.js';
+
+// Lower case; RFC 6749 section 5.2 and the envelope's own words (upstream section 3.3).
+const refusalByUpstreamCode = new Map<string, TokenRefusedCode>([
+  ['invalid_client', 'credentialsRejected'],
+  ['unauthorized_client', 'credentialsRejected'],
+  ['invalid_credentials', 'credentialsRejected'],
+  ['invalid_scope', 'scopeRejected'],
+  ['invalid_grant', 'grantRejected'],
+  ['unsupported_grant_type', 'grantRejected'],
+  // The form of the request is fixed by the contract profile, as the grant type is: one remedy for all of these.
+  ['invalid_request', 'grantRejected'],
+  ['validation_error', 'grantRejected'],
+]);
+
+// Where the body says nothing. No 401 of a token endpoint ever means "renew the token".
+const refusalByStatus = new Map<number, TokenRefusedCode>([
+  [400, 'grantRejected'],
+  [401, 'credentialsRejected'],
+  [403, 'credentialsRejected'],
+]);
+
+const formHeaders = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+/** The client credentials request (RFC 6749 section 4.4.2) in the form of the account's interface. An empty scope is
+ *  left out: that is how the unscoped token of subscriptions is asked for (given, upstream section 3.1). */
+export function tokenRequest(account: Account, scope: Scope, profile: ContractProfile): ApiRequest {
+  const isPartner = account.interface === 'partner';
+  const fields = {
+    client_id: account.clientId,
+    client_secret: account.clientSecret,
+    grant_type: 'client_credentials',
+    ...(scope === '' ? {} : { scope }),
+  };
+  const url = `${account.authUrl}${isPartner ? '/v1/oauth/token' : '/oauth/token'}`;
+  return { method: 'POST', url, ...encoded(fields, isPartner ? 'urlencoded' : profile.tokens.businessEncoding) };
+}
+
+function encoded(
+  fields: Record<string, string>,
+  encoding: ContractProfile['tokens']['businessEncoding'],
+): Required<Pick<ApiRequest, 'headers' | 'body'>> {
+  if (encoding === 'json') return { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(fields) };
+  if (encoding === 'urlencoded') return { headers: formHeaders, body: new URLSearchParams(fields).toString() };
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.append(name, value);
+  return { headers: {}, body }; // undici sets the content type, which names the boundary
+}
+
+/** What the reader of a token answer has to know of the request. */
+export interface TokenAnswerContext {
+  account: Account;
+  scope: Scope;
+  profile: ContractProfile;
+  now: number;
+}
+
+/** Reads the token endpoint's answer. Throws `TokenRefused` (a person must act), `RideApiError` (rate limit, failure, wrong
+ *  address) or `UnusableReply` NO_TOKEN (ask again, bounded). */
+export function interpretTokenReply(reply: ApiReply, context: TokenAnswerContext): TokenReply {
+  const words = upstreamWords(reply, [context.account.clientSecret]);
+  const refusal = refusalByUpstreamCode.get(words.upstreamCode?.toLowerCase() ?? '');
+  if (!isSuccess(reply) || refusal !== undefined) throw tokenError(reply, context, refusal);
+  try {
+    return parseTokenReply(reply.body, {
+      wantedScope: context.scope,
+      fallbackLifetimeSeconds: context.profile.tokens.fallbackLifetimeSeconds,
+    });
+  } catch (error) {
+    throw toTokenRefused(error, reply) ?? error;
+  }
+}
+
+function tokenError(
+  reply: ApiReply,
+  { account, now }: TokenAnswerContext,
+  byCode: TokenRefusedCode | undefined,
+): TokenRefused | RideApiError {
+  const secrets = [account.clientSecret];
+  const refusal = byCode ?? refusalByStatus.get(reply.status);
+  const passes = decideRetry(reply.status, undefined, now).retry;
+  if (refusal === undefined || passes) return toRideApiError(reply, { secrets, now, notFound: 'NOT_FOUND' });
+  return new TokenRefused(refusal, reply.status, upstreamWords(reply, secrets));
+}
+
+/** A granted token that cannot serve the calls it was asked for is a refusal as well. */
+function toTokenRefused(error: unknown, { status }: ApiReply): TokenRefused | undefined {
+  const code = error instanceof UnusableReply ? error.code : undefined;
+  const words = { upstreamCode: null, requestId: null };
+  if (code === 'SCOPE_NOT_GRANTED') return new TokenRefused('scopeRejected', status, words, 'not among those granted');
+  if (code === 'WRONG_TOKEN_TYPE') return new TokenRefused('grantRejected', status, words, 'not a bearer token');
+  return undefined;
+}

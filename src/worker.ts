@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Client } from '@temporalio/client';
+import { Runtime } from '@temporalio/worker';
+import { ConfigError, loadWorkerConfig, type WorkerConfig } from './config.js';
+import { countCalls } from './counted-ride-api.js';
+import { FaretrailError } from './domain/errors.js';
+import { createLogger, type Logger, toTemporalLogger } from './logging.js';
+import { createWorkerMetrics, type WorkerMetrics } from './metrics.js';
+import { type MetricsServer, startMetricsServer } from './metrics-server.js';
+import { createOrderWorker, type OrderWorker } from './order-worker.js';
+import { createRideApi } from './ride-api/ride-api.js';
+import { ensureSearchAttributes } from './search-attributes.js';
+import { connectNative } from './temporal-connection.js';
+
+async function main(): Promise<void> {
+  const config = loadWorkerConfig(process.env);
+  const logger = createLogger({ level: config.logLevel, process: 'worker' });
+  const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
+  installRuntime(logger, sdkMetricsPort);
+  const { connection, namespace, address } = await connectNative();
+  await ensureSearchAttributes(connection, namespace);
+  const metrics = createWorkerMetrics();
+  const rideApi = createRideApi({ profile: config.profile });
+  const worker = await createOrderWorker({
+    config,
+    connection,
+    namespace,
+    client: new Client({ connection, namespace }),
+    rideApi: countCalls(rideApi, metrics),
+  });
+  const pages = await servePages(config, metrics, worker, sdkMetricsPort);
+  const accounts = config.accounts.map(({ name }) => name);
+  logger.info(
+    { address, namespace, taskQueue: config.taskQueue, accounts, metricsPort: pages?.port },
+    'worker started',
+  );
+  await worker.run();
+  await pages?.close();
+  await rideApi.close();
+  await connection.close();
+  logger.info('worker stopped: all calls under way have ended');
+}
+
+/** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */
+function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {
+  const prometheus = { bindAddress: `127.0.0.1:${sdkMetricsPort}` };
+  Runtime.install({
+    logger: toTemporalLogger(logger),
+    telemetryOptions: {
+      logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } },
+      ...(sdkMetricsPort === null ? {} : { metrics: { prometheus } }),
+    },
+  });
+}
+
+async function servePages(
+  { metricsPort }: WorkerConfig,
+  { registry }: WorkerMetrics,
+  { workers }: OrderWorker,
+  sdkMetricsPort: number | null,
+): Promise<MetricsServer | undefined> {
+  if (metricsPort === null) return undefined;
+  const isRunning = () => workers.every((worker) => worker.getState() === 'RUNNING');
+  return await startMetricsServer({
+    port: metricsPort,
+    registry,
+    sdkMetricsUrl: `http://127.0.0.1:${sdkMetricsPort}/metrics`,
+    isLive: isRunning,
+    async whyNotReady() {
+      if (!isRunning()) return 'the worker is not polling';
+      return null;
+    },
+  });
+}
+
+/** The SDK's exporter needs a port of its own; its text is served with ours. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+main().catch((error: unknown) => {
+  const reason = error instanceof FaretrailError ? error.message : error;
+  console.error(reason);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+});

@@ -1,0 +1,15 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { DeliveryNotice } from '../domain/notices.js';
+import type { OrderTrail } from '../domain/trail.js';
+
+/** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
+export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice[] }]>('deliveryReceived');
+
+/** Reads the order now and answers with the trail after that read. */
+export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');
+
+/** Ends the run with the outcome `stopped` and answers with the final trail. `reason`: 1 to 200 characters. */
+export const stopFollowingUpdate = defineUpdate<OrderTrail, [{ reason: string }]>('stopFollowing');
+
+/** The trail as the run knows it. */
+export const orderTrailQuery = defineQuery<OrderTrail>('orderTrail');

@@ -1,0 +1,2 @@
+export { accessToken } from './access-token.js';
+export { followOrder } from './follow-order.js';

@@ -1,0 +1,20 @@
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { OrderTrail } from '../domain/trail.js';
+import { describeTrail } from '../domain/trail-details.js';
+import { rideAttentionKey, rideSeenByKey, rideStatusKey } from './search-attribute-keys.js';
+
+/** Shows the trail in the Temporal UI. Attributes are written only on change: each write is an event. */
+export function showTrail(trail: OrderTrail, seenBy: 'read' | 'delivery', undelivered: string[]): void {
+  setCurrentDetails(describeTrail(trail, undelivered));
+  const shown = workflowInfo().typedSearchAttributes;
+  const attention = trail.attention?.code;
+  const status = trail.status ?? undefined;
+  const hasNewStatus = shown.get(rideStatusKey) !== status;
+  const hasNewAttention = shown.get(rideAttentionKey) !== attention;
+  if (!hasNewStatus && !hasNewAttention) return;
+  upsertSearchAttributes([
+    ...(hasNewStatus ? [{ key: rideStatusKey, value: status ?? null }] : []),
+    ...(hasNewStatus ? [{ key: rideSeenByKey, value: seenBy }] : []),
+    ...(hasNewAttention ? [{ key: rideAttentionKey, value: attention ?? null }] : []),
+  ]);
+}

@@ -1,0 +1,111 @@
+import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
+import { InvalidInput } from '../domain/errors.js';
+import { parseStopInput } from '../domain/follow-input.js';
+import { type DeliveryNotice, readDeliveries } from '../domain/notices.js';
+import type { OrderTrail } from '../domain/trail.js';
+import {
+  deliveryReceivedSignal,
+  orderTrailQuery,
+  refreshOrderUpdate,
+  stopFollowingUpdate,
+} from './follow-order-messages.js';
+
+/** What callers want of the run. Handlers write here and return; the main body decides. */
+export interface OrderInbox {
+  /** Reads asked for so far, by deliveries and by `refreshOrder`; a read serves all that were asked for before it. */
+  asked: number;
+  served: number;
+  /** Deliveries that no read has answered yet. */
+  claims: DeliveryNotice[];
+  /** Ids of deliveries already counted, newest last. */
+  seenDeliveries: string[];
+  /** Signals taken by this run: the server counts to 10,000 and never hints at it. */
+  signals: number;
+  stopReason: string | null;
+  /** Callers that wait for an answer are answered now: the run ends or continues as new. */
+  closing: boolean;
+}
+
+/** What outlives a run that continues as new. */
+export type CarriedInbox = Pick<OrderInbox, 'claims' | 'seenDeliveries' | 'stopReason'> & { readWanted: boolean };
+
+const maxSeenDeliveries = 1_000;
+const maxClaims = 1_000;
+
+/** The inbox of a new run, with what the run before it had not answered. */
+export const openInbox = (carried?: CarriedInbox): OrderInbox => ({
+  asked: carried?.readWanted ? 1 : 0,
+  served: 0,
+  claims: carried?.claims ?? [],
+  seenDeliveries: carried?.seenDeliveries ?? [],
+  signals: 0,
+  stopReason: carried?.stopReason ?? null,
+  closing: false,
+});
+
+export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
+  claims: inbox.claims,
+  seenDeliveries: inbox.seenDeliveries,
+  stopReason: inbox.stopReason,
+  readWanted: isReadWanted(inbox),
+});
+
+export const isReadWanted = (inbox: OrderInbox): boolean => inbox.asked > inbox.served;
+
+/** The trail lives in the main body; handlers see it through this. */
+export interface TrailHolder {
+  trail: OrderTrail;
+}
+
+/** Registers all handlers. Must run before the first await of the run. */
+export function listen(run: TrailHolder, inbox: OrderInbox): void {
+  setHandler(orderTrailQuery, () => run.trail);
+  setHandler(deliveryReceivedSignal, (notice) => {
+    inbox.signals += 1;
+    recordDeliveries(run, inbox, readDeliveries(notice, new Date().toISOString()));
+  });
+  setHandler(refreshOrderUpdate, async () => {
+    inbox.asked += 1;
+    const mine = inbox.asked;
+    await condition(() => inbox.served >= mine || inbox.closing);
+    return run.trail;
+  });
+  setHandler(
+    stopFollowingUpdate,
+    async ({ reason }) => {
+      inbox.stopReason = reason;
+      await condition(() => inbox.closing);
+      return run.trail;
+    },
+    { validator: (input) => void refuseBadInput(() => parseStopInput(input)) },
+  );
+}
+
+function recordDeliveries(run: TrailHolder, inbox: OrderInbox, deliveries: DeliveryNotice[]): void {
+  const seen = new Set(inbox.seenDeliveries);
+  let duplicate = 0;
+  for (const { deliveryId } of deliveries) {
+    if (deliveryId !== '' && seen.has(deliveryId)) duplicate += 1;
+    seen.add(deliveryId);
+  }
+  inbox.seenDeliveries = [...seen].slice(-maxSeenDeliveries);
+  // A duplicate asks for a read too: two equal bodies may tell of two changes, to a status and back to it.
+  inbox.asked += 1;
+  inbox.claims = [...inbox.claims, ...deliveries].slice(-maxClaims);
+  const { received, duplicate: before } = run.trail.deliveries;
+  run.trail = {
+    ...run.trail,
+    pushed: true,
+    deliveries: { received: received + deliveries.length, duplicate: before + duplicate },
+  };
+}
+
+/** Runs a parser; its `InvalidInput` becomes the failure type of that name, which ends the run or refuses the update. */
+export function refuseBadInput<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof InvalidInput) throw ApplicationFailure.nonRetryable(error.message, error.code);
+    throw error;
+  }
+}

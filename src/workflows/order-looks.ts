@@ -1,0 +1,97 @@
+import { CancellationScope, condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { OrderActivities } from '../activities/order-activities.js';
+import type { FollowOrderInput } from '../domain/follow-input.js';
+import type { DeliveryNotice } from '../domain/notices.js';
+import type { LookInput, OrderObservation } from '../domain/observation.js';
+import { type OrderTrail, scheduledAt } from '../domain/trail.js';
+import { isReadWanted, type OrderInbox } from './order-inbox.js';
+
+/** What a look needs to know of the run. */
+export interface Looking {
+  readonly input: FollowOrderInput;
+  readonly inbox: OrderInbox;
+  readonly trail: OrderTrail;
+  readonly notBefore: string | null;
+}
+
+/** What was seen, and what made us look. */
+export interface Look {
+  seen: OrderObservation;
+  /** The deliveries that this look answers; none for a poll. */
+  claims: DeliveryNotice[];
+  /** All reads asked for up to this number are answered by it. */
+  serves: number;
+}
+
+/** One HTTP request: its deadline is 20 s. A dead worker is noticed by this alone. */
+const startToCloseTimeout = 30_000;
+/** The activities name each delay themselves; this one speaks after the death of a worker. */
+const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
+/** Reads after a delivery or for a person go ahead of polls (1 first, 5 last). */
+const readPriority = { priorityKey: 2 };
+const pollPriority = { priorityKey: 4 };
+
+const toLookInput = ({ input, trail, notBefore }: Looking): LookInput => ({
+  account: input.account,
+  orderId: input.orderId,
+  shown: { rawStatus: trail.rawStatus, attention: trail.attention?.code ?? null },
+  since: trail.since,
+  scheduledAt: scheduledAt(input, trail),
+  pushed: trail.pushed,
+  notBefore,
+});
+
+/** Every call to the service goes through the queue of its account, which keeps the account's request budget. */
+const taskQueueOf = ({ input }: Looking): string => `${workflowInfo().taskQueue}.${input.account}`;
+
+/**
+ * Waits for the next thing worth recording. Undefined when `mustLeave` came first.
+ * A read that was asked for is not interrupted by further deliveries, or a stream of them would starve it.
+ */
+export async function nextLook(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
+  return isReadWanted(follow.inbox) ? await readNow(follow, mustLeave) : await waitForChange(follow, mustLeave);
+}
+
+async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
+  const { inbox } = follow;
+  const { asked: serves, claims } = inbox;
+  const { readOrder } = proxyActivities<OrderActivities>({
+    startToCloseTimeout,
+    retry,
+    taskQueue: taskQueueOf(follow),
+    priority: readPriority,
+    cancellationType: 'TRY_CANCEL',
+    summary: claims.length > 0 ? 'Read after a delivery' : 'Read because somebody asked',
+  });
+  const seen = await unless(mustLeave, () => readOrder(toLookInput(follow)));
+  if (seen === undefined) return undefined;
+  inbox.claims = inbox.claims.slice(claims.length);
+  return { seen, claims, serves };
+}
+
+async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
+  const { inbox, trail } = follow;
+  const { observeOrder } = proxyActivities<OrderActivities>({
+    startToCloseTimeout,
+    retry,
+    taskQueue: taskQueueOf(follow),
+    priority: pollPriority,
+    // A waiting poll ends at once when it is cancelled; the answer of one under way is dropped.
+    cancellationType: 'TRY_CANCEL',
+    summary:
+      trail.status === null ? 'Watch for the first status' : `Watch for a change from ${trail.status.slice(0, 100)}`,
+  });
+  const interrupted = () => isReadWanted(inbox) || mustLeave();
+  const seen = await unless(interrupted, () => observeOrder(toLookInput(follow)));
+  return seen === undefined ? undefined : { seen, claims: [], serves: inbox.served };
+}
+
+/** Runs `act`, but gives up on it when `interrupted` becomes true. */
+async function unless<T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> {
+  const scope = new CancellationScope();
+  return await scope.run(async () => {
+    const first = await Promise.race([act(), condition(interrupted).then(() => undefined)]);
+    scope.cancel(); // ends what lost the race; no effect on what has ended
+    return first;
+  });
+}
