@@ -6,6 +6,7 @@ import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/w
 import {
   createOrderActivities,
   createOrderReader,
+  createQuietTimes,
   createTokenActivities,
   createTokenSource,
   type OrderActivities,
@@ -32,6 +33,8 @@ export interface OrderWorkerParts {
   namespace: string;
   /** Default: the bundle beside the compiled file, or one made now from the sources. */
   workflowBundle?: WorkerOptions['workflowBundle'];
+  /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
+  now?: () => number;
   /** More options of the workflow worker, such as the size of its cache. */
   options?: Partial<WorkerOptions>;
 }
@@ -76,7 +79,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))]);
 }
 
-function createActivities({ config, rideApi, client }: OrderWorkerParts): {
+function createActivities({ config, rideApi, client, now = Date.now }: OrderWorkerParts): {
   orderActivities: OrderActivities;
   tokenActivities: TokenActivities;
 } {
@@ -87,11 +90,13 @@ function createActivities({ config, rideApi, client }: OrderWorkerParts): {
     leases: createTokenLeases(client, config.taskQueue),
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
     credentialId,
+    now,
   });
   return {
     orderActivities: createOrderActivities({
       account: (name) => accounts.get(name) ?? failNotHeld(name),
-      readOrder: createOrderReader({ rideApi, tokens }),
+      readOrder: createOrderReader({ rideApi, tokens, quietTimes: createQuietTimes(now) }),
+      now,
     }),
     tokenActivities: createTokenActivities({
       accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),

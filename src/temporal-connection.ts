@@ -19,16 +19,21 @@ export interface TemporalPlace {
   address: string;
 }
 
-const connectWithinMs = 10_000;
+export interface ConnectOptions {
+  /** How long to wait for the first answer. Default 10 s. */
+  withinMs?: number;
+}
+
+const defaultWithinMs = 10_000;
 const refusals: readonly number[] = [7, 16]; // gRPC PERMISSION_DENIED, UNAUTHENTICATED
 
 /** A client over the standard `TEMPORAL_*` settings. The caller closes `connection`. Throws `TemporalConnectionError`. */
 export async function connectClient(
   env: Env = process.env,
-  options: Omit<ClientOptions, 'connection' | 'namespace'> = {},
+  { withinMs = defaultWithinMs, ...options }: ConnectOptions & Omit<ClientOptions, 'connection' | 'namespace'> = {},
 ): Promise<TemporalPlace & { client: Client; connection: Connection }> {
   const { connectionOptions, ...place } = loadTemporalSettings(env);
-  const connection = Connection.lazy({ ...connectionOptions, connectTimeout: connectWithinMs });
+  const connection = Connection.lazy({ ...connectionOptions, connectTimeout: withinMs });
   try {
     await connection.ensureConnected();
   } catch (error) {
@@ -39,13 +44,16 @@ export async function connectClient(
 }
 
 /** The same for a worker. Call `Runtime.install` before. The caller closes `connection` after the worker has ended. */
-export async function connectNative(env: Env = process.env): Promise<TemporalPlace & { connection: NativeConnection }> {
+export async function connectNative(
+  env: Env = process.env,
+  { withinMs = defaultWithinMs }: ConnectOptions = {},
+): Promise<TemporalPlace & { connection: NativeConnection }> {
   const { connectionOptions, ...place } = loadTemporalSettings(env);
   // Loaded here, so that processes without a worker do not load the native library.
   const { NativeConnection } = await import('@temporalio/worker');
   const attempt = NativeConnection.connect(connectionOptions);
   try {
-    return { ...place, connection: await within(attempt, connectWithinMs) };
+    return { ...place, connection: await within(attempt, withinMs) };
   } catch (error) {
     attempt.then((late) => late.close()).catch(() => {}); // the attempt itself cannot be called off
     throw toConnectionError(error, place);

@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import { InvalidInput } from '../domain/errors.js';
 import { RideApiGarbled, RideApiUnreachable, type UnreachableCode } from './errors.js';
 
@@ -29,7 +30,8 @@ function systemCodeOf(error: unknown): string {
 export function toNetworkError(error: unknown, origin: string): Error {
   const systemCode = systemCodeOf(error);
   if (systemCode === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new RideApiGarbled('TOO_LARGE', origin, null);
-  if (systemCode.startsWith('HPE_') || systemCode === 'UND_ERR_HEADERS_OVERFLOW') {
+  // By class: undici 7.30 leaves the code of a parser error empty.
+  if (error instanceof errors.HTTPParserError || systemCode === 'UND_ERR_HEADERS_OVERFLOW') {
     return new RideApiGarbled('NOT_HTTP', origin, null);
   }
   if (systemCode === 'UND_ERR_INVALID_ARG') {

@@ -1,0 +1,117 @@
+import { Buffer } from 'node:buffer';
+import fc from 'fast-check';
+import { base64url, CompactEncrypt, decodeProtectedHeader } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { createNamedKey, type KeyRing } from '../../src/key-ring.js';
+import { createSealer } from '../../src/sealing.js';
+
+const oldKey = createNamedKey('old', Buffer.alloc(32, 1));
+const newKey = createNamedKey('new', Buffer.alloc(32, 2));
+const sealer = createSealer([oldKey]);
+const after = (...keys: KeyRing) => createSealer(keys);
+
+const invalid = { name: 'SealingError', code: 'SEALED_TEXT_INVALID' };
+
+describe('sealing', () => {
+  it('opens what it sealed, in the context it was sealed for', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: 'grapheme' }),
+        fc.option(fc.string(), { nil: undefined }),
+        async (text, context) => {
+          expect(await sealer.unseal(await sealer.seal(text, context), context)).toBe(text);
+        },
+      ),
+    );
+  });
+
+  it('makes a compact JWE whose header names the key and the context, nothing else', async () => {
+    const sealed = await sealer.seal('token', 'token/partner/x/1');
+    expect(sealed.split('.')).toHaveLength(5);
+    expect(decodeProtectedHeader(sealed)).toEqual({ alg: 'dir', enc: 'A256GCM', kid: 'old', ctx: 'token/partner/x/1' });
+  });
+
+  it('seals the same text differently each time', async () => {
+    expect(await sealer.seal('token')).not.toBe(await sealer.seal('token'));
+  });
+
+  it.each([
+    ['another context', 'lease-a', 'lease-b'],
+    ['no context', 'lease-a', undefined],
+    ['a context when it was sealed without', undefined, 'lease-a'],
+  ])('does not open for %s', async (_, sealedFor, openedFor) => {
+    await expect(sealer.unseal(await sealer.seal('token', sealedFor), openedFor)).rejects.toMatchObject(invalid);
+  });
+
+  it('does not open a text of which one character was changed', async () => {
+    const sealed = await sealer.seal('token', 'lease');
+    await fc.assert(
+      fc.asyncProperty(fc.nat(sealed.length - 1), async (index) => {
+        const changed = sealed[index] === 'A' ? 'B' : 'A';
+        const altered = sealed.slice(0, index) + changed + sealed.slice(index + 1);
+        const opened = await sealer.unseal(altered, 'lease').catch((error: { code: string }) => error.code);
+        // The last character of a part holds spare bits, so that another spelling of the same bytes does open.
+        if (opened !== 'token') expect(['SEALED_TEXT_INVALID', 'SEALING_KEY_UNKNOWN']).toContain(opened);
+        else
+          expect(base64url.decode(altered.split('.')[4] ?? '')).toEqual(base64url.decode(sealed.split('.')[4] ?? ''));
+      }),
+    );
+  });
+
+  it.each(['', 'token', 'a.b.c.d.e', `${base64url.encode('{"kid":7}')}....`])(
+    'calls %j no text of ours',
+    async (text) => {
+      await expect(sealer.unseal(text)).rejects.toMatchObject(invalid);
+    },
+  );
+
+  it('opens no text made with another algorithm under the same key', async () => {
+    const foreign = await new CompactEncrypt(new TextEncoder().encode('token'))
+      .setProtectedHeader({ alg: 'A256KW', enc: 'A256GCM', kid: 'old' })
+      .encrypt(oldKey.key);
+    await expect(sealer.unseal(foreign)).rejects.toMatchObject(invalid);
+  });
+
+  it('says nothing of the text or the key when it cannot open', async () => {
+    const sealed = await sealer.seal('very-secret-token', 'lease');
+    const error = await sealer.unseal(sealed, 'other').catch((refusal: Error) => refusal);
+    expect(`${(error as Error).message}${JSON.stringify(error)}`).not.toMatch(/very-secret-token|lease/);
+  });
+});
+
+describe('a key that is rotated', () => {
+  it('seals with the first key and opens with every key of the ring', async () => {
+    const both = after(newKey, oldKey);
+    expect(await both.unseal(await sealer.seal('token'))).toBe('token');
+    expect(decodeProtectedHeader(await both.seal('token')).kid).toBe('new');
+  });
+
+  it('names the key that is missing', async () => {
+    await expect(sealer.unseal(await after(newKey).seal('token'))).rejects.toMatchObject({
+      code: 'SEALING_KEY_UNKNOWN',
+      message: expect.stringContaining('"new"'),
+    });
+  });
+
+  it('calls a text under the right name and the wrong key invalid', async () => {
+    const impostor = after(createNamedKey('old', Buffer.alloc(32, 3)));
+    await expect(sealer.unseal(await impostor.seal('token'))).rejects.toMatchObject(invalid);
+  });
+});
+
+describe('the keyed hash', () => {
+  it('is 16 hex digits, the same for everyone with the same first key', () => {
+    const hash = sealer.keyedHash('client', 'secret');
+    expect(hash).toMatch(/^[0-9a-f]{16}$/);
+    expect(after(oldKey, newKey).keyedHash('client', 'secret')).toBe(hash);
+    expect(after(newKey, oldKey).keyedHash('client', 'secret')).not.toBe(hash);
+  });
+
+  it('keeps its value from release to release, since workflow ids hold it', () => {
+    expect(sealer.keyedHash('client', 'secret')).toMatchInlineSnapshot(`"755f40767a971b3a"`);
+  });
+
+  it('differs when the same characters are parted differently', () => {
+    expect(sealer.keyedHash('ab', 'c')).not.toBe(sealer.keyedHash('a', 'bc'));
+  });
+});
