@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+
+/** What the sandbox answers, before a fault decides how it travels. `tokenNumber` is the running number of a token in it. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+  tokenNumber?: number;
+}
+
+export const jsonType = 'application/json; charset=utf-8';
+
+export function jsonAnswer(status: number, value: unknown, headers: Record<string, string> = {}): Answer {
+  return { status, headers: { 'content-type': jsonType, ...headers }, text: JSON.stringify(value) };
+}
+
+/** An error in the envelope of upstream section 9.2 (assumed). */
+export function errorAnswer(
+  status: number,
+  code: string,
+  message: string,
+  { details = {}, headers = {} }: { details?: Record<string, string>; headers?: Record<string, string> } = {},
+): Answer {
+  const body = { status: 'error', error: { code, message, details }, request_id: randomUUID() };
+  return jsonAnswer(status, body, headers);
+}
+
+const tokenErrorText = {
+  invalid_client: 'client_id or client_secret not valid',
+  invalid_scope: 'scope not accepted',
+  invalid_grant: 'grant_type not accepted',
+  invalid_request: 'malformed request',
+} as const;
+
+export type TokenError = keyof typeof tokenErrorText;
+
+/** How a token error is written; both shapes are assumed (upstream 3.3, 9.2). */
+export type TokenErrorShape = 'rfc6749' | 'envelope';
+
+/** A token error: the names are given (3.3), the HTTP code and the shape are assumed. */
+export function tokenErrorAnswer(
+  error: TokenError,
+  message: string = tokenErrorText[error],
+  shape: TokenErrorShape = 'rfc6749',
+): Answer {
+  const status = error === 'invalid_client' ? 401 : 400;
+  if (shape === 'envelope') return errorAnswer(status, error, message);
+  return jsonAnswer(status, { error, error_description: message }, { 'cache-control': 'no-store' });
+}

@@ -1,0 +1,60 @@
+import type { RideInterface } from '../src/domain/interfaces.js';
+import { type FaultInput, FaultSchema } from './faults.js';
+import type { LedgerCounts, LedgerEntry, LedgerFilter } from './ledger.js';
+import { type SandboxOrder, SandboxOrderSchema } from './orders.js';
+import type { SandboxState } from './sandbox-state.js';
+
+/** What a test, a bench or the local stack can tell a sandbox to do. Bad input throws `InvalidInput` or `ZodError`. */
+export interface SandboxCommands {
+  addOrder(order: SandboxOrder): void;
+  addOrders(orders: readonly SandboxOrder[]): void;
+  /** Sets a status by hand; the rest of the order's script is dropped. */
+  setStatus(at: RideInterface, orderId: string, status: string): void;
+  /** Takes the next step of the order's script now. Returns the status. */
+  advance(at: RideInterface, orderId: string): string;
+  /** Switches a fault on. Returns its id. */
+  setFault(fault: FaultInput): number;
+  /** False: there is no such fault (any more). */
+  clearFault(id: number): boolean;
+  clearFaults(): void;
+  /** Ends the tokens of one client, or all. Returns how many. */
+  revokeTokens(clientId?: string): number;
+  /** Accepts only these credentials from now on; tokens issued before stay valid. */
+  setCredentials(at: RideInterface, credentials: { clientId: string; clientSecret: string }): void;
+  /** Of tokens issued from now on. */
+  setTokenLifetime(at: RideInterface, seconds: number): void;
+  /** While down, every connection of a service call is dropped; commands still work. */
+  setDown(down: boolean): void;
+  ledger(filter?: LedgerFilter): LedgerEntry[];
+  counts(): LedgerCounts;
+  resetLedger(): void;
+  /** All access tokens ever issued: to search for leaks of them. */
+  issuedTokens(): string[];
+}
+
+export function createCommands(state: SandboxState): SandboxCommands {
+  const addOrder = (order: SandboxOrder) => state.orders.add(SandboxOrderSchema.parse(order));
+  return {
+    addOrder,
+    addOrders: (orders) => orders.forEach(addOrder),
+    setStatus: state.orders.setStatus,
+    advance: state.orders.advance,
+    setFault: (fault) => state.faults.set(FaultSchema.parse(fault)),
+    clearFault: state.faults.clear,
+    clearFaults: state.faults.clearAll,
+    revokeTokens: state.tokens.revoke,
+    setCredentials(at, { clientId, clientSecret }) {
+      state.clients[at] = { ...state.clients[at], clientId, clientSecret };
+    },
+    setTokenLifetime(at, seconds) {
+      state.clients[at] = { ...state.clients[at], tokenLifetimeSeconds: seconds };
+    },
+    setDown(down) {
+      state.isDown = down;
+    },
+    ledger: state.ledger.entries,
+    counts: state.ledger.counts,
+    resetLedger: state.ledger.reset,
+    issuedTokens: state.tokens.texts,
+  };
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { isTokenOperation, type OperationName, operations } from './operations.js';
+
+const Where = z.strictObject({
+  operation: z.enum(operations).optional(),
+  orderId: z.string().min(1).optional(),
+  /** How many calls it hits; without it, every one until it is cleared. */
+  times: z.int().min(1).optional(),
+  /** The chance of each matching call, drawn from the seeded random. */
+  probability: z.number().min(0).max(1).optional(),
+});
+
+const kind = <K extends string>(name: K) => Where.extend({ kind: z.literal(name) });
+
+const RetryAfter = {
+  /** Without it the header is absent. */
+  retryAfterSeconds: z.int().min(0).optional(),
+  retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
+};
+const TokenError = { shape: z.enum(['rfc6749', 'envelope']).default('rfc6749') };
+const HttpStatus = z.int().min(200).max(599);
+
+const AnyFault = z.discriminatedUnion('kind', [
+  kind('unauthorized'),
+  kind('forbidden'),
+  kind('notFound'),
+  kind('serverError'),
+  kind('tooManyRequests').extend(RetryAfter),
+  kind('unavailable').extend(RetryAfter),
+  /** The call is carried out at once, its answer leaves after `delayMs`: it may be stale when it arrives. */
+  kind('slow').extend({ delayMs: z.int().min(0) }),
+  /** Headers at once, then the body in pieces over `durationMs`. */
+  kind('slowBody').extend({ durationMs: z.int().min(0) }),
+  /** `request`: not carried out. `answer`: carried out, nothing answered. `middle`: half of the body is sent. */
+  kind('dropConnection').extend({ when: z.enum(['request', 'answer', 'middle']).default('request') }),
+  kind('malformedJson'),
+  /** Valid JSON of `bytes` in all; far more than a client should read. */
+  kind('hugeJson').extend({ bytes: z.int().min(1_048_577).default(67_108_864) }),
+  kind('emptyBody'),
+  kind('html').extend({ status: HttpStatus.default(200) }),
+  kind('redirect'),
+  kind('errorInSuccess'),
+  kind('reply').extend({
+    status: HttpStatus,
+    headers: z.record(z.string(), z.string()).default({}),
+    /** Text is sent as it is, anything else as JSON. */
+    body: z.unknown().optional(),
+  }),
+  /** The usual token answer `without` some fields, and `with` others laid over it. */
+  kind('tokenAnswer').extend({
+    without: z.array(z.string()).default([]),
+    with: z.record(z.string(), z.unknown()).default({}),
+  }),
+  kind('invalidClient').extend(TokenError),
+  kind('invalidScope').extend(TokenError),
+  kind('invalidGrant').extend(TokenError),
+]);
+
+const tokenKinds = new Set<string>(['tokenAnswer', 'invalidClient', 'invalidScope', 'invalidGrant']);
+
+/** A fault to switch on: what goes wrong, and for which calls. Of several that match, the one set first hits. */
+export const FaultSchema = AnyFault.refine(
+  (fault) => !fault.operation || !tokenKinds.has(fault.kind) || isTokenOperation(fault.operation),
+  { path: ['operation'], message: 'this fault hits only partnerToken and businessToken' },
+);
+export type Fault = z.output<typeof FaultSchema>;
+export type FaultInput = z.input<typeof FaultSchema>;
+
+export type FaultBoard = ReturnType<typeof createFaultBoard>;
+
+const matches = (fault: Fault, operation: OperationName, orderId: string | undefined): boolean =>
+  (fault.operation ?? operation) === operation &&
+  (fault.orderId ?? orderId) === orderId &&
+  (isTokenOperation(operation) || !tokenKinds.has(fault.kind));
+
+/** The faults in force. `random` gives 0 to 1. */
+export function createFaultBoard(random: () => number) {
+  const active = new Map<number, { fault: Fault; left: number }>();
+  let lastId = 0;
+  return {
+    set(fault: Fault): number {
+      lastId += 1;
+      active.set(lastId, { fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+      return lastId;
+    },
+    clear: (id: number): boolean => active.delete(id),
+    clearAll: (): void => active.clear(),
+    /** The fault that hits this call, if any; it counts as a hit. */
+    take(operation: OperationName, orderId: string | undefined): Fault | undefined {
+      for (const [id, entry] of active) {
+        if (!matches(entry.fault, operation, orderId)) continue;
+        if (entry.fault.probability !== undefined && random() >= entry.fault.probability) continue;
+        entry.left -= 1;
+        if (entry.left <= 0) active.delete(id);
+        return entry.fault;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A repeatable random source (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let a = seed >>> 0;
+  return () => {
+    a = (a + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(a ^ (a >>> 15), a | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { InvalidInput } from '../src/domain/errors.js';
+import { type RideInterface, rideInterfaces } from '../src/domain/interfaces.js';
+
+const ScriptStep = z.strictObject({ status: z.string().min(1), afterMs: z.number().min(0) });
+
+const Script = z
+  .array(ScriptStep)
+  .min(1)
+  .refine((steps) => steps[0]?.afterMs === 0, 'the first step must have afterMs 0')
+  .refine(
+    (steps) => steps.every((step, i) => step.afterMs >= (steps[i - 1]?.afterMs ?? 0)),
+    'afterMs counts from the adding of the order, so it must not decrease',
+  );
+
+/** The assumed shapes of the partner's order status (upstream section 4). */
+export const statusShapes = ['nested', 'wrapped', 'flat'] as const;
+export type StatusShape = (typeof statusShapes)[number];
+
+/** An order to play. `details` are laid over the generated fields of the order, so they can also break the answer. */
+export const SandboxOrderSchema = z.strictObject({
+  interface: z.enum(rideInterfaces),
+  orderId: z.string().min(1),
+  script: Script,
+  scheduledAt: z.iso.datetime({ offset: true }).optional(),
+  details: z.record(z.string(), z.unknown()).optional(),
+  shape: z.enum(statusShapes).optional(),
+});
+export type SandboxOrder = z.infer<typeof SandboxOrderSchema>;
+
+/** An order as it is played: at which instants (epoch milliseconds) it takes which status. */
+export interface LiveOrder {
+  order: SandboxOrder;
+  addedAt: number;
+  steps: { status: string; at: number }[];
+}
+
+export type OrderBook = ReturnType<typeof createOrderBook>;
+
+/** The status at `now`: that of the last step already reached. */
+export function statusAt({ steps }: LiveOrder, now: number): string {
+  const reached = steps.findLast((step) => step.at <= now) ?? steps[0];
+  return reached?.status ?? '';
+}
+
+/** All orders of a sandbox. `speed` divides every `afterMs`. */
+export function createOrderBook(speed: number) {
+  const live = new Map<string, LiveOrder>();
+  const keyOf = (at: RideInterface, orderId: string) => `${at}/${orderId}`;
+  const find = (at: RideInterface, orderId: string) => live.get(keyOf(at, orderId));
+  const get = (at: RideInterface, orderId: string) => {
+    const found = find(at, orderId);
+    if (!found) throw new InvalidInput(`orderId: the ${at} interface has no order ${orderId}`);
+    return found;
+  };
+  return {
+    find,
+    count: () => live.size,
+    add(order: SandboxOrder): void {
+      if (find(order.interface, order.orderId)) throw new InvalidInput(`orderId: ${order.orderId} was added before`);
+      const addedAt = Date.now();
+      const steps = order.script.map(({ status, afterMs }) => ({ status, at: addedAt + afterMs / speed }));
+      live.set(keyOf(order.interface, order.orderId), { order, addedAt, steps });
+    },
+    /** Sets a status by hand; the rest of the script is dropped. */
+    setStatus(at: RideInterface, orderId: string, status: string): void {
+      const order = get(at, orderId);
+      const now = Date.now();
+      order.steps = [...order.steps.filter((step) => step.at <= now), { status, at: now }];
+    },
+    /** Takes the next step of the script now; later steps keep their distance to it. Returns the status. */
+    advance(at: RideInterface, orderId: string): string {
+      const order = get(at, orderId);
+      const now = Date.now();
+      const next = order.steps.find((step) => step.at > now);
+      const lead = next ? next.at - now : 0;
+      order.steps = order.steps.map((step) => (step.at > now ? { ...step, at: step.at - lead } : step));
+      return statusAt(order, now);
+    },
+  };
+}

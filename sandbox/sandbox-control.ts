@@ -1,0 +1,53 @@
+import type { SandboxCommands } from './commands.js';
+import type { LedgerCounts, LedgerEntry } from './ledger.js';
+
+type Remote<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never;
+
+/** The commands of a sandbox in another process: the same names, answered by a promise. */
+export type SandboxControl = { [Name in keyof SandboxCommands]: Remote<SandboxCommands[Name]> } & {
+  isHealthy(): Promise<boolean>;
+};
+
+/** Speaks to the sandbox at `url`. A refused command throws with the sandbox's reasons. */
+export function controlSandbox(url: string): SandboxControl {
+  const send = sender(url);
+  const orderPath = (at: string, orderId: string) => `orders/${at}/${encodeURIComponent(orderId)}`;
+  return {
+    addOrder: (order) => send('POST', 'orders', order),
+    addOrders: (orders) => send('POST', 'orders/batch', { orders }),
+    setStatus: (at, orderId, status) => send('PUT', `${orderPath(at, orderId)}/status`, { status }),
+    advance: async (at, orderId) =>
+      (await send<{ status: string }>('POST', `${orderPath(at, orderId)}/advance`)).status,
+    setFault: async (fault) => (await send<{ id: number }>('POST', 'faults', fault)).id,
+    clearFault: async (id) => (await send<{ cleared: boolean }>('DELETE', `faults/${id}`)).cleared,
+    clearFaults: () => send('DELETE', 'faults'),
+    revokeTokens: async (clientId) => (await send<{ revoked: number }>('POST', 'revoke', { clientId })).revoked,
+    setCredentials: (at, credentials) => send('POST', 'credentials', { interface: at, ...credentials }),
+    setTokenLifetime: (at, seconds) => send('POST', 'lifetime', { interface: at, seconds }),
+    setDown: (down) => send('POST', 'down', { down }),
+    ledger: (filter = {}) => send<LedgerEntry[]>('GET', `ledger?${new URLSearchParams(definedIn(filter))}`),
+    counts: () => send<LedgerCounts>('GET', 'counts'),
+    resetLedger: () => send('DELETE', 'ledger'),
+    issuedTokens: () => send<string[]>('GET', 'tokens'),
+    isHealthy: () =>
+      send('GET', 'health').then(
+        () => true,
+        () => false,
+      ),
+  };
+}
+
+const definedIn = (filter: object): Record<string, string> =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+
+function sender(url: string) {
+  return async <Result>(method: string, path: string, body?: unknown): Promise<Result> => {
+    const response = await fetch(`${url}/sandbox/${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`sandbox refused ${method} ${path}: ${text}`);
+    return JSON.parse(text) as Result;
+  };
+}

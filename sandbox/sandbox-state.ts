@@ -1,0 +1,72 @@
+import { type AccessTokens, createAccessTokens } from './access-tokens.js';
+import { type AcceptedClients, defaultLifetimeSeconds, sandboxCredentials } from './credentials.js';
+import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
+import { createLedger, type Ledger } from './ledger.js';
+import { createOrderBook, type OrderBook, type StatusShape } from './orders.js';
+
+/** How to start a sandbox; what is left out has a default. */
+export interface SandboxOptions {
+  /** Default 127.0.0.1. The commands are open to whoever reaches it. */
+  host?: string;
+  /** Default 0: any free port. */
+  port?: number;
+  /** How much faster than real time the scripts of orders run; default 1. */
+  speed?: number;
+  /** Of the random behind `probability`; default 1. */
+  seed?: number;
+  partner?: {
+    clientId?: string;
+    clientSecret?: string;
+    /** Default 3600. */
+    tokenLifetimeSeconds?: number;
+    /** Default `nested`; an order may choose its own. */
+    statusShape?: StatusShape;
+  };
+  business?: {
+    clientId?: string;
+    clientSecret?: string;
+    businessId?: string;
+    /** Default 899. */
+    tokenLifetimeSeconds?: number;
+    /** Default false: the fields must come as a form. */
+    acceptJsonTokenRequests?: boolean;
+  };
+}
+
+/** All that a sandbox knows; endpoints read it, commands change it. */
+export interface SandboxState {
+  clients: AcceptedClients;
+  businessId: string;
+  acceptJsonTokenRequests: boolean;
+  statusShape: StatusShape;
+  tokens: AccessTokens;
+  orders: OrderBook;
+  faults: FaultBoard;
+  ledger: Ledger;
+  isDown: boolean;
+}
+
+export function createSandboxState({ speed = 1, seed = 1, partner = {}, business = {} }: SandboxOptions): SandboxState {
+  return {
+    clients: {
+      partner: {
+        clientId: partner.clientId ?? sandboxCredentials.partner.clientId,
+        clientSecret: partner.clientSecret ?? sandboxCredentials.partner.clientSecret,
+        tokenLifetimeSeconds: partner.tokenLifetimeSeconds ?? defaultLifetimeSeconds.partner,
+      },
+      business: {
+        clientId: business.clientId ?? sandboxCredentials.business.clientId,
+        clientSecret: business.clientSecret ?? sandboxCredentials.business.clientSecret,
+        tokenLifetimeSeconds: business.tokenLifetimeSeconds ?? defaultLifetimeSeconds.business,
+      },
+    },
+    businessId: business.businessId ?? sandboxCredentials.business.businessId,
+    acceptJsonTokenRequests: business.acceptJsonTokenRequests ?? false,
+    statusShape: partner.statusShape ?? 'nested',
+    tokens: createAccessTokens(),
+    orders: createOrderBook(speed),
+    faults: createFaultBoard(seededRandom(seed)),
+    ledger: createLedger(),
+    isDown: false,
+  };
+}

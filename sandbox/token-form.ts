@@ -1,0 +1,44 @@
+/** How a token request may be encoded. */
+export type FormEncoding = 'urlencoded' | 'multipart' | 'json';
+
+const mediaTypes: Record<string, FormEncoding> = {
+  'application/x-www-form-urlencoded': 'urlencoded',
+  'multipart/form-data': 'multipart',
+  'application/json': 'json',
+};
+
+export const mediaTypeOf = (contentType: string | undefined): string =>
+  (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+
+/** Reads the fields of a token request. Undefined: the encoding is not among the accepted ones, or cannot be read. */
+export async function readTokenForm(
+  contentType: string | undefined,
+  body: Buffer,
+  accepted: readonly FormEncoding[],
+): Promise<URLSearchParams | undefined> {
+  const encoding = mediaTypes[mediaTypeOf(contentType)];
+  if (encoding === undefined || !accepted.includes(encoding)) return undefined;
+  if (encoding === 'urlencoded') return new URLSearchParams(body.toString('utf8'));
+  return encoding === 'json' ? readJsonFields(body) : readMultipart(contentType ?? '', body);
+}
+
+function readJsonFields(body: Buffer): URLSearchParams | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value !== 'object' || value === null) return undefined;
+    return new URLSearchParams(Object.entries(value).map(([name, field]): [string, string] => [name, String(field)]));
+  } catch {
+    return undefined;
+  }
+}
+
+async function readMultipart(contentType: string, body: Buffer): Promise<URLSearchParams | undefined> {
+  try {
+    const form = await new Response(body, { headers: { 'content-type': contentType } }).formData();
+    const fields = new URLSearchParams();
+    for (const [name, value] of form) if (typeof value === 'string') fields.append(name, value);
+    return fields;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sandboxCredentials } from '../../sandbox/sandbox.js';
+
+/** The environment of a worker process. Names are those of a deployment. */
+export type WorkerEnv = Record<string, string>;
+
+const { partner, business } = sandboxCredentials;
+
+/**
+ * Settings as a deployment has them, pointing at a sandbox: both accounts, fast polls, a request budget that no test
+ * exhausts. Task queue and sealing key are new each time, so each fleet has token leases of its own.
+ */
+export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}): WorkerEnv {
+  const shared = { baseUrl: sandboxUrl, requestsPerSecond: 1_000 };
+  const accounts = {
+    partner: {
+      ...shared,
+      interface: 'partner',
+      clientId: partner.clientId,
+      clientSecret: { env: 'TEST_PARTNER_SECRET' },
+    },
+    business: {
+      ...shared,
+      interface: 'business',
+      clientId: business.clientId,
+      clientSecret: { env: 'TEST_BUSINESS_SECRET' },
+      businessId: business.businessId,
+    },
+  };
+  return {
+    FARETRAIL_ACCOUNTS_FILE: temporaryFile('accounts.json', JSON.stringify({ accounts })),
+    TEST_PARTNER_SECRET: partner.clientSecret,
+    TEST_BUSINESS_SECRET: business.clientSecret,
+    FARETRAIL_TASK_QUEUE: `q-${randomUUID()}`,
+    FARETRAIL_SEALING_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
+    FARETRAIL_POLL_ACTIVE_MS: '100',
+    FARETRAIL_POLL_RESERVED_MS: '200',
+    FARETRAIL_POLL_PUSHED_MS: '1000',
+    FARETRAIL_LOG_LEVEL: 'warn',
+    ...extra,
+  };
+}
+
+function temporaryFile(name: string, text: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'faretrail-test-')), name);
+  writeFileSync(path, text);
+  return path;
+}

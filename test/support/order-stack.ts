@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
+import { loadWorkerConfig, type WorkerConfig } from '../../src/config.js';
+import type { FollowOrderInput } from '../../src/domain/follow-input.js';
+import type { RideInterface } from '../../src/domain/interfaces.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { createOrderWorker } from '../../src/order-worker.js';
+import { createRideApi } from '../../src/ride-api/ride-api.js';
+import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
+import { type WorkerEnv, workerEnv } from './accounts.js';
+import { quietRuntime } from './runtime.js';
+
+export type FollowHandle = WorkflowHandle<typeof followOrder>;
+
+/** A sandbox, a worker in this process, and a client, on the Temporal server of the test run. */
+export interface OrderStack {
+  sandbox: Sandbox;
+  client: Client;
+  config: WorkerConfig;
+  /** Adds an order with this script to the sandbox; durations in milliseconds of real time. */
+  newOrder(at: RideInterface, script: [status: string, afterMs: number][]): string;
+  follow(
+    at: RideInterface,
+    orderId: string,
+    more?: Partial<FollowOrderInput>,
+    limits?: FollowOrderLimits,
+  ): Promise<FollowHandle>;
+  stopWorker(): Promise<void>;
+  startWorker(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface OrderStackOptions {
+  sandbox?: SandboxOptions;
+  env?: WorkerEnv;
+}
+
+export async function startOrderStack({ sandbox: sandboxOptions, env }: OrderStackOptions = {}): Promise<OrderStack> {
+  quietRuntime();
+  const sandbox = await startSandbox(sandboxOptions);
+  const config = loadWorkerConfig(workerEnv(sandbox.url, env));
+  const address = inject('temporalAddress');
+  const connection = await Connection.connect({ address });
+  const native = await NativeConnection.connect({ address });
+  const client = new Client({ connection });
+  const rideApi = createRideApi({ profile: config.profile });
+  let stop: (() => Promise<void>) | undefined;
+
+  async function startWorker(): Promise<void> {
+    const workflowBundle = { codePath: inject('workflowBundlePath') };
+    const worker = await createOrderWorker({
+      config,
+      rideApi,
+      connection: native,
+      client: new Client({ connection: native }),
+      namespace: 'default',
+      workflowBundle,
+    });
+    const running = worker.run();
+    stop = async () => {
+      worker.shutdown();
+      await running;
+    };
+  }
+  async function stopWorker(): Promise<void> {
+    await stop?.();
+    stop = undefined;
+  }
+
+  await startWorker();
+  return {
+    sandbox,
+    client,
+    config,
+    startWorker,
+    stopWorker,
+    newOrder(at, script) {
+      const orderId = randomUUID();
+      sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
+      return orderId;
+    },
+    follow(at, orderId, more = {}, limits) {
+      const key = { account: toAccountName(at), orderId: toOrderId(orderId) };
+      const input: FollowOrderInput = { ...key, ...more };
+      return client.workflow.start<typeof followOrder>('followOrder', {
+        workflowId: followOrderId(key),
+        taskQueue: config.taskQueue,
+        args: limits ? [input, { limits }] : [input],
+      });
+    },
+    async close() {
+      await stopWorker();
+      await rideApi.close();
+      await native.close();
+      await connection.close();
+      await sandbox.close();
+    },
+  };
+}
