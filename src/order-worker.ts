@@ -35,7 +35,7 @@ export interface OrderWorkerParts {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
-  /** More options of the workflow worker, such as the size of its cache. */
+  /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
 }
 
@@ -56,6 +56,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     shutdownGraceTime,
     shutdownForceTime,
     activityTaskPollerBehavior: { type: 'autoscaling' },
+    ...parts.options,
   };
   const workflowWorker = await Worker.create({
     ...shared,
@@ -65,7 +66,6 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
     maxConcurrentWorkflowTaskExecutions: 200,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
-    ...parts.options,
   });
   const accountWorkers = config.accounts.map((account) =>
     Worker.create({

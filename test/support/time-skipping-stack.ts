@@ -1,0 +1,122 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { loadWorkerConfig } from '../../src/config.js';
+import type { FollowOrderInput } from '../../src/domain/follow-input.js';
+import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import type { OrderReading } from '../../src/domain/observation.js';
+import { toRideStatus } from '../../src/domain/ride-status.js';
+import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { createOrderWorker, type OrderWorker } from '../../src/order-worker.js';
+import type { ObtainedToken, RideApi } from '../../src/ride-api/ride-api.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
+import { workerEnv } from './accounts.js';
+import { quietRuntime } from './runtime.js';
+
+/** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
+export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
+
+/** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
+export interface TimeSkippingStack {
+  env: TestWorkflowEnvironment;
+  /** Instants, in virtual milliseconds, at which orders were read and tokens requested. */
+  reads: number[];
+  tokenRequests: number[];
+  /** What a token request does; default: a token of an hour. */
+  onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
+  start(service: ScriptedService, more?: Partial<FollowOrderInput>): Promise<WorkflowHandle<typeof followOrder>>;
+  close(): Promise<void>;
+}
+
+const keyword = 2;
+
+/** A reading of this status. */
+export const reading = (rawStatus: string, details: OrderReading['details'] = null): OrderReading => {
+  const status = toRideStatus(rawStatus);
+  return { status, rawStatus, terminal: ['Completed', 'Cancelled', 'Rejected'].includes(status), details };
+};
+
+/** The status of a script `[status, from ms]` at an instant. */
+export const scripted =
+  (script: [status: string, fromMs: number][]): ScriptedService =>
+  (elapsedMs) =>
+    reading(script.findLast(([, fromMs]) => fromMs <= elapsedMs)?.[0] ?? 'Pending');
+
+export async function startTimeSkippingStack(): Promise<TimeSkippingStack> {
+  quietRuntime();
+  const executable = { type: 'existing-path' as const, path: inject('timeSkippingServerPath') };
+  const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
+  await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+  const services = new Map<string, ScriptedService>();
+  const stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'> = {
+    reads: [],
+    tokenRequests: [],
+    onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeSeconds: 3600, grantedScope: null }),
+  };
+  const worker = await startWorker(env, services, stack);
+  const running = worker.run();
+  return Object.assign(stack, {
+    env,
+    async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}) {
+      const key = { account: toAccountName('partner'), orderId: toOrderId(randomUUID()) };
+      services.set(key.orderId, service);
+      return await env.client.workflow.start<typeof followOrder>('followOrder', {
+        workflowId: followOrderId(key),
+        taskQueue: taskQueueOf(worker),
+        args: [{ ...key, ...more }],
+      });
+    },
+    async close() {
+      worker.shutdown();
+      await running;
+      await env.teardown();
+    },
+  });
+}
+
+const taskQueueOf = ({ workers: [first] }: OrderWorker): string => first?.options.taskQueue ?? '';
+
+async function startWorker(
+  env: TestWorkflowEnvironment,
+  services: Map<string, ScriptedService>,
+  stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'>,
+): Promise<OrderWorker> {
+  // The server's clock: that of this process stands still while time is skipped.
+  const startedAt = new AsyncLocalStorage<number>();
+  const now = () => startedAt.getStore() ?? Number.NaN;
+  const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
+    startedAt.run(await env.currentTimeMs(), () => next(input));
+  const firstRead = new Map<string, number>();
+  const rideApi: RideApi = {
+    orderScope: () => toScope('demand_partner'),
+    async requestToken() {
+      stack.tokenRequests.push(now());
+      return { ...stack.onTokenRequest(now()), requestedAt: now() };
+    },
+    async readOrder(_account, orderId) {
+      stack.reads.push(now());
+      const since = firstRead.get(orderId) ?? now();
+      firstRead.set(orderId, since);
+      const service = services.get(orderId);
+      if (!service) throw new Error(`no script for ${orderId}`);
+      return service(now() - since, now());
+    },
+    close: async () => undefined,
+  };
+  const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
+  return await createOrderWorker({
+    config: loadWorkerConfig(workerEnv('http://127.0.0.1:1', cadence)),
+    rideApi,
+    now,
+    connection: env.nativeConnection,
+    client: env.client,
+    namespace: 'default',
+    options: { interceptors: { activity: [() => ({ inbound: { execute } })] } },
+    workflowBundle: { codePath: inject('workflowBundlePath') },
+  });
+}

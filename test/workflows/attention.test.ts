@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { OrderTrail } from '../../src/domain/trail.js';
+import { RideApiError, RideApiUnreachable, TokenRefused } from '../../src/ride-api/errors.js';
+import {
+  reading,
+  type ScriptedService,
+  startTimeSkippingStack,
+  type TimeSkippingStack,
+} from '../support/time-skipping-stack.js';
+
+const second = 1_000;
+const minute = 60 * second;
+const words = { upstreamCode: null, requestId: null };
+const later = { retry: true, afterMs: undefined } as const;
+
+let stack: TimeSkippingStack;
+beforeAll(async () => {
+  stack = await startTimeSkippingStack();
+});
+beforeEach(() => {
+  stack.reads.length = 0;
+  stack.tokenRequests.length = 0;
+});
+afterAll(() => stack.close());
+
+/** `Driving` for a minute, then `during` until `untilMs`, then `Driving` for half an hour, then the end. */
+const interrupted =
+  (untilMs: number, during: (now: number) => never): ScriptedService =>
+  (elapsedMs, now) => {
+    if (elapsedMs >= minute && elapsedMs < untilMs) during(now);
+    return reading(elapsedMs < untilMs + 30 * minute ? 'Driving' : 'Completed');
+  };
+
+const refuse =
+  (code: RideApiError['code'], status: number, decision: RideApiErrorDecision = { retry: false }) =>
+  (): never => {
+    throw new RideApiError(code, status, words, decision);
+  };
+type RideApiErrorDecision = ConstructorParameters<typeof RideApiError>[3];
+
+async function trailAfter(service: ScriptedService, waitMs: number) {
+  const handle = await stack.start(service);
+  // Time must not be skipped before the worker has begun.
+  await expect.poll(() => stack.reads.length + stack.tokenRequests.length).toBeGreaterThan(0);
+  await stack.env.sleep(waitMs);
+  const during: OrderTrail = await handle.query('orderTrail');
+  const trail = await handle.result();
+  const { events } = await handle.fetchHistory();
+  return { during, trail, events: events?.length ?? 0 };
+}
+
+describe('trouble that passes by itself', () => {
+  it('of under five minutes is retried in silence and costs no event', async () => {
+    const quiet = await trailAfter(interrupted(minute, refuse('UPSTREAM_FAILED', 500, later)), 4 * minute);
+    const troubled = await trailAfter(interrupted(5 * minute, refuse('UPSTREAM_FAILED', 500, later)), 4 * minute);
+    expect(troubled.during).toMatchObject({ attention: null, status: 'Driving' });
+    expect(troubled.trail).toMatchObject({ outcome: 'completed', attention: null });
+    expect(troubled.events).toBe(quiet.events);
+  });
+
+  it.each([
+    ['upstreamUnavailable', refuse('UPSTREAM_FAILED', 503, later)],
+    [
+      'upstreamUnavailable',
+      (): never => {
+        throw new RideApiUnreachable('CONNECTION_REFUSED', 'https://service.example');
+      },
+    ],
+    ['unreadableStatus', refuse('ERROR_IN_SUCCESS', 200)],
+  ])('is shown as %s after five minutes, and clears itself', async (code, during) => {
+    const result = await trailAfter(interrupted(60 * minute, during), 10 * minute);
+    expect(result.during).toMatchObject({ attention: { code }, status: 'Driving', terminal: false });
+    expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
+    expect(result.trail.timeline.map(({ status }) => status)).toEqual(['Driving', 'Completed']);
+    expect(result.events).toBeLessThan(60);
+  });
+
+  it('waits as long as Retry-After says, with no attempt earlier, and still shows attention after five minutes', async () => {
+    let askedAt = 0;
+    const service: ScriptedService = (elapsedMs, now) => {
+      if (elapsedMs === 0) return reading('Driving');
+      if (askedAt === 0) {
+        askedAt = now;
+        throw new RideApiError('RATE_LIMITED', 429, words, { retry: true, afterMs: 20 * minute });
+      }
+      return reading('Completed');
+    };
+    const result = await trailAfter(service, 10 * minute);
+    expect(result.during).toMatchObject({ attention: { code: 'upstreamUnavailable' } });
+    const next = stack.reads.find((at) => at > askedAt) ?? 0;
+    expect(next - askedAt).toBeGreaterThanOrEqual(20 * minute);
+    expect(next - askedAt).toBeLessThan(20 * minute + 15 * second);
+    expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
+  });
+});
+
+describe('trouble that a person repairs', () => {
+  it('a missing permission is shown at once as forbidden, asked again every minute, and clears itself', async () => {
+    const result = await trailAfter(interrupted(60 * minute, refuse('FORBIDDEN', 403)), 2 * minute);
+    expect(result.during).toMatchObject({ attention: { code: 'forbidden' } });
+    expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
+    const during = stack.reads.filter((at, index) => index > 0 && at - (stack.reads[0] ?? 0) < 55 * minute);
+    expect(during.length).toBeLessThan(70);
+  });
+
+  it.each(['credentialsRejected', 'scopeRejected', 'grantRejected'] as const)(
+    '%s is shown with a remedy, asked at most once a minute, and the order resumes by itself',
+    async (code) => {
+      const before = stack.onTokenRequest;
+      // The lease of the tests before this one has a token for an hour.
+      await stack.env.sleep(3 * 60 * minute);
+      const brokenFrom = await stack.env.currentTimeMs();
+      stack.onTokenRequest = (now) => {
+        if (now < brokenFrom + 30 * minute) throw new TokenRefused(code, 401, words);
+        return before(now);
+      };
+      const result = await trailAfter(
+        (elapsedMs) => reading(elapsedMs < minute ? 'Driving' : 'Completed'),
+        10 * minute,
+      );
+      stack.onTokenRequest = before;
+      expect(result.during).toMatchObject({
+        status: null,
+        attention: { code, message: expect.stringMatching(/check/i) },
+      });
+      expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
+      expect(stack.tokenRequests.length).toBeGreaterThan(20);
+      expect(shortestGap(stack.tokenRequests)).toBeGreaterThanOrEqual(minute);
+    },
+  );
+
+  it('fresh tokens that are rejected too lead to attention and to one token request a minute', async () => {
+    const result = await trailAfter(interrupted(20 * minute, refuse('TOKEN_REJECTED', 401)), 5 * minute);
+    expect(result.during).toMatchObject({ attention: { code: 'credentialsRejected' } });
+    expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
+    expect(stack.tokenRequests.length).toBeLessThanOrEqual(22);
+    // The first two belong to the burst: one for the old token, one for the token put in its place.
+    expect(shortestGap(stack.tokenRequests.slice(2))).toBeGreaterThanOrEqual(minute);
+  });
+});
+
+describe('an order that the service does not know', () => {
+  const missingFor =
+    (forMs: number): ScriptedService =>
+    (elapsedMs) => {
+      if (elapsedMs < forMs) refuse('ORDER_UNKNOWN', 404)();
+      return reading('Completed');
+    };
+
+  it('is looked for for two minutes', async () => {
+    const handle = await stack.start(missingFor(1.5 * minute));
+    expect(await handle.result()).toMatchObject({ outcome: 'completed', attention: null });
+  });
+
+  it('ends the run as OrderNotFound after two minutes, with a remedy', async () => {
+    const handle = await stack.start(missingFor(10 * minute));
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { type: 'OrderNotFound', message: expect.stringContaining('Check the id') },
+    });
+    const tookMs = await durationMs(handle);
+    expect(tookMs).toBeGreaterThanOrEqual(2 * minute);
+    expect(tookMs).toBeLessThan(2.5 * minute);
+  });
+});
+
+it('stops following with the outcome expired, counted from the later of start and pick-up', async () => {
+  const scheduledAt = new Date((await stack.env.currentTimeMs()) + 60 * minute).toISOString();
+  const handle = await stack.start(() => reading('Reserved'), { scheduledAt, followForMs: 10 * minute });
+  expect(await handle.result()).toMatchObject({ outcome: 'expired', terminal: false, status: 'Reserved' });
+  const tookMs = await durationMs(handle);
+  expect(tookMs).toBeGreaterThanOrEqual(69.9 * minute);
+  expect(tookMs).toBeLessThan(71 * minute);
+});
+
+/** By the server's record: its clock runs on to the next timer of any run as soon as a result is there. */
+async function durationMs(handle: Awaited<ReturnType<TimeSkippingStack['start']>>): Promise<number> {
+  const { startTime, closeTime } = await handle.describe();
+  return (closeTime?.getTime() ?? 0) - startTime.getTime();
+}
+
+const shortestGap = (instants: number[]): number =>
+  Math.min(...instants.slice(1).map((at, index) => at - (instants[index] ?? 0)));
