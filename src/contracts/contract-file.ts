@@ -7,6 +7,7 @@ import { isJsonObject, ownValue } from './json-object.js';
 /** The names that may stand in braces in the path of an operation. */
 export const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'id'] as const;
 
+/** One of the names in `pathPlaceholders`. */
 export type PathPlaceholder = (typeof pathPlaceholders)[number];
 
 // Settings of one verification mode mean nothing in another, so half of an old one must not survive.

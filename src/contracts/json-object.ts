@@ -1,6 +1,7 @@
 /** A JSON object, as opposed to an array, a scalar or null. */
 export type JsonObject = Record<string, unknown>;
 
+/** Is this a JSON object? */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

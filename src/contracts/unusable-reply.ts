@@ -1,5 +1,6 @@
 import { FaretrailError } from '../domain/errors.js';
 
+/** What a success lacked. */
 export type UnusableReplyCode =
   /** A success that holds no order status. Read again on the usual rhythm; change nothing. */
   | 'UNREADABLE_STATUS'

@@ -10,6 +10,7 @@ export interface UpstreamWords {
   requestId: string | null;
 }
 
+/** Why upstream said no (upstream section 9.1). */
 export type RideApiErrorCode =
   | 'BAD_REQUEST' // 400
   | 'TOKEN_REJECTED' // 401 of any call but the token call
@@ -48,6 +49,7 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
   }
 }
 
+/** Where the way to an answer broke off. */
 export type UnreachableCode =
   | 'CONNECT_TIMEOUT'
   | 'HEADERS_TIMEOUT'
@@ -72,6 +74,7 @@ export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
   }
 }
 
+/** What was wrong with the bytes that came. */
 export type GarbledCode =
   | 'NOT_JSON' // a success whose body is something else
   | 'TOO_LARGE' // a success beyond the size cap
@@ -89,6 +92,7 @@ export class RideApiGarbled extends FaretrailError<GarbledCode> {
   }
 }
 
+/** The refusals of a token endpoint, in the words that a run shows as its attention. */
 export type TokenRefusedCode = Extract<AttentionCode, 'credentialsRejected' | 'scopeRejected' | 'grantRejected'>;
 
 const remedies: Record<TokenRefusedCode, string> = {

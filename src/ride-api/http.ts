@@ -38,6 +38,7 @@ export interface HttpLimits {
   connections: number;
 }
 
+/** The limits in force unless a caller sets others. */
 export const defaultHttpLimits: HttpLimits = {
   connectMs: 5_000,
   headersMs: 10_000,

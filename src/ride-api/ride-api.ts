@@ -25,6 +25,7 @@ export interface RideApi {
   close(): Promise<void>;
 }
 
+/** What the client is made of; all but the profile has a default. */
 export interface RideApiOptions {
   profile: ContractProfile;
   http?: Http;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
@@ -14,7 +14,7 @@ import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
 
-export type FollowHandle = WorkflowHandle<typeof followOrder>;
+export type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
 
 /** A sandbox, a worker in this process, and a client, on the Temporal server of the test run. */
 export interface OrderStack {

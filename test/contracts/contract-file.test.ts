@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseContractProfile } from '../../src/contracts/contract-file.js';
+import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+
+function problemsOf(overrides: unknown): string {
+  try {
+    parseContractProfile(overrides);
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidInput);
+    return (error as InvalidInput).message;
+  }
+  return 'none';
+}
+
+describe('a contract file', () => {
+  it('that is empty leaves the default in force', () => {
+    expect(parseContractProfile({})).toEqual(defaultContractProfile);
+  });
+
+  it('changes the scalar it names and nothing beside it', () => {
+    const profile = parseContractProfile({ operations: { orderDetails: { path: '/v2/rides/{order_id}' } } });
+    expect(profile.operations.orderDetails).toEqual({
+      ...defaultContractProfile.operations.orderDetails,
+      path: '/v2/rides/{order_id}',
+    });
+    expect(profile.operations.orderStatus).toEqual(defaultContractProfile.operations.orderStatus);
+  });
+
+  it('replaces an array as a whole', () => {
+    expect(parseContractProfile({ statuses: { terminal: ['Done'] } }).statuses).toEqual({
+      terminal: ['Done'],
+      notOrderStatus: defaultContractProfile.statuses.notOrderStatus,
+    });
+  });
+
+  it('replaces the verification of deliveries as a whole, with the defaults of its mode', () => {
+    const profile = parseContractProfile({ delivery: { verification: { mode: 'hmac', header: 'x-signature' } } });
+    expect(profile.delivery.verification).toEqual({
+      mode: 'hmac',
+      header: 'x-signature',
+      algorithm: 'sha256',
+      encoding: 'hex',
+      prefix: '',
+    });
+    expect(problemsOf({ delivery: { verification: {} } })).toContain('delivery.verification.mode');
+  });
+
+  it('does not touch the default', () => {
+    const before = structuredClone(defaultContractProfile);
+    parseContractProfile({ operations: { listSubscribers: { enabled: true } } });
+    expect(defaultContractProfile).toEqual(before);
+  });
+
+  it('has every bad field listed by its path', () => {
+    const problems = problemsOf({
+      operations: { orderStatus: { method: 'FETCH', speed: 1 }, orderReceipt: { path: '/v1/{receipt}' }, teleport: {} },
+      pointers: { delivery: { status: [] } },
+      tokens: null,
+      limits: { businessRequestsPerSecond: 'many' },
+    });
+    for (const field of [
+      'operations.orderStatus.method',
+      'operations.orderStatus.speed: unknown field',
+      'operations.orderReceipt.path: unknown placeholder {receipt}',
+      'operations.teleport: unknown field',
+      'pointers.delivery.status',
+      'tokens',
+      'limits.businessRequestsPerSecond',
+    ]) {
+      expect(problems).toContain(field);
+    }
+  });
+
+  it.each([
+    ['v1/orders/{order_id}', 'path'],
+    ['/v1/orders', 'must hold {order_id}'],
+    ['/v1/{order_id', 'brace'],
+    ['/v1/{order_id}/}', 'brace'],
+    ['/v1/{order_id}/{}', 'unknown placeholder {}'],
+    ['/v1/{order_id}/{constructor}', 'unknown placeholder {constructor}'],
+    ['/v1/{order_id}#part', 'blanks'],
+    ['/v1/{order_id} HTTP/1.1', 'blanks'],
+  ])('is refused with the path %s', (path, problem) => {
+    expect(problemsOf({ operations: { orderDetails: { path } } })).toMatch(/operations\.orderDetails\.path/);
+    expect(problemsOf({ operations: { orderDetails: { path } } })).toContain(problem);
+  });
+
+  it.each([undefined, null, [], 'text', 7])('is refused when it holds %j instead of an object', (overrides) => {
+    expect(problemsOf(overrides)).toContain('must be a JSON object');
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype'])('cannot reach into other objects by the key %s', (key) => {
+    const overrides = JSON.parse(`{"${key}":{"polluted":true},"operations":{"${key}":{"polluted":true}}}`);
+    expect(problemsOf(overrides)).toContain(`operations.${key}: unknown field; ${key}: unknown field`);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+    expect((defaultContractProfile as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it('of any JSON gives a profile or InvalidInput', () => {
+    const part = fc.dictionary(fc.constantFrom('operations', 'pointers', 'delivery', 'tokens'), fc.jsonValue());
+    fc.assert(fc.property(fc.oneof(fc.jsonValue(), part), (overrides) => void problemsOf(overrides)));
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { isErrorEnvelope, parseErrorBody } from '../../src/contracts/error-body.js';
+import assumed from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
+
+describe('an error body', () => {
+  it('gives its code in the shape of RFC 6749', () => {
+    expect(parseErrorBody(assumed.rfc6749)).toEqual({ code: 'invalid_client', requestId: null });
+  });
+
+  it('gives code and request id in the envelope, and nothing else', () => {
+    expect(parseErrorBody(assumed.envelope)).toEqual({
+      code: 'VALIDATION_ERROR',
+      requestId: '0b9d2c3e-0000-4000-8000-000000000001',
+    });
+  });
+
+  it.each([
+    undefined,
+    null,
+    '<html>',
+    [],
+    {},
+    { error: 7 },
+    { error: null },
+    { error: { code: 7 } },
+    { error: 'a sentence about +15550100' },
+    { error: { code: 'x'.repeat(65) } },
+    { error: { code: '' } },
+  ])('%j says nothing', (body) => {
+    expect(parseErrorBody(body)).toEqual({ code: null, requestId: null });
+  });
+
+  it('ignores a request id that is no short word', () => {
+    expect(parseErrorBody({ request_id: 'to +1 555 0100' }).requestId).toBeNull();
+  });
+
+  it('is an envelope only with both of its marks', () => {
+    expect(isErrorEnvelope(assumed.envelope)).toBe(true);
+    expect(isErrorEnvelope({ status: 'error' })).toBe(false);
+    expect(isErrorEnvelope({ status: 'success', error: {} })).toBe(false);
+    expect(isErrorEnvelope(null)).toBe(false);
+  });
+});

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseTokenReply } from '../../src/contracts/token-reply.js';
+import { UnusableReply } from '../../src/contracts/unusable-reply.js';
+import { toScope } from '../../src/domain/keys.js';
+import given from '../fixtures/token-replies.given.json' with { type: 'json' };
+
+const unscoped = { wantedScope: toScope(''), fallbackLifetimeSeconds: 300 };
+const wanting = (scope: string) => ({ ...unscoped, wantedScope: toScope(scope) });
+const reply = { access_token: 't0ken', token_type: 'Bearer', expires_in: 899 };
+const code = (value: string) => expect.objectContaining({ name: 'UnusableReply', code: value });
+
+describe('a token reply', () => {
+  it('is read in the shapes the service shows', () => {
+    const read = (body: unknown, scope: string) => parseTokenReply(body, wanting(scope));
+    expect(read(given.partner, 'demand_partner')).toEqual({
+      accessToken: '<ACCESS_TOKEN>',
+      lifetimeSeconds: 3600,
+      grantedScope: 'demand_partner',
+    });
+    expect(read(given.business, 'order')).toMatchObject({ lifetimeSeconds: 899, grantedScope: 'order' });
+    expect(read(given.unscoped, '')).toMatchObject({ lifetimeSeconds: 899, grantedScope: '' });
+  });
+
+  it.each([undefined, null, 'bearer', 'BEARER'])('counts as bearer with token_type %j', (token_type) => {
+    expect(parseTokenReply({ ...reply, token_type }, unscoped).accessToken).toBe('t0ken');
+  });
+
+  it.each(['mac', '', 7, {}])('is refused with token_type %j', (token_type) => {
+    expect(() => parseTokenReply({ ...reply, token_type }, unscoped)).toThrow(code('WRONG_TOKEN_TYPE'));
+  });
+
+  it.each([
+    [899, 899],
+    ['899', 899],
+    [' 12.9 ', 12],
+    [12.9, 12],
+    [1e300, 604_800],
+    [undefined, 300],
+    [null, 300],
+    ['soon', 300],
+    ['', 300],
+    ['0x10', 300],
+    [0, 300],
+    [0.5, 300],
+    [-5, 300],
+    ['-5', 300],
+    [Number.NaN, 300],
+  ])('with expires_in %j lives %i seconds', (expires_in, seconds) => {
+    expect(parseTokenReply({ ...reply, expires_in }, unscoped).lifetimeSeconds).toBe(seconds);
+  });
+
+  it('compares scopes as sets: order and extra values do not matter', () => {
+    const granted = parseTokenReply({ ...reply, scope: 'order finance extra' }, wanting('finance order'));
+    expect(granted.grantedScope).toBe('extra finance order');
+  });
+
+  it('counts as granted as asked when it does not say a scope', () => {
+    expect(parseTokenReply(reply, wanting('order')).grantedScope).toBeNull();
+  });
+
+  it.each(['', 'finance', 'orders', 'order.read'])('is refused when %j was granted but "order" wanted', (scope) => {
+    expect(() => parseTokenReply({ ...reply, scope }, wanting('order'))).toThrow(code('SCOPE_NOT_GRANTED'));
+  });
+
+  it.each([undefined, null, '', 7, 'two words', 'line\nbreak', 'ümlaut', 'x'.repeat(16_385)])(
+    'holds no token when access_token is %j',
+    (access_token) => {
+      expect(() => parseTokenReply({ ...reply, access_token }, unscoped)).toThrow(code('NO_TOKEN'));
+    },
+  );
+
+  it('never fails otherwise than with its own error, and never repeats the body', () => {
+    const body = fc.oneof(
+      fc.jsonValue(),
+      fc.record(
+        { access_token: fc.jsonValue(), token_type: fc.jsonValue(), expires_in: fc.jsonValue(), scope: fc.jsonValue() },
+        { requiredKeys: [] },
+      ),
+    );
+    fc.assert(
+      fc.property(body, (value) => {
+        try {
+          expect(parseTokenReply(value, unscoped).lifetimeSeconds).toBeGreaterThan(0);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UnusableReply);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseContractProfile } from '../../src/contracts/contract-file.js';
+import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
+import { FaretrailError } from '../../src/domain/errors.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import type { ApiReply } from '../../src/ride-api/http.js';
+import { interpretOrderReply, orderRequest, orderScope } from '../../src/ride-api/orders.js';
+import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
+import assumed from '../fixtures/order-replies.assumed.json' with { type: 'json' };
+import { businessAccount, partnerAccount } from './accounts.js';
+
+const orderId = toOrderId('4711');
+
+describe('the request that reads an order', () => {
+  it('of the partner interface is as the service states it', () => {
+    expect(orderRequest(partnerAccount(), orderId, 't0ken', profile)).toEqual({
+      method: 'GET',
+      url: 'https://partner.example/v1/private/orders/status/4711',
+      headers: { Authorization: 'Bearer t0ken', 'Content-Type': 'application/json' },
+    });
+  });
+
+  it('of the business interface names the company (assumed)', () => {
+    expect(orderRequest(businessAccount(), orderId, 't0ken', profile)).toEqual({
+      method: 'GET',
+      url: 'https://business.example/v1/orders/4711?businessId=11111111-2222-4333-8444-555555555555',
+      headers: { Accept: 'application/json', Authorization: 'Bearer t0ken', 'Content-Type': 'application/json' },
+    });
+  });
+
+  it('keeps any order id within one part of the path', () => {
+    const path = (id: string) => orderRequest(partnerAccount(), toOrderId(id), 't', profile).url.split('/status/')[1];
+    expect(path('a?b#c %2F{id}$&')).toBe('a%3Fb%23c%20%252F%7Bid%7D%24%26');
+    for (const id of ['.', '..']) expect(() => path(id)).toThrow('order_id: must not be');
+  });
+
+  it('comes back as the same order id at the other end', () => {
+    const ids = fc.string({ unit: 'binary' }).filter((text) => {
+      try {
+        return toOrderId(text) === text && text !== '.' && text !== '..';
+      } catch {
+        return false;
+      }
+    });
+    fc.assert(
+      fc.property(ids, (id) => {
+        const { pathname } = new URL(orderRequest(partnerAccount(), toOrderId(id), 't', profile).url);
+        expect(pathname.split('/').map(decodeURIComponent)).toEqual(['', 'v1', 'private', 'orders', 'status', id]);
+      }),
+    );
+  });
+
+  it('is not made when the profile switches the operation off or moves it to the other interface', () => {
+    const off = parseContractProfile({ operations: { orderDetails: { enabled: false } } });
+    expect(() => orderRequest(businessAccount(), orderId, 't', off)).toThrow('operations.orderDetails.enabled');
+    const moved = parseContractProfile({ operations: { orderDetails: { interface: 'partner' } } });
+    expect(() => orderRequest(businessAccount(), orderId, 't', moved)).toThrow('not an operation of the business');
+  });
+
+  it('is not made without a value that its path needs', () => {
+    const { businessId: _, ...account } = businessAccount();
+    expect(() => orderRequest(account, orderId, 't', profile)).toThrow('business_id: needed');
+  });
+
+  it('needs the scope that the profile names', () => {
+    expect(orderScope(partnerAccount(), profile)).toBe('demand_partner');
+    const wider = parseContractProfile({ operations: { orderDetails: { scope: 'order finance' } } });
+    expect(orderScope(businessAccount(), wider)).toBe('finance order');
+  });
+});
+
+const answer = (status: number, body?: unknown, headers: ApiReply['headers'] = {}): ApiReply => ({
+  status,
+  headers,
+  body,
+});
+const context = { account: businessAccount(), orderId, accessToken: 't0ken', profile, now: 0 };
+const interpret = (reply: ApiReply) => interpretOrderReply(reply, context);
+const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });
+
+describe('the answer to an order look-up', () => {
+  it('gives the reading at both interfaces', () => {
+    expect(interpret(answer(200, assumed.details))).toMatchObject({ status: 'Driving', terminal: false });
+    const partner = { ...context, account: partnerAccount() };
+    expect(interpretOrderReply(answer(200, { order_status: 'Completed' }), partner).terminal).toBe(true);
+  });
+
+  it.each([
+    [400, 'BAD_REQUEST'],
+    [401, 'TOKEN_REJECTED'],
+    [402, 'PAYMENT_REQUIRED'],
+    [403, 'FORBIDDEN'],
+    [404, 'ORDER_UNKNOWN'],
+    [409, 'REFUSED'],
+    [422, 'UNPROCESSABLE'],
+    [202, 'UNEXPECTED_STATUS'],
+    [301, 'REDIRECTED'],
+    [307, 'REDIRECTED'],
+  ])('%i is the final error %s', (status, code) => {
+    expect(() => interpret(answer(status, { status: 'Driving' }))).toThrow(
+      failure('RideApiError', code, { status, retryable: false, retryAfterMs: undefined }),
+    );
+  });
+
+  it.each([
+    [429, 'RATE_LIMITED'],
+    [500, 'UPSTREAM_FAILED'],
+    [503, 'UPSTREAM_FAILED'],
+  ])('%i is the passing error %s with the wait it asks for', (status, code) => {
+    expect(() => interpret(answer(status, undefined, { 'retry-after': '3' }))).toThrow(
+      failure('RideApiError', code, { retryable: true, retryAfterMs: 3_000 }),
+    );
+  });
+
+  it('with an error envelope is an error in spite of its 200', () => {
+    const words = { upstreamCode: 'VALIDATION_ERROR', requestId: '0b9d2c3e-0000-4000-8000-000000000001' };
+    expect(() => interpret(answer(200, bodies.envelope))).toThrow(failure('RideApiError', 'ERROR_IN_SUCCESS', words));
+  });
+
+  it('keeps the request id of the header when the body names none', () => {
+    const reply = answer(500, undefined, { 'x-request-id': 'req-1' });
+    expect(() => interpret(reply)).toThrow(failure('RideApiError', 'UPSTREAM_FAILED', { requestId: 'req-1' }));
+  });
+
+  it('is unusable without a status, or about another order', () => {
+    expect(() => interpret(answer(200))).toThrow(failure('UnusableReply', 'UNREADABLE_STATUS'));
+    expect(() => interpret(answer(200, { id: '1', status: 'Completed' }))).toThrow(
+      failure('UnusableReply', 'ORDER_MISMATCH'),
+    );
+  });
+
+  it('of any status and any JSON is a reading or a coded error', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 599 }), fc.jsonValue(), fc.string(), (status, body, retryAfter) => {
+        try {
+          interpret(answer(status, body, { 'retry-after': retryAfter }));
+        } catch (error) {
+          expect(error).toBeInstanceOf(FaretrailError);
+        }
+      }),
+    );
+  });
+});

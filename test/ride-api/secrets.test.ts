@@ -1,0 +1,101 @@
+import type { RequestListener } from 'node:http';
+import { inspect } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseContractProfile } from '../../src/contracts/contract-file.js';
+import type { Account } from '../../src/domain/account.js';
+import { toOrderId, toScope } from '../../src/domain/keys.js';
+import { createHttp, type HttpLimits } from '../../src/ride-api/http.js';
+import { createRideApi, type RideApi } from '../../src/ride-api/ride-api.js';
+import { businessAccount } from './accounts.js';
+import { answerJson, serve, serveBytes, textOf } from './loopback-server.js';
+
+const clientSecret = 'Cl1entSecretOfTheTest';
+const accessToken = 'Acc3ssTokenOfTheTest';
+const secrets = [clientSecret, accessToken];
+
+function rideApi(limits: Partial<HttpLimits> = {}): RideApi {
+  const http = createHttp({ headersMs: 50, bodyMs: 50, connectMs: 50, totalMs: 200, maxReplyBytes: 2_000, ...limits });
+  onTestFinished(() => http.close());
+  return createRideApi({ profile: parseContractProfile({}), http });
+}
+
+const account = (base: string): Account => ({ ...businessAccount(base, base), clientSecret });
+
+/** All that a logger, a failure converter or a person could see of an error. */
+function everythingOf(error: unknown): string {
+  const seen = [inspect(error, { depth: 20, showHidden: true, getters: true }), String(error), JSON.stringify(error)];
+  for (let next = error; next instanceof Error; next = next.cause) seen.push(next.message, next.stack ?? '');
+  return seen.join('\n');
+}
+
+async function errorsOf(api: RideApi, target: Account): Promise<unknown[]> {
+  const calls = [api.requestToken(target, toScope('order')), api.readOrder(target, toOrderId('1'), accessToken)];
+  const results = await Promise.allSettled(calls);
+  return results.map((result) => (result.status === 'rejected' ? result.reason : undefined));
+}
+
+function expectNoSecret(errors: unknown[]): void {
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(Error);
+    const seen = everythingOf(error);
+    for (const secret of secrets) expect(seen).not.toContain(secret);
+    expect(seen).not.toContain('businessId=');
+  }
+}
+
+const echoes: Record<string, (secret: string) => unknown> = {
+  'as the code of an RFC 6749 error': (secret) => ({ error: secret, error_description: secret }),
+  'as the code of an envelope': (secret) => ({ status: 'error', error: { code: secret, message: secret } }),
+  'within a code': (secret) => ({ error: `bad_${secret}` }),
+  'as the request id': (secret) => ({ error: 'invalid_client', request_id: secret }),
+  'as text': (secret) => secret,
+};
+
+describe('an error shows neither client secret nor token', () => {
+  for (const [how, body] of Object.entries(echoes)) {
+    it.each([200, 302, 400, 401, 403, 404, 429, 500])(`when upstream repeats them ${how} with %i`, async (status) => {
+      const listener: RequestListener = async (request, response) => {
+        const secret = request.method === 'POST' ? clientSecret : accessToken;
+        await textOf(request);
+        answerJson(response, status, body(secret), { 'X-Request-ID': secret, 'Retry-After': secret, Location: secret });
+      };
+      expectNoSecret(await errorsOf(rideApi(), account(await serve(listener))));
+    });
+  }
+
+  it('when upstream repeats the whole request as text that is no JSON', async () => {
+    const listener: RequestListener = async (request, response) => {
+      const text = `${JSON.stringify(request.headers)} ${await textOf(request)}`;
+      response.writeHead(200).end(text.replace('{', ''));
+    };
+    expectNoSecret(await errorsOf(rideApi(), account(await serve(listener))));
+  });
+
+  it('when upstream repeats the raw request instead of speaking HTTP', async () => {
+    const host = await serveBytes((socket) => void socket.pipe(socket));
+    expectNoSecret(await errorsOf(rideApi(), account(`http://${host}`)));
+  });
+
+  it('when upstream never answers, hangs up or cannot be reached', async () => {
+    const silent = await serveBytes((socket) => void socket.resume());
+    const abrupt = await serveBytes((socket) => void socket.once('data', () => socket.destroy()));
+    for (const base of [`http://${silent}`, `https://${silent}`, `http://${abrupt}`, 'http://127.0.0.1:1']) {
+      expectNoSecret(await errorsOf(rideApi(), account(base)));
+    }
+  });
+
+  it('when the answer is too large', async () => {
+    const listener: RequestListener = (_, response) => answerJson(response, 200, [accessToken, 'x'.repeat(5_000)]);
+    expectNoSecret(await errorsOf(rideApi(), account(await serve(listener))));
+  });
+
+  it('when the request itself cannot be made', async () => {
+    const api = rideApi();
+    const bad = `${accessToken}\r\nX: 1`;
+    const target = account('http://127.0.0.1:1');
+    const sent = await api.readOrder(target, toOrderId('1'), bad).catch((error: unknown) => error);
+    expect(sent).toMatchObject({ code: 'InvalidInput' });
+    expectNoSecret([sent]);
+    expectNoSecret(await errorsOf(api, account(`http://[${clientSecret}`)));
+  });
+});

@@ -1,0 +1,39 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import type { TestProject } from 'vitest/node';
+import { findDevServer, startDevServer } from '../../local/temporal/dev-server.js';
+import { projectRoot } from '../../local/temporal/project-root.js';
+import { findTimeSkippingServer } from '../../local/temporal/time-skipping-server.js';
+import './provided-context.js';
+
+/** One development server for the whole run, in a database of its own, and one bundle of the workflows. */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const say = (line: string) => process.stderr.write(`set-up: ${line}\n`);
+  const temporalProgram = await findDevServer(say);
+  const timeSkippingServerPath = await findTimeSkippingServer(say);
+  const folder = await mkdtemp(join(tmpdir(), 'faretrail-test-'));
+  const databaseFile = join(folder, 'temporal.db');
+  const workflowBundlePath = join(folder, 'workflow-bundle.js');
+  await writeFile(workflowBundlePath, await bundledWorkflows());
+  const server = await startDevServer({ program: temporalProgram, databaseFile });
+
+  project.provide('temporalAddress', server.address);
+  project.provide('temporalDatabaseFile', databaseFile);
+  project.provide('temporalProgram', temporalProgram);
+  project.provide('timeSkippingServerPath', timeSkippingServerPath);
+  project.provide('workflowBundlePath', workflowBundlePath);
+
+  return async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}
+
+/** From the sources, so that the tests never meet an outdated build. */
+async function bundledWorkflows(): Promise<string> {
+  const logger = new DefaultLogger('ERROR');
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(projectRoot, 'src/workflows/index.ts'), logger });
+  return code;
+}

@@ -1,0 +1,30 @@
+import { defineConfig } from 'vitest/config';
+
+// These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
+const needServers = ['test/{workflows,e2e,processes,local/servers}/**/*.test.ts'];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: needServers,
+          env: { TZ: 'UTC' },
+          testTimeout: 10_000,
+        },
+      },
+      {
+        test: {
+          name: 'temporal',
+          include: needServers,
+          globalSetup: ['test/setup/global-setup.ts'],
+          env: { TZ: 'UTC' },
+          testTimeout: 60_000, // a first workflow task on two busy cores takes seconds
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
