@@ -1,0 +1,118 @@
+import type { Info } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { createOrderActivities, type OrderActivities } from '../../src/activities/order-activities.js';
+import type { OrderReader } from '../../src/activities/order-reader.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/observation.js';
+import { toRideStatus } from '../../src/domain/ride-status.js';
+import { partnerAccount } from '../ride-api/accounts.js';
+
+export const start = Date.parse('2031-05-01T10:00:00.000Z');
+export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
+export const account = {
+  ...partnerAccount(),
+  poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 },
+};
+
+/** A look at an order that the run shows as `Routing`, since the start. */
+export const lookAt = (more: Partial<LookInput> = {}): LookInput => ({
+  account: account.name,
+  orderId: toOrderId('4711'),
+  shown: { rawStatus: 'Routing', attention: null },
+  since: iso(start),
+  scheduledAt: null,
+  pushed: false,
+  notBefore: null,
+  ...more,
+});
+
+export const readingOf = (rawStatus: string, details: OrderReading['details'] = null): OrderReading => ({
+  status: toRideStatus(rawStatus),
+  rawStatus,
+  terminal: false,
+  details,
+});
+
+/** Failed attempts are what these tests are about. */
+export const logger = new DefaultLogger('ERROR');
+
+/** What became of one attempt. */
+export interface Attempt {
+  seen?: OrderObservation;
+  failure?: ApplicationFailure;
+  error?: unknown;
+  /** In their order; the server keeps the last. */
+  heartbeats: unknown[];
+}
+
+/** The orders at the service, and Temporal, as far as the activities see them. */
+export interface LookStage {
+  now: number;
+  random: number;
+  /** What the next reads do: give a reading or throw. The last one goes on for ever. */
+  answers: (OrderReading | Error)[];
+  /** When the service was asked. */
+  asked: number[];
+  attempt(name: keyof OrderActivities, input: LookInput, info?: Partial<Info>): Promise<Attempt>;
+  /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
+  run(name: keyof OrderActivities, input: LookInput, untilMs?: number): Promise<Attempt[]>;
+}
+
+export function createLookStage(reader?: (stage: LookStage) => OrderReader): LookStage {
+  const stage: LookStage = {
+    now: start,
+    random: 0,
+    answers: [],
+    asked: [],
+    async attempt(name, input, info = {}) {
+      const environment = new MockActivityEnvironment(info, { logger });
+      const heartbeats: unknown[] = [];
+      environment.on('heartbeat', (details: unknown) => heartbeats.push(JSON.parse(JSON.stringify(details ?? null))));
+      try {
+        return { seen: await environment.run(activities[name], input), heartbeats };
+      } catch (error) {
+        return error instanceof ApplicationFailure ? { failure: error, error, heartbeats } : { error, heartbeats };
+      }
+    },
+    async run(name, input, untilMs = 3_600_000) {
+      const attempts: Attempt[] = [];
+      const end = stage.now + untilMs;
+      let heartbeatDetails: unknown;
+      while (stage.now <= end) {
+        const attempt = await stage.attempt(name, input, { attempt: attempts.length + 1, heartbeatDetails });
+        attempts.push(attempt);
+        if (attempt.heartbeats.length > 0) heartbeatDetails = attempt.heartbeats.at(-1);
+        if (!attempt.failure || attempt.failure.nonRetryable) break;
+        stage.now += delayOf(attempt);
+      }
+      return attempts;
+    },
+  };
+  const readOrder = reader?.(stage) ?? (async () => answer(stage));
+  const activities = createOrderActivities({
+    account: () => account,
+    readOrder,
+    now: () => stage.now,
+    random: () => stage.random,
+  });
+  return stage;
+}
+
+/** One call to the service. */
+export function answer(stage: LookStage): OrderReading {
+  stage.asked.push(stage.now);
+  const next = stage.answers.length > 1 ? stage.answers.shift() : stage.answers[0];
+  if (!next) throw new Error('the stage has no answer');
+  if (next instanceof Error) throw next;
+  return next;
+}
+
+/** The delay before the next attempt. Temporal ends an activity that asks for none. */
+export function delayOf({ failure }: Attempt): number {
+  const delay = failure?.nextRetryDelay;
+  if (typeof delay !== 'number' || !Number.isInteger(delay) || delay < 1) throw new Error(`delay of ${String(delay)}`);
+  return delay;
+}

@@ -1,0 +1,128 @@
+import { CancelledFailure } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+import { QuietTime } from '../../src/activities/quiet-times.js';
+import { toReadTrouble } from '../../src/activities/read-trouble.js';
+import { TokenUnavailable } from '../../src/activities/token-source.js';
+import { UnusableReply, type UnusableReplyCode } from '../../src/contracts/unusable-reply.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { toAccountName } from '../../src/domain/keys.js';
+import type { TroubleCode } from '../../src/domain/struggle.js';
+import {
+  type GarbledCode,
+  type RideApiErrorCode,
+  RideApiGarbled,
+  RideApiUnreachable,
+  type UnreachableCode,
+} from '../../src/ride-api/errors.js';
+import { apiError } from './api-errors.js';
+
+const account = toAccountName('acme');
+const now = Date.parse('2031-05-01T10:00:00.000Z');
+const origin = 'https://partner.example';
+const troubleOf = (error: unknown) => toReadTrouble(error, account, now);
+
+describe('a refusal of the service means', () => {
+  const meanings: Record<RideApiErrorCode, TroubleCode> = {
+    BAD_REQUEST: 'unreadableStatus',
+    TOKEN_REJECTED: 'credentialsRejected',
+    PAYMENT_REQUIRED: 'unreadableStatus',
+    FORBIDDEN: 'forbidden',
+    NOT_FOUND: 'unreadableStatus',
+    ORDER_UNKNOWN: 'orderUnknown',
+    UNPROCESSABLE: 'unreadableStatus',
+    REFUSED: 'unreadableStatus',
+    RATE_LIMITED: 'upstreamUnavailable',
+    UPSTREAM_FAILED: 'upstreamUnavailable',
+    REDIRECTED: 'unreadableStatus',
+    ERROR_IN_SUCCESS: 'unreadableStatus',
+    UNEXPECTED_STATUS: 'unreadableStatus',
+  };
+
+  it.each(Object.entries(meanings))('%s: %s', (code, meaning) => {
+    const trouble = troubleOf(apiError(code as RideApiErrorCode));
+    expect(trouble).toMatchObject({ code: meaning, afterMs: undefined });
+    expect(trouble?.message).toMatch(new RegExp(`^upstream refused: ${code} \\(HTTP \\d{3}\\)\\. [A-Z].+\\.$`));
+  });
+
+  it.each(['RATE_LIMITED', 'UPSTREAM_FAILED'] as const)('%s: the wait it asks for, exactly', (code) => {
+    expect(troubleOf(apiError(code, 17))?.afterMs).toBe(17_000);
+  });
+
+  it('a remedy that names the account', () => {
+    expect(troubleOf(apiError('FORBIDDEN'))?.message).toContain('account acme');
+    expect(troubleOf(apiError('TOKEN_REJECTED'))?.message).toContain('account acme');
+  });
+});
+
+describe('no answer means that the service is unavailable', () => {
+  const codes: Record<UnreachableCode, true> = {
+    CONNECT_TIMEOUT: true,
+    HEADERS_TIMEOUT: true,
+    BODY_TIMEOUT: true,
+    TOTAL_TIMEOUT: true,
+    CONNECTION_REFUSED: true,
+    CONNECTION_LOST: true,
+    DNS: true,
+    TLS: true,
+    CLOSED: true,
+    NETWORK: true,
+  };
+  it.each(Object.keys(codes) as UnreachableCode[])('%s', (code) => {
+    const trouble = troubleOf(new RideApiUnreachable(code, origin));
+    expect(trouble).toMatchObject({ code: 'upstreamUnavailable', afterMs: undefined });
+    expect(trouble?.message).toContain(code);
+  });
+});
+
+describe('an answer nobody can read means that the status is unreadable', () => {
+  const garbled: Record<GarbledCode, true> = { NOT_JSON: true, TOO_LARGE: true, NOT_HTTP: true };
+  const unusable: Record<UnusableReplyCode, true> = {
+    UNREADABLE_STATUS: true,
+    ORDER_MISMATCH: true,
+    NO_TOKEN: true,
+    WRONG_TOKEN_TYPE: true,
+    SCOPE_NOT_GRANTED: true,
+  };
+  it.each([
+    ...(Object.keys(garbled) as GarbledCode[]).map((code) => new RideApiGarbled(code, origin, 200)),
+    ...(Object.keys(unusable) as UnusableReplyCode[]).map((code) => new UnusableReply(code)),
+  ])('%s', (error) => {
+    expect(troubleOf(error)).toMatchObject({ code: 'unreadableStatus', afterMs: undefined });
+    expect(troubleOf(error)?.message).toContain(error.code);
+  });
+});
+
+describe('no token means', () => {
+  it.each(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable'] as const)(
+    '%s in the words of the lease, to be asked again when its cool-down ends',
+    (code) => {
+      const error = new TokenUnavailable(code, 'In the words of the lease.', now + 42_000);
+      expect(troubleOf(error)).toEqual({ code, message: 'In the words of the lease.', afterMs: 42_000 });
+    },
+  );
+
+  it('a wait of a second at least, also when the cool-down is over', () => {
+    expect(troubleOf(new TokenUnavailable('scopeRejected', 'm', now - 5))?.afterMs).toBe(1_000);
+    expect(troubleOf(new TokenUnavailable('scopeRejected', 'm', now + 5))?.afterMs).toBe(1_000);
+  });
+});
+
+it('keeps to the quiet time of the account exactly', () => {
+  expect(troubleOf(new QuietTime(12_345))).toMatchObject({ code: 'upstreamUnavailable', afterMs: 12_345 });
+});
+
+describe('what is not about the service', () => {
+  it.each([new Error('a bug of ours'), new TypeError('x'), new CancelledFailure('CANCELLED'), 'text', null, undefined])(
+    'is left to Temporal: %s',
+    (error) => {
+      expect(troubleOf(error)).toBeUndefined();
+    },
+  );
+
+  // Bug A4: thrown by `operationRequest` when the profile switches the look-up off; repeated for ever, shown to nobody.
+  it.fails('is not a request that the contract profile makes impossible', () => {
+    expect(troubleOf(new InvalidInput('operations.orderStatus.enabled: off'))).toMatchObject({
+      code: 'unreadableStatus',
+    });
+  });
+});

@@ -1,0 +1,28 @@
+import type { AccessToken, TokenSource } from '../../src/activities/token-source.js';
+import { toScope } from '../../src/domain/keys.js';
+import type { RideApi } from '../../src/ride-api/ride-api.js';
+
+const notPlayed = (name: string) => () => Promise.reject(new Error(`${name} is not played here`));
+
+/** The service, with only the given parts played. */
+export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
+  requestToken: notPlayed('requestToken'),
+  readOrder: notPlayed('readOrder'),
+  orderScope: () => toScope('demand_partner'),
+  close: async () => undefined,
+  ...parts,
+});
+
+/** A source that serves `token-1` until it is rejected, then `token-2`, and so on; each call is written down. */
+export function tokensInOrder(): TokenSource & { calls: (string | undefined)[] } {
+  const calls: (string | undefined)[] = [];
+  let current = 1;
+  return {
+    calls,
+    async get(_account, _scope, rejected): Promise<AccessToken> {
+      calls.push(rejected);
+      if (rejected === `token-${current}`) current += 1;
+      return { id: `token-${current}`, value: `clear token-${current}` };
+    },
+  };
+}

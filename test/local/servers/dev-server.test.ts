@@ -1,0 +1,87 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { type DevServer, startDevServer } from '../../../local/temporal/dev-server.js';
+import { projectRoot } from '../../../local/temporal/project-root.js';
+
+let folder: string;
+const started: DevServer[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'faretrail-dev-server-'));
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((server) => server.kill()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(name: string, extra: { port?: number; uiPort?: number } = {}): Promise<DevServer> {
+  const databaseFile = join(folder, name, 'temporal.db');
+  const server = await startDevServer({ program: inject('temporalProgram'), databaseFile, ...extra });
+  started.push(server);
+  return server;
+}
+
+async function withClient<T>(server: DevServer, use: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: server.address });
+  return use(new Client({ connection })).finally(() => connection.close());
+}
+
+const ride = { taskQueue: 'nobody', workflowId: 'ride-1' };
+const isRunning = (pid: number): boolean =>
+  execFileSync('ps', ['-A', '-o', 'pid=,stat='])
+    .toString()
+    .split('\n')
+    .some((line) => Number.parseInt(line, 10) === pid && !line.includes('Z'));
+
+it('keeps its runs through a crash, on the same port', async () => {
+  const before = await start('kept');
+  await withClient(before, (client) => client.workflow.start('requestRide', ride));
+  await before.kill();
+  const after = await start('kept', { port: Number(before.address.split(':')[1]) });
+  expect(after.address).toBe(before.address);
+  const found = await withClient(after, (client) => client.workflow.getHandle(ride.workflowId).describe());
+  expect(found.status.name).toBe('RUNNING');
+});
+
+it('takes our search attributes from the first moment', async () => {
+  const server = await start('attributes');
+  const count = await withClient(server, (client) => client.workflow.count('RideStatus = "Driving"'));
+  expect(count.count).toBe(0);
+});
+
+it('shows its UI where it says', async () => {
+  const server = await start('ui', { uiPort: 0 });
+  expect((await fetch(server.uiUrl ?? '')).status).toBe(200);
+});
+
+it('starts several at once without a quarrel about ports', async () => {
+  const servers = await Promise.all(['one', 'two', 'three'].map((name) => start(name)));
+  expect(new Set(servers.map(({ address }) => address)).size).toBe(3);
+});
+
+it('ends when asked', async () => {
+  const server = await start('stopped');
+  await server.stop();
+  expect(isRunning(server.pid)).toBe(false);
+});
+
+it('ends when the process that started it is killed', async () => {
+  const script = `
+    import { startDevServer } from './dist/local/temporal/dev-server.js';
+    const [program, databaseFile] = process.argv.slice(1);
+    console.log((await startDevServer({ program, databaseFile })).pid);
+    setInterval(() => {}, 1000);`;
+  const args = ['--input-type=module', '-e', script, inject('temporalProgram'), join(folder, 'orphan.db')];
+  const parent = spawn(process.execPath, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(parent.stdout, 'data');
+  const pid = Number(line);
+  expect(isRunning(pid)).toBe(true);
+  parent.kill('SIGKILL');
+  await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+});

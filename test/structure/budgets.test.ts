@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { budgets, overBudget, percentile } from './budgets.js';
+import { readSources } from './project-files.js';
+import { parseSource } from './source-file.js';
+
+const project = readSources();
+const fileSizes = project.map(({ lines }) => lines);
+const functionSizes = project.flatMap(({ functions }) => functions.map(({ lines }) => lines));
+
+describe('the project', () => {
+  it('has no file or function over its cap and no any', () => {
+    expect(overBudget(project)).toEqual([]);
+  });
+
+  it('has mostly small files', () => {
+    expect(percentile(fileSizes, 0.5)).toBeLessThanOrEqual(budgets.file.median);
+    expect(percentile(fileSizes, 0.95)).toBeLessThanOrEqual(budgets.file.p95);
+  });
+
+  it('has mostly small functions', () => {
+    expect(percentile(functionSizes, 0.95)).toBeLessThanOrEqual(budgets.function.p95);
+  });
+});
+
+describe('the check of sizes', () => {
+  const linesOf = (count: number) => '\n'.repeat(count - 1);
+
+  it('finds a file, a function and an any too many', () => {
+    const text = `export const a: any = () => {${linesOf(81)}};${linesOf(330)}void 0;`;
+    expect(overBudget([parseSource('src/domain/big.ts', text)])).toEqual([
+      'src/domain/big.ts has 410 lines',
+      'src/domain/big.ts:1 is a function of 81 lines',
+      'src/domain/big.ts:1 has the type any',
+    ]);
+  });
+
+  it('lets a describe be as long as its tests, and a function in it not', () => {
+    const long = `() => {${linesOf(81)}}`;
+    expect(
+      overBudget([parseSource('test/a.test.ts', `describe('a', ${long}); describe.each([])('b', ${long});`)]),
+    ).toEqual([]);
+    expect(overBudget([parseSource('test/a.test.ts', `describe('a', () => { it('b', ${long}); });`)])).toHaveLength(1);
+  });
+
+  it('takes the value that a share of the numbers do not exceed', () => {
+    expect(percentile([5, 1, 4, 2, 3], 0.5)).toBe(3);
+    expect(percentile([], 0.95)).toBe(0);
+  });
+});

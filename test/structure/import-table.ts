@@ -1,0 +1,57 @@
+/** What one part of the project may import. The table is that of the style page, "What may import what". */
+export interface Part {
+  /** A folder, a file, or `src/*.ts` for the files beside the process files that have no row of their own. */
+  part: string;
+  /** Files as well as folders; itself goes without saying. A file name may hold one `*`. */
+  ours: readonly string[];
+  /** In addition, by `import type` alone. */
+  oursAsTypes?: readonly string[];
+  /** `node` stands for the built-in modules. */
+  packages: readonly string[] | 'any';
+  /** Exceptions to `ours`. */
+  never?: readonly string[];
+}
+
+const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts'] as const;
+const cli = 'src/cli'; // the commands of starter.ts
+
+export const importTable: readonly Part[] = [
+  { part: 'src/domain', ours: [], packages: [] },
+  { part: 'src/contracts', ours: ['src/domain'], packages: ['zod'] },
+  { part: 'src/ride-api', ours: ['src/contracts', 'src/domain'], packages: ['undici', 'node'] },
+  {
+    part: 'src/activities',
+    ours: ['src/ride-api', 'src/contracts', 'src/domain', 'src/sealing.ts'],
+    packages: ['@temporalio/activity', '@temporalio/common', 'node'],
+  },
+  {
+    part: 'src/workflows',
+    ours: ['src/domain'],
+    oursAsTypes: ['src/activities', 'src/contracts'],
+    packages: ['@temporalio/workflow', '@temporalio/common'],
+  },
+  {
+    part: 'src/client',
+    ours: ['src/contracts', 'src/domain', 'src/workflows/*-messages.ts'],
+    oursAsTypes: ['src/workflows'],
+    packages: ['@temporalio/client', '@temporalio/common', 'node'],
+  },
+  {
+    part: 'src/webhooks',
+    ours: ['src/contracts', 'src/domain', 'src/sealing.ts'],
+    packages: ['fastify', 'lmdb', 'node'],
+  },
+  { part: cli, ours: ['src'], packages: 'any', never: processes },
+  { part: 'src/worker.ts', ours: ['src'], packages: 'any', never: ['src/starter.ts', 'src/ingress.ts', cli] },
+  { part: 'src/starter.ts', ours: ['src'], packages: 'any', never: ['src/worker.ts', 'src/ingress.ts'] },
+  { part: 'src/ingress.ts', ours: ['src'], packages: 'any', never: ['src/worker.ts', 'src/starter.ts', cli] },
+  { part: 'src/*.ts', ours: ['src'], packages: 'any', never: [...processes, cli] },
+  { part: 'sandbox', ours: ['src/contracts', 'src/domain'], packages: 'any' },
+  { part: 'examples', ours: ['src/client'], packages: 'any' },
+  { part: 'local', ours: ['src', 'sandbox'], packages: 'any' },
+  { part: 'bench', ours: ['src', 'sandbox', 'local'], packages: 'any' },
+  { part: 'test', ours: ['src', 'sandbox', 'local', 'bench', 'examples'], packages: 'any' },
+];
+
+/** Only these call `loadConfig`, so inside `src` only they import more than types from the configuration. */
+export const configRule = { file: 'src/config.ts', importers: processes } as const;

@@ -1,0 +1,25 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '../../local/temporal/project-root.js';
+import { parseSource, type SourceFile } from './source-file.js';
+
+const ignored = ['node_modules', 'dist', 'dist.next', '.git', '.faretrail'];
+
+/** The files below a folder of the checkout, with their text; none when it does not exist. */
+export function filesBelow(folder: string): { path: string; text: string }[] {
+  if (!existsSync(join(projectRoot, folder))) return [];
+  return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (ignored.includes(entry.name)) return [];
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() ? [{ path, text: readFileSync(join(projectRoot, path), 'utf8') }] : [];
+  });
+}
+
+/** Our TypeScript files, read. Declaration files are not ours to judge. */
+export function readSources(): SourceFile[] {
+  return ['src', 'sandbox', 'local', 'bench', 'examples', 'test']
+    .flatMap(filesBelow)
+    .filter(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
+    .map(({ path, text }) => parseSource(path, text));
+}

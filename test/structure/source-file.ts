@@ -1,0 +1,153 @@
+import { dirname, posix } from 'node:path';
+import { type ParseResult, parseSync, Visitor } from 'rolldown/utils';
+
+/** What the rules want to know of one TypeScript file. */
+export interface SourceFile {
+  /** Seen from the checkout, such as `src/domain/trail.ts`. */
+  path: string;
+  lines: number;
+  imports: Import[];
+  exports: Export[];
+  functions: { line: number; lines: number }[];
+  /** Lines with the type `any`. */
+  anyLines: number[];
+  /** Lines that read `process.env`. */
+  envLines: number[];
+}
+
+export interface Import {
+  line: number;
+  /** A path such as `src/domain/trail.ts` if it is ours, else a package, or `node`. */
+  target: string;
+  isOurs: boolean;
+  /** `import type`. Not `import { type A }`, which loads the module all the same. */
+  typeOnly: boolean;
+  /** `*` stands for all. */
+  names: string[];
+}
+
+export interface Export {
+  /** `*` stands for all of `from`. */
+  name: string;
+  line: number;
+  isDocumented: boolean;
+  /** Where it really comes from, for a re-export. */
+  from?: { path: string; name: string };
+}
+
+type Statement = ParseResult['program']['body'][number];
+type Expression = Extract<Statement, { type: 'ExpressionStatement' }>['expression'];
+type LineOf = (offset: number) => number;
+
+/** Reads one file. Callbacks of `describe` do not count as functions. Throws when the text does not parse. */
+export function parseSource(path: string, text: string): SourceFile {
+  const parsed = parseSync(path, text);
+  if (parsed.errors[0]) throw new Error(`${path}: ${parsed.errors[0].message}`);
+  const lineOf: LineOf = (offset) => text.slice(0, offset).split('\n').length;
+  const isDocumented = (start: number) =>
+    parsed.comments.some(
+      ({ type, value, end }) => type === 'Block' && value.startsWith('*') && /^\s*$/.test(text.slice(end, start)),
+    );
+  return {
+    path,
+    lines: text.trimEnd().split('\n').length,
+    exports: exportsOf(path, parsed.program.body, lineOf, isDocumented),
+    ...walk(path, parsed, lineOf),
+  };
+}
+
+function toTarget(importer: string, specifier: string): Pick<Import, 'target' | 'isOurs'> {
+  if (specifier.startsWith('.')) {
+    const joined = posix.join(dirname(importer), specifier);
+    return { target: joined.replace(/\.js$/, '.ts'), isOurs: true };
+  }
+  if (specifier.startsWith('node:')) return { target: 'node', isOurs: false };
+  return { target: /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier, isOurs: false };
+}
+
+function walk(path: string, { program }: ParseResult, lineOf: LineOf) {
+  const found: Pick<SourceFile, 'imports' | 'functions' | 'anyLines' | 'envLines'> = {
+    imports: [],
+    functions: [],
+    anyLines: [],
+    envLines: [],
+  };
+  const describeCallbacks = new Set<number>();
+  const addImport = (start: number, specifier: string, typeOnly: boolean, names: string[]) =>
+    found.imports.push({ line: lineOf(start), ...toTarget(path, specifier), typeOnly, names });
+  const addFunction = ({ start, end }: { start: number; end: number }) => {
+    if (describeCallbacks.has(start)) return;
+    found.functions.push({ line: lineOf(start), lines: lineOf(end) - lineOf(start) + 1 });
+  };
+  new Visitor({
+    ImportDeclaration: (node) => {
+      const names = node.specifiers.map((one) => (one.type === 'ImportSpecifier' ? nameOf(one.imported) : '*'));
+      addImport(node.start, node.source.value, node.importKind === 'type', names);
+    },
+    ExportNamedDeclaration: (node) => {
+      const names = node.specifiers.map(({ local }) => nameOf(local));
+      if (node.source) addImport(node.start, node.source.value, node.exportKind === 'type', names);
+    },
+    ExportAllDeclaration: (node) => addImport(node.start, node.source.value, node.exportKind === 'type', ['*']),
+    ImportExpression: ({ start, source }) => {
+      if (source.type === 'Literal') addImport(start, String(source.value), false, ['*']);
+    },
+    TSImportType: ({ start, source }) => addImport(start, String(source.value), true, ['*']),
+    TSAnyKeyword: ({ start }) => found.anyLines.push(lineOf(start)),
+    MemberExpression: ({ start, object, property }) => {
+      if (isNamed(object, 'process') && isNamed(property, 'env')) found.envLines.push(lineOf(start));
+    },
+    CallExpression: ({ callee, arguments: args }) => {
+      if (isNamed(rootOf(callee), 'describe')) for (const { start } of args) describeCallbacks.add(start);
+    },
+    FunctionDeclaration: addFunction,
+    FunctionExpression: addFunction,
+    ArrowFunctionExpression: addFunction,
+  }).visit(program);
+  return found;
+}
+
+function exportsOf(
+  path: string,
+  body: Statement[],
+  lineOf: LineOf,
+  isDocumented: (start: number) => boolean,
+): Export[] {
+  const toExport = (name: string, at: number): Export => ({ name, line: lineOf(at), isDocumented: isDocumented(at) });
+  const declaredAt = new Map(body.flatMap((node) => namesDeclaredBy(node).map((name) => [name, node.start] as const)));
+  return body.flatMap((node): Export[] => {
+    if (node.type === 'ExportDefaultDeclaration') return [toExport('default', node.start)];
+    if (node.type === 'ExportAllDeclaration') {
+      const from = { path: toTarget(path, node.source.value).target, name: '*' };
+      return [{ ...toExport(node.exported ? nameOf(node.exported) : '*', node.start), from }];
+    }
+    if (node.type !== 'ExportNamedDeclaration') return [];
+    if (node.declaration) return namesDeclaredBy(node.declaration).map((name) => toExport(name, node.start));
+    return node.specifiers.map(({ local, exported }) => {
+      const name = nameOf(exported);
+      if (!node.source) return toExport(name, declaredAt.get(nameOf(local)) ?? node.start);
+      return {
+        ...toExport(name, node.start),
+        from: { path: toTarget(path, node.source.value).target, name: nameOf(local) },
+      };
+    });
+  });
+}
+
+function namesDeclaredBy(node: Statement): string[] {
+  if (node.type === 'VariableDeclaration') {
+    return node.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []));
+  }
+  return 'id' in node && node.id?.type === 'Identifier' ? [node.id.name] : [];
+}
+
+const nameOf = (node: { type: string; name?: string; value?: string }): string => node.name ?? node.value ?? '';
+
+/** The `describe` of `describe.each([])`. */
+function rootOf(node: Expression): object {
+  if (node.type === 'MemberExpression') return rootOf(node.object);
+  return node.type === 'CallExpression' ? rootOf(node.callee) : node;
+}
+
+const isNamed = (node: object, name: string): boolean =>
+  'type' in node && node.type === 'Identifier' && 'name' in node && node.name === name;

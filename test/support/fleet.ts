@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { inject } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
+import type { RideInterface } from '../../src/domain/interfaces.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
+import { type WorkerEnv, workerEnv } from './accounts.js';
+import type { FollowHandle } from './order-stack.js';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
+
+/** Worker processes and a sandbox, on the Temporal server of the test run. */
+export interface Fleet {
+  sandbox: Sandbox;
+  client: Client;
+  env: WorkerEnv;
+  workers: WorkerProcess[];
+  /** Follows `count` new orders, by turns at both interfaces, that all run through this script. */
+  followOrders(count: number, script: [status: string, afterMs: number][]): Promise<FollowHandle[]>;
+  addWorker(): Promise<WorkerProcess>;
+  close(): Promise<void>;
+}
+
+export async function startFleet(
+  size: number,
+  { sandbox: sandboxOptions, env: extra }: { sandbox?: SandboxOptions; env?: WorkerEnv } = {},
+): Promise<Fleet> {
+  const sandbox = await startSandbox(sandboxOptions);
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const client = new Client({ connection });
+  const env = workerEnv(sandbox.url, { FARETRAIL_LOG_LEVEL: 'info', ...extra });
+  const workers = await Promise.all(Array.from({ length: size }, () => startWorkerProcess(env)));
+  return {
+    sandbox,
+    client,
+    env,
+    workers,
+    async addWorker() {
+      const worker = await startWorkerProcess(env);
+      workers.push(worker);
+      return worker;
+    },
+    followOrders(count, script) {
+      const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
+      const starts = Array.from({ length: count }, (_, index) => {
+        const at: RideInterface = index % 2 === 0 ? 'partner' : 'business';
+        const key = { account: toAccountName(at), orderId: toOrderId(randomUUID()) };
+        sandbox.addOrder({ interface: at, orderId: key.orderId, script: steps });
+        return client.workflow.start<typeof followOrder>('followOrder', {
+          workflowId: followOrderId(key),
+          taskQueue: env['FARETRAIL_TASK_QUEUE'] ?? '',
+          args: [key],
+        });
+      });
+      return Promise.all(starts);
+    },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await connection.close();
+      await sandbox.close();
+    },
+  };
+}
