@@ -64,7 +64,7 @@ interface Entry {
 /** A token request takes well under a second; a caller that waited this long tries again later by Temporal's retry. */
 const waitMs = 10_000;
 const firstPauseMs = 20;
-const longestPauseMs = 500;
+const longestPauseMs = 1_000;
 const refreshRetryMs = 5_000;
 
 /** See `TokenSource`. */

@@ -1,0 +1,31 @@
+import type { CliProcess } from '../../src/cli/command-context.js';
+import { runCli } from '../../src/cli/program.js';
+import { loadCliConfig, loadConfig } from '../../src/config.js';
+import type { Env } from '../../src/env-reader.js';
+
+export interface CliRun {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Nothing listens there, so a command that connects fails with `TemporalUnreachable`. */
+export const nowhere: Env = {
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+  TEMPORAL_CONFIG_FILE: '/nonexistent/temporal.toml',
+};
+
+/** Runs a command line in this process. */
+export async function runHere(argv: string[], env: Env = nowhere): Promise<CliRun> {
+  const output = { stdout: '', stderr: '' };
+  const process: CliProcess = {
+    env,
+    stdout: { write: (text) => (output.stdout += text) },
+    stderr: { write: (text) => (output.stderr += text) },
+    loadSettings: () => loadCliConfig(env),
+    loadSettingsWithSecrets: () => loadConfig(env),
+    connectWithinMs: 300,
+    onInterrupt: () => () => undefined,
+  };
+  return { exitCode: await runCli(argv, process), ...output };
+}

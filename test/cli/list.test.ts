@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { type ListedOrder, ordersText } from '../../src/cli/list-command.js';
+import { withoutColour } from '../../src/cli/paint.js';
+import { orderRunsQuery, quote, toStatusFilter } from '../../src/cli/visibility-query.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { toAccountName } from '../../src/domain/keys.js';
+
+describe('the query of list', () => {
+  it('asks for runs of orders, each once', () => {
+    expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
+  });
+
+  it('joins what was asked for; only running orders need a person', () => {
+    expect(orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', attention: true })).toBe(
+      "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running' AND RideAccount = 'partner' " +
+        "AND RideStatus = 'Driving' AND RideAttention IS NOT NULL",
+    );
+  });
+
+  it('lets no status end its quotes', () => {
+    expect(quote("x' OR WorkflowType = 'y")).toBe("'x\\' OR WorkflowType = \\'y'");
+    expect(quote('x\\')).toBe("'x\\\\'");
+  });
+
+  it('takes a known status in any spelling and an unknown one as it is', () => {
+    expect(toStatusFilter('care_req')).toBe('CareReq');
+    expect(toStatusFilter('driver swapped')).toBe('driver swapped');
+    expect(() => toStatusFilter('')).toThrow(InvalidInput);
+  });
+});
+
+describe('the table of list', () => {
+  const order: ListedOrder = {
+    account: 'partner',
+    orderId: 'c0ffee00-5a4d-4b0c-8a5e-5a4db0c5a4db',
+    status: 'Driving',
+    seenBy: 'read',
+    attention: null,
+    state: 'running',
+    startedAt: '2026-05-01T08:30:00.000Z',
+    endedAt: null,
+  };
+
+  it('has a line for each order, within 100 columns for a UUID', () => {
+    const lines = ordersText([order, { ...order, status: null, seenBy: null }], withoutColour).split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^account +order +status +seen by +attention +started \(UTC\) +run$/);
+    expect(lines[1]).toMatch(/^partner +c0ffee00-\S+ +Driving +read +- +2026-05-01 08:30:00 +running$/);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+
+  it('says that there is none, and lets no status steer the terminal', () => {
+    expect(ordersText([], withoutColour)).toBe('No order fits.');
+    expect(ordersText([{ ...order, status: '\u001b[2J' }], withoutColour)).not.toContain('\u001b');
+  });
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createTokenSource, type TokenSource } from '../../src/activities/index.js';
+import { toScope } from '../../src/domain/keys.js';
+import { createSealer } from '../../src/sealing.js';
+import { createTokenLeases } from '../../src/token-leases.js';
+import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+
+let stack: OrderStack;
+beforeAll(async () => {
+  stack = await startOrderStack();
+});
+beforeEach(() => stack.sandbox.resetLedger());
+afterAll(() => stack.close());
+
+const tokenRequests = () => stack.sandbox.ledger({ operation: 'businessToken' }).length;
+
+/** As many sources as there are calls: each stands for a process of its own. */
+function sources(count: number): TokenSource[] {
+  const sealer = createSealer(stack.config.sealingKeys);
+  const leases = createTokenLeases(stack.client, stack.config.taskQueue);
+  return Array.from({ length: count }, () =>
+    createTokenSource({
+      leases,
+      unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
+      credentialId: ({ clientId, clientSecret }) => sealer.keyedHash(clientId, clientSecret),
+    }),
+  );
+}
+
+it('500 cold token sources at once cost one token request, and all are served', async () => {
+  const account = stack.config.accounts.find(({ name }) => name === 'business');
+  if (!account) throw new Error('no account');
+  const tokens = await Promise.all(sources(500).map((source) => source.get(account, toScope('order'))));
+  expect(new Set(tokens.map(({ value }) => value)).size).toBe(1);
+  expect(tokenRequests()).toBe(1);
+});
+
+it('one scope has one token, however its values are ordered', async () => {
+  const account = stack.config.accounts.find(({ name }) => name === 'business');
+  if (!account) throw new Error('no account');
+  const [source] = sources(1);
+  const one = await source?.get(account, toScope('finance order'));
+  const other = await source?.get(account, toScope('order finance'));
+  expect(other?.value).toBe(one?.value);
+  expect(tokenRequests()).toBe(1);
+});
+
+it('10,000 calls that all see their token rejected cost one token request', async () => {
+  const account = stack.config.accounts.find(({ name }) => name === 'business');
+  if (!account) throw new Error('no account');
+  const fleet = sources(20);
+  const [old] = await Promise.all(fleet.map((source) => source.get(account, toScope('order'))));
+  stack.sandbox.revokeTokens();
+  stack.sandbox.resetLedger();
+  const calls = Array.from({ length: 10_000 }, (_, index) =>
+    fleet[index % fleet.length]?.get(account, toScope('order'), old?.id),
+  );
+  const renewed = await Promise.all(calls);
+  expect(new Set(renewed.map((token) => token?.value)).size).toBe(1);
+  expect(renewed[0]?.value).not.toBe(old?.value);
+  expect(tokenRequests()).toBe(1);
+});

@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { fakeDriver } from '../../sandbox/order-bodies.js';
+import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { createTokenActivities } from '../../src/activities/index.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
+import { accessTokenId } from '../../src/domain/workflow-ids.js';
+import { createTokenLeases } from '../../src/token-leases.js';
+import { type Fleet, startFleet } from '../support/fleet.js';
+import { findLeaks } from '../support/leaks.js';
+import { quietRuntime } from '../support/runtime.js';
+
+let fleet: Fleet;
+let metricsPort: number;
+beforeAll(async () => {
+  quietRuntime();
+  metricsPort = await freePort();
+  fleet = await startFleet(0, {
+    sandbox: { partner: { tokenLifetimeSeconds: 5 }, business: { tokenLifetimeSeconds: 5 } },
+  });
+  Object.assign(fleet.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
+  await fleet.addWorker();
+}, 60_000);
+afterAll(() => fleet.close(), 60_000);
+
+/** Everything that a run leaves behind. */
+async function traces(): Promise<Record<string, Buffer>> {
+  const database = inject('temporalDatabaseFile');
+  const taskQueue = fleet.env['FARETRAIL_TASK_QUEUE'];
+  const texts: Record<string, Buffer> = {
+    database: Buffer.concat([await readFile(database), await readFile(`${database}-wal`).catch(() => Buffer.alloc(0))]),
+    metrics: Buffer.from(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
+    logs: Buffer.from(fleet.workers.map((worker) => worker.output()).join('\n')),
+  };
+  for await (const { workflowId, runId } of fleet.client.workflow.list({ query: `TaskQueue = "${taskQueue}"` })) {
+    const handle = fleet.client.workflow.getHandle(workflowId, runId);
+    const description = JSON.stringify((await handle.describe()).memo ?? {});
+    texts[workflowId] = Buffer.from(historyToJSON(await handle.fetchHistory()) + description);
+  }
+  return texts;
+}
+
+function secrets(): Record<string, string> {
+  const { partner, business } = sandboxCredentials;
+  const tokens = fleet.sandbox.issuedTokens().map((token, index) => [`token ${index}`, token]);
+  return {
+    ...Object.fromEntries(tokens),
+    partnerSecret: partner.clientSecret,
+    businessSecret: business.clientSecret,
+    sealingKey: fleet.env['FARETRAIL_SEALING_KEYS']?.split(':')[1] ?? '',
+    driverName: fakeDriver.name,
+    driverPhone: fakeDriver.phone,
+  };
+}
+
+it('no secret, token or personal detail is left in database, histories, logs or metrics after a run with faults', async () => {
+  const handles = await fleet.followOrders(20, [
+    ['Pending', 0],
+    ['Driving', 4_000],
+    ['Completed', 14_000],
+  ]);
+  const faults = [
+    { kind: 'unauthorized', times: 1 },
+    { kind: 'serverError', times: 5 },
+    { kind: 'forbidden', times: 2 },
+    { kind: 'malformedJson', times: 3 },
+    { kind: 'tooManyRequests', times: 2, retryAfterSeconds: 1 },
+    { kind: 'dropConnection', times: 3 },
+    { kind: 'invalidClient', times: 1 },
+    { kind: 'redirect', times: 2 },
+    { kind: 'hugeJson', times: 1 },
+  ] as const;
+  for (const fault of faults) {
+    fleet.sandbox.setFault(fault);
+    await sleep(700);
+  }
+  fleet.sandbox.revokeTokens();
+  await sleep(2_000);
+  fleet.sandbox.clearFaults();
+  await Promise.all(handles.map((handle) => handle.result()));
+  expect(fleet.sandbox.issuedTokens().length).toBeGreaterThan(2);
+
+  const found = await traces();
+  expect(Object.keys(found).filter((where) => where.startsWith('token/')).length).toBeGreaterThanOrEqual(2);
+  expect(found['metrics']?.toString()).toContain('faretrail_upstream_calls_total');
+  expect(found['metrics']?.toString()).toContain('temporal_');
+  expect(found['logs']?.toString()).toContain('worker started');
+  expect(findLeaks(secrets(), found)).toEqual([]);
+}, 240_000);
+
+it('the same search finds a token that is not sealed', async () => {
+  const token = `unsealed-${'t0ken'.repeat(12)}`;
+  const taskQueue = fleet.env['FARETRAIL_TASK_QUEUE'] ?? '';
+  const key = { account: toAccountName('leaky'), scope: toScope('order'), credentialId: String(Date.now()) };
+  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+  const obtained = { accessToken: token, lifetimeSeconds: 60, grantedScope: null, requestedAt: Date.now() };
+  const activities = createTokenActivities({
+    accountWith: () => ({}) as never,
+    rideApi: { requestToken: async () => obtained } as never,
+    seal: async (accessToken) => accessToken,
+    refreshEarlyMs: 1_000,
+  });
+  const workflowBundle = { codePath: inject('workflowBundlePath') };
+  const worker = await Worker.create({ connection, taskQueue: `${taskQueue}-leaky`, activities, workflowBundle });
+  const leases = createTokenLeases(fleet.client, `${taskQueue}-leaky`);
+  await worker.runUntil(async () => {
+    await leases.renew(key, null);
+    await expect.poll(async () => (await leases.read(key))?.token?.sealed).toBe(token);
+  });
+  await connection.close();
+  expect(findLeaks({ token }, await traces())).toContain('database: token');
+  await fleet.client.workflow.getHandle(accessTokenId(key)).terminate();
+}, 60_000);
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
