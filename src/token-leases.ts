@@ -5,12 +5,16 @@ import { type AccessTokenKey, accessTokenId } from './domain/workflow-ids.js';
 import type { accessToken } from './workflows/access-token.js';
 import { renewTokenSignal } from './workflows/access-token-messages.js';
 
+/** Temporal's client has no deadline of its own: a lost answer must not hold up all calls of an account. */
+const deadlineMs = 5_000;
+
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
 export function createTokenLeases(client: Client, taskQueue: string): TokenLeases {
+  const inTime = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
   return {
     async read(key) {
       try {
-        const { memo } = await client.workflow.getHandle(accessTokenId(key)).describe();
+        const { memo } = await inTime(() => client.workflow.getHandle(accessTokenId(key)).describe());
         return (memo?.lease as TokenLease | undefined) ?? null;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return null;
@@ -18,14 +22,16 @@ export function createTokenLeases(client: Client, taskQueue: string): TokenLease
       }
     },
     async renew(key, insteadOf) {
-      await client.workflow.signalWithStart<typeof accessToken, [{ insteadOf: string | null }]>('accessToken', {
-        workflowId: accessTokenId(key),
-        taskQueue,
-        args: [key],
-        signal: renewTokenSignal,
-        signalArgs: [{ insteadOf }],
-        staticSummary: summaryOf(key),
-      });
+      await inTime(() =>
+        client.workflow.signalWithStart<typeof accessToken, [{ insteadOf: string | null }]>('accessToken', {
+          workflowId: accessTokenId(key),
+          taskQueue,
+          args: [key],
+          signal: renewTokenSignal,
+          signalArgs: [{ insteadOf }],
+          staticSummary: summaryOf(key),
+        }),
+      );
     },
   };
 }

@@ -2,12 +2,13 @@ import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activit
 import { ApplicationFailure } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import { nextReadMs } from '../domain/cadence.js';
+import { readInstant } from '../domain/follow-input.js';
 import type { AccountName } from '../domain/keys.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/observation.js';
 import { isSameStatus } from '../domain/ride-status.js';
 import { judge, type Struggle, struggleAfter } from '../domain/struggle.js';
 import type { OrderReader } from './order-reader.js';
-import { toReadTrouble } from './read-trouble.js';
+import { toFailureType, toReadTrouble } from './read-trouble.js';
 
 export interface OrderActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
@@ -24,6 +25,13 @@ const jitterShare = 0.1;
 
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
+/** How one of the activities looks. */
+interface Manner {
+  isNews(reading: OrderReading): boolean;
+  /** Somebody waits for the answer: trouble that is shown already is an answer too. */
+  isOneShot: boolean;
+}
+
 /**
  * Activities that look at an order. They complete only with news; everything else is left to Temporal's retry, which
  * writes no history. What must be remembered from one attempt to the next stands in the heartbeat details.
@@ -34,7 +42,7 @@ export function createOrderActivities({
   now = Date.now,
   random = Math.random,
 }: OrderActivityPorts) {
-  async function look(input: LookInput, isNews: (reading: OrderReading) => boolean): Promise<OrderObservation> {
+  async function look(input: LookInput, { isNews, isOneShot }: Manner): Promise<OrderObservation> {
     const { attempt, heartbeatDetails } = activityInfo();
     const before = (heartbeatDetails ?? null) as Struggle | null;
     const shown = input.shown.attention;
@@ -44,9 +52,10 @@ export function createOrderActivities({
     try {
       reading = await readOrder(account(input.account), input.orderId, cancellationSignal());
     } catch (error) {
-      const trouble = toReadTrouble(error, input.account, now());
+      const trouble = toReadTrouble(error, input, now());
       if (!trouble) throw error;
       const struggle = struggleAfter(before, trouble, { shown, now: now(), random: random() });
+      if (isOneShot && struggle.code === shown) return toObservation(struggle, attempt, now());
       heartbeat(struggle);
       return raiseOrWait(struggle) ?? fail(struggle, 1);
     }
@@ -63,38 +72,44 @@ export function createOrderActivities({
 
   function waitUntil(notBefore: string | null): undefined {
     const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
-    if (waitMs > 0) throw retry('NotYet', `Waits until ${notBefore}.`, waitMs);
+    if (waitMs > 0) throw notNow(`Waits until ${notBefore}.`, waitMs);
   }
 
   function notYet(reading: OrderReading, { since, scheduledAt, pushed, account: name }: LookInput): ApplicationFailure {
-    const planned = reading.details?.scheduledAt;
-    const pickup = Date.parse(typeof planned === 'string' ? planned : (scheduledAt ?? ''));
-    const cadence = { status: reading.status, since: Date.parse(since), pushed, now: now() };
-    const everyMs = nextReadMs({ ...cadence, scheduledAt: Number.isNaN(pickup) ? null : pickup }, account(name).poll);
-    return retry('NotYet', `Still ${reading.status}.`, everyMs * (1 + random() * jitterShare));
+    const pickup = scheduledAt === null ? null : Date.parse(scheduledAt);
+    const cadence = { status: reading.status, since: Date.parse(since), scheduledAt: pickup, pushed, now: now() };
+    const everyMs = nextReadMs(cadence, account(name).poll);
+    return notNow(`Still ${reading.status}.`, everyMs * (1 + random() * jitterShare));
   }
 
   return {
-    /** Waits for a status other than the one shown, or for attention to come or go. */
+    /** Waits for a status other than the one shown, a moved pick-up, or attention to come or go. */
     observeOrder: (input: LookInput): Promise<OrderObservation> =>
-      look(input, ({ status }) => input.shown.attention !== null || !isSameStatus(status, input.shown.rawStatus)),
+      look(input, { isNews: (reading) => isNewsTo(input, reading), isOneShot: false }),
 
     /** One read, whatever it says. */
-    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, () => true),
+    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isNews: () => true, isOneShot: true }),
   };
 }
 
-/** "Not yet" is the normal case: benign failures are no errors in logs and metrics. */
-const retry = (type: 'NotYet', message: string, afterMs: number): ApplicationFailure =>
-  ApplicationFailure.create({ type, message, category: 'BENIGN', nextRetryDelay: Math.max(1, Math.ceil(afterMs)) });
+function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details }: OrderReading): boolean {
+  const pickup = readInstant(details?.scheduledAt);
+  const isMoved = pickup !== undefined && pickup !== scheduledAt;
+  return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
+}
 
-const failureType = (code: string): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
+/** "Not yet" is the normal case: benign failures are no errors in logs and metrics. */
+const notNow = (message: string, afterMs: number): ApplicationFailure =>
+  ApplicationFailure.create({ type: 'NotYet', message, category: 'BENIGN', nextRetryDelay: toDelay(afterMs) });
+
+/** Temporal takes a delay of 0 for "never again". */
+const toDelay = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 function fail({ code, message, since, failures }: Struggle, waitMs: number): never {
   throw ApplicationFailure.create({
-    type: failureType(code),
+    type: toFailureType(code),
     message: `${message} Attempt ${failures} since ${since}.`,
-    nextRetryDelay: Math.max(1, Math.ceil(waitMs)),
+    nextRetryDelay: toDelay(waitMs),
   });
 }
 

@@ -22,6 +22,7 @@ export function createOrderReader({ rideApi, tokens, quietTimes = createQuietTim
   async function read(account: Account, orderId: OrderId, signal?: AbortSignal): Promise<OrderReading> {
     const scope = rideApi.orderScope(account);
     const token = await tokens.get(account, scope);
+    quietTimes.check(account.name); // it may have begun while the token was waited for
     try {
       return await rideApi.readOrder(account, orderId, token.value, signal);
     } catch (error) {

@@ -1,8 +1,11 @@
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { AttentionCode } from '../domain/attention.js';
+import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
+import type { LookInput } from '../domain/observation.js';
 import type { ReadTrouble, TroubleCode } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
+import { SealingError } from '../sealing.js';
 import { QuietTime } from './quiet-times.js';
 import { TokenUnavailable } from './token-source.js';
 
@@ -27,8 +30,13 @@ const remedies: Record<AttentionCode | 'orderUnknown', (account: AccountName) =>
   subscriptionSilent: () => '',
 };
 
+/** The type of the Temporal failure for a code: `OrderUnknown`, `CredentialsRejected`. */
+export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
+
+type Asked = Pick<LookInput, 'account' | 'shown'>;
+
 /** What a failed look means for the run. Undefined for errors that are not about the service: Temporal repeats those. */
-export function toReadTrouble(error: unknown, account: AccountName, now: number): ReadTrouble | undefined {
+export function toReadTrouble(error: unknown, { account, shown }: Asked, now: number): ReadTrouble | undefined {
   const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
     message: `${message}. ${remedies[code](account)}`,
@@ -38,11 +46,15 @@ export function toReadTrouble(error: unknown, account: AccountName, now: number)
     return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000) };
   }
   if (error instanceof RideApiError) {
-    return trouble(codeByRefusal[error.code] ?? 'unreadableStatus', error.message, error.retryAfterMs);
+    // An order that has been read exists: that it is not found now is the service's trouble, and no end.
+    const isKnown = error.code === 'ORDER_UNKNOWN' && shown.rawStatus !== null;
+    const code = isKnown ? undefined : codeByRefusal[error.code];
+    return trouble(code ?? 'unreadableStatus', error.message, error.retryAfterMs);
   }
   if (error instanceof QuietTime) return trouble('upstreamUnavailable', error.message, error.leftMs);
   if (error instanceof RideApiUnreachable) return trouble('upstreamUnavailable', error.message);
-  if (error instanceof RideApiGarbled || error instanceof UnusableReply)
-    return trouble('unreadableStatus', error.message);
-  return undefined;
+  if (error instanceof SealingError) return trouble('credentialsRejected', error.message);
+  const isUnreadable =
+    error instanceof RideApiGarbled || error instanceof UnusableReply || error instanceof InvalidInput;
+  return isUnreadable ? trouble('unreadableStatus', error.message) : undefined;
 }

@@ -8,6 +8,7 @@ import { renewAheadMs, type SealedToken, type TokenFailure } from '../domain/tok
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable, TokenRefused } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
+import { toFailureType } from './read-trouble.js';
 
 /** Why a token request failed, as the `accessToken` workflow is told in the details of the failure. */
 export interface TokenRequestTrouble {
@@ -62,7 +63,7 @@ const notHeld = ({ account }: AccessTokenKey): ApplicationFailure =>
 function toFailure(error: unknown): never {
   const trouble = toTrouble(error);
   if (!trouble) throw error;
-  const type = `${trouble.code.charAt(0).toUpperCase()}${trouble.code.slice(1)}`;
+  const type = toFailureType(trouble.code);
   throw ApplicationFailure.create({ type, message: trouble.message, nonRetryable: true, details: [trouble] });
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../domain/token-lease.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 
-/** Where the fleet keeps its tokens: the `accessToken` workflows. */
+/** Where the fleet keeps its tokens: the `accessToken` workflows. Both calls answer or fail within seconds. */
 export interface TokenLeases {
   /** The published lease; null when there is no such run. Needs no worker and adds no event. */
   read(key: AccessTokenKey): Promise<TokenLease | null>;

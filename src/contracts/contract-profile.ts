@@ -9,7 +9,8 @@ const Operation = z.strictObject({
   interface: z.enum(rideInterfaces),
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
   path: z.string().startsWith('/'),
-  scope: z.string(),
+  /** Scope values separated by a blank; they become part of workflow ids. */
+  scope: z.string().regex(/^([\w.:-]+( [\w.:-]+)*)?$/, 'must be scope values separated by a blank'),
   success: z.array(HttpStatus).min(1),
   /** Whether the service's document states method and path. */
   source: z.enum(['given', 'assumed']),

@@ -21,10 +21,14 @@ const slowestActiveFactor = 6;
 const isReserved = (status: string | null): boolean =>
   isSameStatus(status, 'Reserved') || isSameStatus(status, 'Unreserved');
 
-function reservedMs({ scheduledAt, now }: CadenceInput, cadence: Cadence): number {
+function reservedMs(input: CadenceInput, cadence: Cadence): number {
+  const { scheduledAt, since, now } = input;
   if (scheduledAt === null) return cadence.reservedMs;
   // Never sleeps past the moment at which the fast pace begins.
-  return Math.max(cadence.activeMs, Math.min(cadence.reservedMs, scheduledAt - pickupNearMs - now));
+  const fastFrom = scheduledAt - pickupNearMs;
+  if (now < fastFrom) return Math.max(cadence.activeMs, Math.min(cadence.reservedMs, fastFrom - now));
+  // Past its pick-up it ages like any other.
+  return activeMs({ ...input, since: Math.max(since, scheduledAt) }, cadence);
 }
 
 function activeMs({ since, now }: CadenceInput, cadence: Cadence): number {

@@ -23,7 +23,8 @@ export interface FollowOrderInput {
 const dayMs = 86_400_000;
 /** Counted from the later of start and pick-up: longer than any ride lasts. */
 export const defaultFollowForMs = 7 * dayMs;
-const maxFollowForMs = 400 * dayMs;
+/** Longer than any order is made ahead. */
+export const maxFollowForMs = 400 * dayMs;
 const maxNotify = 10;
 const maxText = 200;
 
@@ -47,15 +48,30 @@ function toText(value: unknown, field: string): string {
   return value;
 }
 
+/** V8 reads 30 February as 2 March. */
+const isCalendarDay = (instant: string): boolean => {
+  const day = instant.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+};
+
 /** Reads an ISO 8601 instant with an offset and gives it in UTC. Throws `InvalidInput` naming `field`. */
 export function toInstant(value: unknown, field: string): string {
   const isInstant =
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value);
   const epochMs = isInstant ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(epochMs)) {
+  if (Number.isNaN(epochMs) || !isCalendarDay(value as string)) {
     throw new InvalidInput(`${field}: must be an ISO 8601 instant with an offset, such as 2026-05-01T08:30:00Z`);
   }
   return new Date(epochMs).toISOString();
+}
+
+/** The same, undefined for anything else. */
+export function readInstant(value: unknown): string | undefined {
+  try {
+    return toInstant(value, '');
+  } catch {
+    return undefined;
+  }
 }
 
 function toNotify(value: unknown): Notify[] {
@@ -65,7 +81,8 @@ function toNotify(value: unknown): Notify[] {
   return value.map((entry: unknown, index) => {
     const name = `notify[${index}]`;
     const fields = toFields(entry, name, ['workflowId', 'signal', 'url']);
-    if ('url' in fields) throw new InvalidInput(`${name}.url: not available yet; give workflowId and signal`);
+    if (fields.url !== undefined && fields.url !== null)
+      throw new InvalidInput(`${name}.url: not available yet; give workflowId and signal`);
     return {
       workflowId: toText(fields.workflowId, `${name}.workflowId`),
       signal: toText(fields.signal, `${name}.signal`),

@@ -32,7 +32,18 @@ export function toOrderId(value: unknown, field = 'orderId'): OrderId {
   if (/[/\p{C}]/u.test(text) || text.trim() !== text) {
     throw new InvalidInput(`${field}: must not hold "/", control characters or outer blanks`);
   }
+  // No URL path can hold these two as a name.
+  if (text === '.' || text === '..') throw new InvalidInput(`${field}: must not be "." or ".."`);
   return text as OrderId;
+}
+
+/** Would `toOrderId` take this text? */
+export function isOrderId(text: string): text is OrderId {
+  try {
+    return toOrderId(text) === text;
+  } catch {
+    return false;
+  }
 }
 
 /** Puts scope values in one order, so that one set has one spelling. */

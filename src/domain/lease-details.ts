@@ -1,4 +1,5 @@
 import type { TokenLease } from './token-lease.js';
+import { cell } from './trail-details.js';
 
 /** The lease as Markdown for the Temporal UI. Holds times and the reason of a failure, never a token. */
 export function describeLease(lease: TokenLease): string {
@@ -8,7 +9,7 @@ export function describeLease(lease: TokenLease): string {
     ['obtained', token?.requestedAt ?? '-'],
     ['renewed from', token?.renewAt ?? '-'],
     ['expires', token?.expiresAt ?? '-'],
-    ['granted scope', token?.grantedScope ?? '-'],
+    ['granted scope', cell(token?.grantedScope ?? '-')],
     ['tokens so far', String(renewals)],
   ];
   const table = ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');

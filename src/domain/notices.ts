@@ -1,3 +1,5 @@
+import { readInstant } from './follow-input.js';
+
 /** One webhook delivery as a run is told of it: a hint, never the truth (upstream R1). */
 export interface DeliveryNotice {
   deliveryId: string;
@@ -21,7 +23,7 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
     return {
       deliveryId: item.deliveryId,
       eventType: isText(item.eventType) ? item.eventType : 'unknown',
-      receivedAt: isText(item.receivedAt) && !Number.isNaN(Date.parse(item.receivedAt)) ? item.receivedAt : now,
+      receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
     };
   });

@@ -68,9 +68,11 @@ export type Verdict = { act: 'raise' } | { act: 'wait'; waitMs: number } | { act
 
 /** Shown when its patience is over; until `notBefore` nobody looks. */
 export function judge(struggle: Struggle, shown: AttentionCode | null, now: number): Verdict {
+  const notBefore = Date.parse(struggle.notBefore);
+  // A look is worth more than patience that ran out while nobody looked.
+  if (now >= notBefore) return { act: 'look' };
   const raiseAt =
     struggle.code === shown ? Number.POSITIVE_INFINITY : Date.parse(struggle.since) + (patienceMs[struggle.code] ?? 0);
   if (now >= raiseAt) return { act: 'raise' };
-  const notBefore = Date.parse(struggle.notBefore);
-  return now < notBefore ? { act: 'wait', waitMs: Math.min(notBefore, raiseAt) - now } : { act: 'look' };
+  return { act: 'wait', waitMs: (struggle.code === 'orderUnknown' ? notBefore : Math.min(notBefore, raiseAt)) - now };
 }

@@ -1,9 +1,13 @@
 import type { OrderTrail } from './trail.js';
 
 const shownEntries = 50;
+/** So that 50 entries of three-byte letters stay below the 20,000 bytes that the server takes. */
+const maxCell = 80;
+const maxMessage = 300;
 
 /** One cell of a Markdown table: words of the service may hold anything. */
-const cell = (text: string): string => text.replace(/[|\r\n<>`\\[\]]/g, ' ');
+export const cell = (text: string, maxLength = maxCell): string =>
+  text.slice(0, maxLength).replace(/[|<>`\\[\]"\p{C}]/gu, ' ');
 
 /** The trail as Markdown for the Temporal UI: where the order stands, what needs a person, and its timeline. */
 export function describeTrail(trail: OrderTrail, undelivered: string[] = []): string {
@@ -14,12 +18,12 @@ export function describeTrail(trail: OrderTrail, undelivered: string[] = []): st
     ...(trail.reference === undefined ? [] : [`reference ${cell(trail.reference)}`]),
   ].join(', ');
   const shown = trail.timeline.slice(-shownEntries);
-  const rows = shown.map((entry) => `| ${entry.at} | ${cell(entry.status)} | ${entry.source} |`);
+  const rows = shown.map((entry) => `| ${cell(entry.at)} | ${cell(entry.status)} | ${entry.source} |`);
   return [
     head,
     ...(attention === null
       ? []
-      : [`**Attention: ${attention.code}** since ${attention.since}: ${cell(attention.message)}`]),
+      : [`**Attention: ${attention.code}** since ${attention.since}: ${cell(attention.message, maxMessage)}`]),
     ...undelivered.map((line) => `Not notified: ${cell(line)}`),
     ['| seen at (UTC) | status | seen by |', '|---|---|---|', ...rows].join('\n'),
     `Deliveries: ${deliveries.received} (${deliveries.duplicate} duplicate). Reads: ${trail.reads}.`,

@@ -1,5 +1,5 @@
 import type { Attention } from './attention.js';
-import { defaultFollowForMs, type FollowOrderInput } from './follow-input.js';
+import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs, readInstant } from './follow-input.js';
 import type { AccountName, OrderId } from './keys.js';
 import type { DeliveryNotice } from './notices.js';
 import type { OrderObservation } from './observation.js';
@@ -82,14 +82,19 @@ function unseenClaims(trail: OrderTrail, claims: DeliveryNotice[], readStatus: s
   return entries;
 }
 
+/** Trouble that is found again by another look goes on, it does not begin. */
+const since = (before: Attention | null, now: Attention): Attention =>
+  before?.code === now.code ? { ...now, since: before.since } : now;
+
 /**
  * The trail after a look. A reading clears the attention, and moves the status when it says something new; trouble sets
  * the attention and leaves the status. `claims` are the deliveries that led to the look, none for a poll.
  */
 export function recordObservation(trail: OrderTrail, seen: OrderObservation, claims: DeliveryNotice[]): OrderTrail {
   const reads = trail.reads + seen.reads;
+  if (trail.terminal) return { ...trail, reads };
   if (seen.kind === 'unknownOrder') return { ...trail, reads };
-  if (seen.kind === 'trouble') return { ...trail, reads, attention: seen.attention };
+  if (seen.kind === 'trouble') return { ...trail, reads, attention: since(trail.attention, seen.attention) };
   const { reading, at } = seen;
   const claimed = unseenClaims(trail, claims, reading.status);
   const calm: OrderTrail = {
@@ -99,15 +104,16 @@ export function recordObservation(trail: OrderTrail, seen: OrderObservation, cla
     details: reading.details ?? trail.details,
     timeline: withEntries(trail, claimed),
   };
-  if (isSameStatus(trail.status, reading.status)) return calm;
   const { status, rawStatus, terminal } = reading;
+  const outcome = terminal ? outcomeOf(status) : null;
+  if (isSameStatus(trail.status, status)) return { ...calm, terminal, outcome };
   return {
     ...calm,
     status,
     rawStatus,
     since: at,
     terminal,
-    outcome: terminal ? outcomeOf(status) : null,
+    outcome,
     timeline: withEntries(calm, [{ status, rawStatus, at, source: 'read' }]),
     // A change that a poll found first was not announced: polls must be fast again.
     pushed: trail.pushed && claims.length > 0,
@@ -116,14 +122,14 @@ export function recordObservation(trail: OrderTrail, seen: OrderObservation, cla
 
 /** The pick-up time: what the service said last wins over what the caller said, since an order can be moved. */
 export function scheduledAt(input: FollowOrderInput, trail: OrderTrail): string | null {
-  const read = trail.details?.scheduledAt;
-  const epochMs = typeof read === 'string' ? Date.parse(read) : Number.NaN;
-  return Number.isNaN(epochMs) ? (input.scheduledAt ?? null) : new Date(epochMs).toISOString();
+  return readInstant(trail.details?.scheduledAt) ?? input.scheduledAt ?? null;
 }
 
 /** When following ends without an end of the order, in milliseconds since the epoch. */
 export function expiresAt(input: FollowOrderInput, trail: OrderTrail, startedAt: string): number {
   const pickup = scheduledAt(input, trail);
-  const from = Math.max(Date.parse(startedAt), pickup === null ? 0 : Date.parse(pickup));
+  const start = Date.parse(startedAt);
+  // A pick-up beyond that is a mistake, and no timer runs for thousands of years.
+  const from = Math.max(start, Math.min(pickup === null ? 0 : Date.parse(pickup), start + maxFollowForMs));
   return from + (input.followForMs ?? defaultFollowForMs);
 }

@@ -1,4 +1,4 @@
-import { type AccountName, type OrderId, type Scope, toScope } from './keys.js';
+import { type AccountName, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
 
 /** What names one followed order. */
 export interface FollowOrderKey {
@@ -20,7 +20,7 @@ export const followOrderId = ({ account, orderId }: FollowOrderKey): string => `
 /** The inverse of `followOrderId`; undefined for any other id. */
 export function fromFollowOrderId(workflowId: string): FollowOrderKey | undefined {
   const [, account, orderId] = /^order\/([a-z0-9-]{1,40})\/([^/]+)$/.exec(workflowId) ?? [];
-  return account && orderId ? { account: account as AccountName, orderId: orderId as OrderId } : undefined;
+  return account && orderId && isOrderId(orderId) ? { account: account as AccountName, orderId } : undefined;
 }
 
 /** Id of the `accessToken` workflow of a key: scope values joined by "+", `unscoped` when there are none. */

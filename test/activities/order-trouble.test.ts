@@ -86,8 +86,16 @@ describe('trouble that may pass by itself', () => {
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reads: 3 });
   });
 
-  // Bug D12: a worker that was away for longer than the patience shows an outage that it has not looked for.
-  it.fails('is not shown without a look after the process was away', async () => {
+  it('answers a one-shot read at once while it is shown: somebody waits', async () => {
+    const stage = stageWith(unreachable());
+    const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
+    const attempts = await stage.run('readOrder', lookAt({ shown }));
+    expect(secondsAsked(stage)).toEqual([0]);
+    expect(lastSeen(attempts)).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
+  });
+
+  // Patience that ran out while nobody looked proves nothing.
+  it('is not shown without a look after the process was away', async () => {
     const stage = stageWith(unreachable(), readingOf('Driving'));
     const heartbeatDetails = (await stage.attempt('observeOrder', lookAt())).heartbeats[0];
     stage.now += 10 * minute;
@@ -168,8 +176,8 @@ describe('an order that the service does not know', () => {
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Pending' } });
   });
 
-  // Bug D12 at its worst: this ends the run for good, after a single 404.
-  it.fails('is looked for again when the process was away for longer than that', async () => {
+  // Otherwise a single 404 would end the run for good.
+  it('is looked for again when the process was away for longer than that', async () => {
     const stage = stageWith(unknown(), readingOf('Pending'));
     const heartbeatDetails = (await stage.attempt('observeOrder', lookAt())).heartbeats[0];
     stage.now += 10 * minute;
@@ -177,8 +185,8 @@ describe('an order that the service does not know', () => {
     expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Pending' } });
   });
 
-  // Bug D12 again: the last 404 is up to 15 s older than the end of the grace.
-  it.fails.each([0, 0.5])(
+  // The last 404 before the grace ends is up to 15 s old.
+  it.each([0, 0.5])(
     'is looked for once more when the two minutes are over, with pauses spread by %d',
     async (random) => {
       const stage = stageWith(unknown());

@@ -19,7 +19,8 @@ import { apiError } from './api-errors.js';
 const account = toAccountName('acme');
 const now = Date.parse('2031-05-01T10:00:00.000Z');
 const origin = 'https://partner.example';
-const troubleOf = (error: unknown) => toReadTrouble(error, account, now);
+const troubleOf = (error: unknown, rawStatus: string | null = null) =>
+  toReadTrouble(error, { account, shown: { rawStatus, attention: null } }, now);
 
 describe('a refusal of the service means', () => {
   const meanings: Record<RideApiErrorCode, TroubleCode> = {
@@ -42,6 +43,10 @@ describe('a refusal of the service means', () => {
     const trouble = troubleOf(apiError(code as RideApiErrorCode));
     expect(trouble).toMatchObject({ code: meaning, afterMs: undefined });
     expect(trouble?.message).toMatch(new RegExp(`^upstream refused: ${code} \\(HTTP \\d{3}\\)\\. [A-Z].+\\.$`));
+  });
+
+  it('ORDER_UNKNOWN for an order that was read before: no end, but a status that cannot be read', () => {
+    expect(troubleOf(apiError('ORDER_UNKNOWN'), 'Driving')).toMatchObject({ code: 'unreadableStatus' });
   });
 
   it.each(['RATE_LIMITED', 'UPSTREAM_FAILED'] as const)('%s: the wait it asks for, exactly', (code) => {
@@ -119,8 +124,8 @@ describe('what is not about the service', () => {
     },
   );
 
-  // Bug A4: thrown by `operationRequest` when the profile switches the look-up off; repeated for ever, shown to nobody.
-  it.fails('is not a request that the contract profile makes impossible', () => {
+  // Thrown by `operationRequest` when the profile switches the look-up off: a person must hear of it.
+  it('is not a request that the contract profile makes impossible', () => {
     expect(troubleOf(new InvalidInput('operations.orderStatus.enabled: off'))).toMatchObject({
       code: 'unreadableStatus',
     });

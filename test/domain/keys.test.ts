@@ -87,8 +87,8 @@ describe('an order id', () => {
     expect(refusalOf(() => toOrderId(value)).code).toBe('InvalidInput');
   });
 
-  // Bug D1: `operationRequest` refuses both on each read, which Temporal then repeats for ever without attention.
-  it.fails.each(['.', '..'])('is not %j, which no URL path can hold', (value) => {
+  // They would change the path of the request.
+  it.each(['.', '..'])('is not %j, which no URL path can hold', (value) => {
     expect(() => toOrderId(value)).toThrow(InvalidInput);
   });
 

@@ -72,8 +72,8 @@ describe('the trail in the Temporal UI', () => {
     );
   });
 
-  // Bug D6 again: the instant of a delivery is the one part that is neither checked nor cleaned.
-  it.fails('is not broken by what a delivery gives as its time', () => {
+  // Instants of deliveries come from outside too.
+  it('is not broken by what a delivery gives as its time', () => {
     const odd = { ...claim('Waiting'), receivedAt: '1 May 2031 (|<img src=x>|)' };
     const markdown = describeTrail(recordObservation(trailOf('Routing'), reading('Driving'), [odd]));
     expect(markdown).not.toContain('<img');
@@ -84,8 +84,8 @@ describe('the trail in the Temporal UI', () => {
     expect(encodedBytes(markdown)).toBeLessThan(20_000);
   });
 
-  // Bug D10: no word is cut. A read gives at most 100 characters and a delivery 256, each of up to six bytes in JSON.
-  it.fails.each(['漢', '\u0001', '"'])('stays under 20,000 bytes with long words of %j', (letter) => {
+  // A read gives at most 100 characters and a delivery 256, each of up to six bytes in JSON.
+  it.each(['漢', '\u0001', '"'])('stays under 20,000 bytes with long words of %j', (letter) => {
     const claims = Array.from({ length: 60 }, (_, index) => claim(`${index} `.padEnd(256, letter)));
     const markdown = describeTrail(recordObservation(trailOf('Routing'), reading('Driving'), claims));
     expect(encodedBytes(markdown)).toBeLessThan(20_000);

@@ -113,14 +113,14 @@ describe('the end of an order', () => {
     expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed', since: ended.since });
   });
 
-  // Bug D7 (unreachable through today's workflow, which stops looking): nothing in here keeps an end final.
-  it.fails('is final even if a later read says otherwise', () => {
+  // The workflow stops looking; the rule does not depend on it.
+  it('is final even if a later read says otherwise', () => {
     const trail = recordObservation(trailOf('Completed'), reading('Driving', 99), []);
     expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed' });
   });
 
-  // Bug D8: after an operator adds the word to `statuses.terminal` of the profile, reads say terminal, and nobody listens.
-  it.fails('is found when the contract profile learns that the status it shows is one', () => {
+  // An operator adds the word to `statuses.terminal` of the profile.
+  it('is found when the contract profile learns that the status it shows is one', () => {
     const trail = recordObservation(trailOf('Archived'), reading('Archived', 99, { terminal: true }), []);
     expect(trail).toMatchObject({ terminal: true, outcome: 'completed' });
   });
