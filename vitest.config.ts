@@ -13,6 +13,7 @@ export default defineConfig({
           exclude: needServers,
           env: { TZ: 'UTC' },
           testTimeout: 10_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -23,6 +24,7 @@ export default defineConfig({
           env: { TZ: 'UTC' },
           testTimeout: 60_000, // a first workflow task on two busy cores takes seconds
           hookTimeout: 60_000,
+          sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
         },
       },
     ],

@@ -49,7 +49,7 @@ export async function startFleet(
         sandbox.addOrder({ interface: at, orderId: key.orderId, script: steps });
         return client.workflow.start<typeof followOrder>('followOrder', {
           workflowId: followOrderId(key),
-          taskQueue: env['FARETRAIL_TASK_QUEUE'] ?? '',
+          taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
           args: [key],
         });
       });

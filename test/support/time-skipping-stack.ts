@@ -1,24 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { loadWorkerConfig } from '../../src/config.js';
+import { loadWorkerConfig, type WorkerConfig } from '../../src/config.js';
 import type { FollowOrderInput } from '../../src/domain/follow-input.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import type { OrderReading } from '../../src/domain/observation.js';
 import { toRideStatus } from '../../src/domain/ride-status.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
-import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../src/order-worker.js';
 import type { ObtainedToken, RideApi } from '../../src/ride-api/ride-api.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
+import { createSealer } from '../../src/sealing.js';
+import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
+import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
 import { workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
 
 /** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
 export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
+
+type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
+type LeaseHandle = WorkflowHandleWithFirstExecutionRunId<typeof accessToken>;
 
 /** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
 export interface TimeSkippingStack {
@@ -28,7 +33,9 @@ export interface TimeSkippingStack {
   tokenRequests: number[];
   /** What a token request does; default: a token of an hour. */
   onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
-  start(service: ScriptedService, more?: Partial<FollowOrderInput>): Promise<WorkflowHandle<typeof followOrder>>;
+  start(service: ScriptedService, more?: Partial<FollowOrderInput>, limits?: FollowOrderLimits): Promise<FollowHandle>;
+  /** Starts a token lease of this account, which need not exist elsewhere. */
+  startLease(more?: Partial<AccessTokenInput>): Promise<LeaseHandle>;
   close(): Promise<void>;
 }
 
@@ -58,15 +65,27 @@ export async function startTimeSkippingStack(): Promise<TimeSkippingStack> {
     tokenRequests: [],
     onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeSeconds: 3600, grantedScope: null }),
   };
-  const worker = await startWorker(env, services, stack);
+  const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
+  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', cadence));
+  const worker = await startWorker(env, config, services, stack);
+  const partner = config.accounts.find(({ name }) => name === 'partner');
+  const credentialId = createSealer(config.sealingKeys).keyedHash(partner?.clientId ?? '', partner?.clientSecret ?? '');
   const running = worker.run();
   return Object.assign(stack, {
     env,
-    async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}) {
+    async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
       const key = { account: toAccountName('partner'), orderId: toOrderId(randomUUID()) };
       services.set(key.orderId, service);
       return await env.client.workflow.start<typeof followOrder>('followOrder', {
         workflowId: followOrderId(key),
+        taskQueue: taskQueueOf(worker),
+        args: limits ? [{ ...key, ...more }, { limits }] : [{ ...key, ...more }],
+      });
+    },
+    async startLease(more: Partial<AccessTokenInput> = {}) {
+      const key = { account: toAccountName('partner'), scope: toScope(randomUUID()), credentialId };
+      return await env.client.workflow.start<typeof accessToken>('accessToken', {
+        workflowId: accessTokenId(key),
         taskQueue: taskQueueOf(worker),
         args: [{ ...key, ...more }],
       });
@@ -83,6 +102,7 @@ const taskQueueOf = ({ workers: [first] }: OrderWorker): string => first?.option
 
 async function startWorker(
   env: TestWorkflowEnvironment,
+  config: WorkerConfig,
   services: Map<string, ScriptedService>,
   stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'>,
 ): Promise<OrderWorker> {
@@ -108,9 +128,8 @@ async function startWorker(
     },
     close: async () => undefined,
   };
-  const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
   return await createOrderWorker({
-    config: loadWorkerConfig(workerEnv('http://127.0.0.1:1', cadence)),
+    config,
     rideApi,
     now,
     connection: env.nativeConnection,

@@ -18,7 +18,7 @@ export interface WorkerProcess {
 
 /** Resolves when the worker polls. Rejects with its output when it ends before. */
 export async function startWorkerProcess(env: WorkerEnv): Promise<WorkerProcess> {
-  const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TZ: 'UTC' };
+  const inherited = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' };
   const child = spawn(process.execPath, [workerScript], {
     env: { ...inherited, TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

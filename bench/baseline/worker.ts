@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  type NativeConnection,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
+import type { WorkerConfig } from '../../src/config.js';
+import type { RideApi } from '../../src/ride-api/ride-api.js';
+import { createTrackerActivities } from './activities.js';
+
+/** What the plain tracker is made of; its HTTP client is that of the other side. */
+export interface TrackerParts {
+  config: WorkerConfig;
+  rideApi: RideApi;
+  connection: NativeConnection;
+  codePath: string;
+  now?: () => number;
+  options?: Partial<WorkerOptions>;
+}
+
+/** The comparator: a plain tracker of orders, its worker tuned like ours, so that only the two designs differ. */
+export function createTracker({ config, rideApi, connection, codePath, now, options }: TrackerParts): Promise<Worker> {
+  return Worker.create({
+    connection,
+    taskQueue: config.taskQueue,
+    workflowBundle: { codePath },
+    activities: createTrackerActivities({ accounts: config.accounts, rideApi, now: now ?? Date.now }),
+    maxConcurrentWorkflowTaskExecutions: 200,
+    workflowTaskPollerBehavior: { type: 'autoscaling' },
+    activityTaskPollerBehavior: { type: 'autoscaling' },
+    shutdownGraceTime: 25_000,
+    ...options,
+  });
+}
+
+/** The code of the tracker's workflows. */
+export async function bundleTracker(): Promise<string> {
+  const workflowsPath = fileURLToPath(new URL('./workflows.js', import.meta.url));
+  return (await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })).code;
+}

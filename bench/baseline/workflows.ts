@@ -1,0 +1,46 @@
+import { continueAsNew, defineQuery, proxyActivities, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import type { Cadence } from '../../src/domain/account.js';
+import { nextReadMs } from '../../src/domain/cadence.js';
+import type { AccountName, OrderId } from '../../src/domain/keys.js';
+import type { TrackerActivities } from './activities.js';
+
+export interface TrackOrderInput {
+  account: AccountName;
+  orderId: OrderId;
+  cadence: Cadence;
+  /** What the run before this one knew. */
+  tracked?: TrackedOrder;
+}
+
+export interface TrackedOrder {
+  status: string | null;
+  since: number;
+  timeline: { status: string; at: string }[];
+}
+
+const { readStatus } = proxyActivities<TrackerActivities>({ startToCloseTimeout: 30_000 });
+
+export const trackedOrderQuery = defineQuery<TrackedOrder>('trackedOrder');
+
+/** Polls drift apart by up to a tenth of their pace, as they do on the other side of the bench. */
+const jitterShare = 0.1;
+
+/** Polls an order until it ends, as the public samples teach: read in an activity, compare, sleep, read again. */
+export async function trackOrder({ account, orderId, cadence, tracked }: TrackOrderInput): Promise<TrackedOrder> {
+  const order: TrackedOrder = tracked ?? { status: null, since: Date.now(), timeline: [] };
+  setHandler(trackedOrderQuery, () => order);
+  for (;;) {
+    const { status, terminal } = await readStatus(account, orderId);
+    if (status !== order.status) {
+      order.status = status;
+      order.since = Date.now();
+      order.timeline.push({ status, at: new Date().toISOString() });
+    }
+    if (terminal) return order;
+    const everyMs = nextReadMs({ ...order, scheduledAt: null, pushed: false, now: Date.now() }, cadence);
+    await sleep(everyMs * (1 + Math.random() * jitterShare));
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof trackOrder>({ account, orderId, cadence, tracked: order });
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { startDevServer } from '../local/temporal/dev-server.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.js';
+import type { Cadence } from '../src/domain/account.js';
+import { databaseBytes } from './database-size.js';
+import { workerEnv } from './settings.js';
+import { type BenchOrder, type Side, startOrder } from './sides.js';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
+
+/** Where programs and files of the whole run are. */
+export interface BenchPlace {
+  folder: string;
+  temporalProgram: string;
+  trackerCodePath: string;
+}
+
+export interface CellOptions {
+  side: Side;
+  processes: number;
+  cadence: Cadence;
+  sandbox?: SandboxOptions;
+  maxCachedRuns?: number;
+  nodeFlags?: readonly string[];
+  extraEnv?: Record<string, string>;
+}
+
+/** One side at work, alone: a new server on a new database, a new sandbox, worker processes. */
+export interface Cell {
+  sandbox: Sandbox;
+  client: Client;
+  workers: readonly WorkerProcess[];
+  start(order: BenchOrder): Promise<WorkflowHandle>;
+  databaseBytes(): number;
+  close(): Promise<void>;
+}
+
+// Retries are due when they say; by default the server may be up to a second late.
+const dynamicConfig = { 'history.timerProcessorMaxTimeShift': '"10ms"' };
+
+export async function openCell(place: BenchPlace, options: CellOptions): Promise<Cell> {
+  const { side, cadence } = options;
+  const folder = mkdtempSync(join(place.folder, 'cell-'));
+  const databaseFile = join(folder, 'temporal.db');
+  const server = await startDevServer({ program: place.temporalProgram, databaseFile, dynamicConfig });
+  const sandbox = await startSandbox(options.sandbox);
+  const env = workerEnv({ folder: place.folder, sandboxUrl: sandbox.url, cadence });
+  const shared = { ...options, env, address: server.address, trackerCodePath: place.trackerCodePath };
+  const connection = await Connection.connect({ address: server.address });
+  const client = new Client({ connection });
+  const workers = await Promise.all(Array.from({ length: options.processes }, () => startWorkerProcess(shared)));
+  return {
+    sandbox,
+    client,
+    workers,
+    start: (order) => startOrder(side, order, { client, cadence, taskQueue: env.FARETRAIL_TASK_QUEUE ?? '' }),
+    databaseBytes: () => databaseBytes(databaseFile),
+    async close() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await connection.close();
+      await sandbox.close();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findDevServer } from '../local/temporal/dev-server.js';
+import { findTimeSkippingServer } from '../local/temporal/time-skipping-server.js';
+import { bundleTracker } from './baseline/worker.js';
+import type { BenchPlace } from './cell.js';
+import { benchEvents } from './events.js';
+import { benchLiveOrders } from './live-orders.js';
+import { benchMemory } from './memory.js';
+import { type Measure, type Summary, summarize } from './report.js';
+import { benchThroughput } from './throughput.js';
+
+export const followParts = ['events', 'throughput', 'memory'] as const;
+export type FollowPart = (typeof followParts)[number];
+
+export interface FollowOptions {
+  rounds: number;
+  orders: number;
+  live: number;
+  only: readonly FollowPart[];
+  say: (line: string) => void;
+}
+
+/** Following orders: this worker beside the plain tracker of `baseline/`, each on servers of its own. */
+export async function benchFollow({ only, ...options }: FollowOptions): Promise<Summary[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
+  try {
+    const temporalProgram = await findDevServer(options.say);
+    const trackerCodePath = join(folder, 'tracker-bundle.js');
+    writeFileSync(trackerCodePath, await bundleTracker());
+    const place: BenchPlace = { folder, temporalProgram, trackerCodePath };
+    const measures: Measure[] = [];
+    for (const part of followParts.filter((name) => only.includes(name))) {
+      measures.push(...(await parts[part](place, options)));
+    }
+    return measures.map(summarize);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+type PartOptions = Omit<FollowOptions, 'only'>;
+
+const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Promise<Measure[]>> = {
+  async events({ folder, trackerCodePath }, { rounds, say }) {
+    const timeSkippingServer = await findTimeSkippingServer(say);
+    return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds, say });
+  },
+  async throughput(place, { orders, rounds, say }) {
+    const live = await benchLiveOrders({ place, orders, rounds, say });
+    return [...live, ...(await benchThroughput({ place, rounds, say }))];
+  },
+  memory: (place, { live, rounds, say }) => benchMemory({ place, live, rounds, say }),
+};

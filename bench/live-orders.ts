@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { type BenchPlace, type Cell, openCell } from './cell.js';
+import { closedLoop } from './closed-loop.js';
+import { historySizeOf } from './histories.js';
+import type { Measure } from './report.js';
+import { type Side, sidesInRound } from './sides.js';
+import { mean, median } from './statistics.js';
+
+export interface LiveOptions {
+  place: BenchPlace;
+  orders: number;
+  rounds: number;
+  say: (line: string) => void;
+}
+
+interface LiveCost {
+  reads: number;
+  tokens: number;
+  databaseBytes: number;
+  historyBytes: number;
+  events: number;
+  lateMs: number;
+}
+
+const lifeMs = 20_000;
+const cadence = { activeMs: 1_000, reservedMs: 1_000, pushedMs: 1_000 };
+const script = [
+  { status: 'Pending', afterMs: 0 },
+  { status: 'Confirmed', afterMs: 5_000 },
+  { status: 'Driving', afterMs: 10_000 },
+  { status: 'Completed', afterMs: lifeMs },
+];
+const processes = 2;
+/** Half a life, so that each token must be renewed within a round. */
+const token = { tokenLifetimeSeconds: 10 };
+const startLanes = 16;
+
+/** Orders of both interfaces that live 20 s and are read once a second, four statuses each. */
+export async function benchLiveOrders({ place, orders, rounds, say }: LiveOptions): Promise<Measure[]> {
+  const costs: Record<Side, LiveCost>[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const cost: Partial<Record<Side, LiveCost>> = {};
+    for (const side of sidesInRound(round)) {
+      say(`throughput: ${orders} live orders, ${side}, round ${round + 1} of ${rounds}, about 30 s`);
+      cost[side] = await follow(place, side, orders);
+    }
+    costs.push(cost as Record<Side, LiveCost>);
+  }
+  return toMeasures(costs);
+}
+
+async function follow(place: BenchPlace, side: Side, orders: number): Promise<LiveCost> {
+  const sandbox = { partner: token, business: token };
+  const cell = await openCell(place, { side, processes, cadence, sandbox });
+  try {
+    const bytesBefore = cell.databaseBytes();
+    // Once begun all live at the same time; the lanes bound only how many begin at once.
+    const begun = await closedLoop({ count: orders, inFlight: startLanes, limitMs: lifeMs }, (i) => begin(cell, i));
+    const rides = await Promise.all(begun.map((finish) => finish()));
+    const { byOperation } = cell.sandbox.counts();
+    return {
+      reads: (byOperation.orderStatus + byOperation.orderDetails) / rides.length,
+      tokens: byOperation.partnerToken + byOperation.businessToken,
+      databaseBytes: (cell.databaseBytes() - bytesBefore) / rides.length,
+      historyBytes: mean(rides.map(({ bytes }) => bytes)),
+      events: mean(rides.map(({ events }) => events)),
+      lateMs: median(rides.map(({ lateMs }) => lateMs)),
+    };
+  } finally {
+    await cell.close();
+  }
+}
+
+interface Ride {
+  events: number;
+  bytes: number;
+  lateMs: number;
+}
+
+async function begin(cell: Cell, index: number): Promise<() => Promise<Ride>> {
+  const order = { at: index % 2 === 0 ? ('partner' as const) : ('business' as const), orderId: randomUUID() };
+  const endsAt = Date.now() + lifeMs;
+  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script: [...script] });
+  const handle = await cell.start(order);
+  const { runId } = await handle.describe();
+  const ended = handle.result().then(() => Date.now());
+  return async () => {
+    const lateMs = (await ended) - endsAt;
+    return { ...(await historySizeOf(cell.client, handle, runId)), lateMs };
+  };
+}
+
+function toMeasures(costs: readonly Record<Side, LiveCost>[]): Measure[] {
+  const measure = (name: string, unit: string, of: (cost: LiveCost) => number): Measure => ({
+    name: `20-s orders, read each second: ${name}`,
+    unit,
+    better: 'lower',
+    rounds: costs.map(({ faretrail, plain }) => ({ faretrail: of(faretrail), plain: of(plain) })),
+  });
+  return [
+    measure('upstream reads per order', '', ({ reads }) => reads),
+    measure('token requests, 2 processes, 10-s tokens', '', ({ tokens }) => tokens),
+    measure('events per order', '', ({ events }) => events),
+    measure('history per order', 'kB', ({ historyBytes }) => historyBytes / 1_000),
+    measure('database growth per order', 'kB', ({ databaseBytes }) => databaseBytes / 1_000),
+    measure('end seen late, p50', 'ms', ({ lateMs }) => lateMs),
+  ];
+}

@@ -1,0 +1,59 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { benchFollow, type FollowPart, followParts } from './follow.js';
+import { type Summary, toTable } from './report.js';
+
+interface Flags {
+  rounds: number;
+  orders: number;
+  live: number;
+  only: FollowPart[];
+  json: boolean;
+}
+
+function wholeNumber(max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+    throw new InvalidArgumentError(`must be a whole number, 1 to ${max}.`);
+  };
+}
+
+function parseParts(text: string): FollowPart[] {
+  const asked = text.split(',').map((word) => followParts.find((part) => part === word.trim()));
+  if (asked.every((part) => part !== undefined)) return asked;
+  throw new InvalidArgumentError(`must be some of ${followParts.join(',')}.`);
+}
+
+const startedAt = Date.now();
+
+function say(line: string): void {
+  const seconds = Math.round((Date.now() - startedAt) / 1_000);
+  process.stderr.write(`bench ${String(seconds).padStart(4)} s  ${line}\n`);
+}
+
+function print(summaries: readonly Summary[], { json }: Flags): void {
+  console.log(json ? JSON.stringify({ follow: summaries }, null, 2) : toTable(summaries));
+}
+
+const program = new Command('bench').description('Measures this worker beside others, in one run on one machine.');
+
+program
+  .command('follow', { isDefault: true })
+  .description('following orders: this worker beside a plain tracker that sleeps and polls (the default)')
+  .option('--rounds <n>', 'how often each side is measured; medians are shown', wholeNumber(20), 3)
+  .option('--orders <n>', 'live orders over real HTTP', wholeNumber(2_000), 200)
+  .option('--live <n>', 'live orders in the cache of one worker process', wholeNumber(20_000), 1_000)
+  .option('--only <parts>', `some of ${followParts.join(',')}`, parseParts, [...followParts])
+  .option('--json', 'for machines: all rounds too', false)
+  .action(async (flags: Flags) => {
+    say(`follow: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
+    print(await benchFollow({ ...flags, say }), flags);
+  });
+
+program.parseAsync().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BenchPlace, type Cell, openCell } from './cell.js';
+import { closedLoop } from './closed-loop.js';
+import type { Measure } from './report.js';
+import { type Side, sidesInRound } from './sides.js';
+import { median } from './statistics.js';
+import type { WorkerState } from './worker-process.js';
+
+export interface MemoryOptions {
+  place: BenchPlace;
+  /** Live orders on one worker process. */
+  live: number;
+  rounds: number;
+  say: (line: string) => void;
+}
+
+interface MemoryCost {
+  perOrder: number;
+  rss: number;
+  peakRss: number;
+}
+
+const mebibyte = 1_048_576;
+/** The cache holds all live orders and the few workflows besides. */
+const cacheSlack = 100;
+/** Reads per second of all orders together: what one worker process does with ease on one core. */
+const readsPerSecond = 100;
+const fastestMs = 10_000;
+const startLanes = 32;
+const limitMs = 600_000;
+const samples = 8;
+const sampleEveryMs = 1_000;
+/** What a worker for very many orders is started with: young garbage is collected before it has cost much. */
+const nodeFlags = ['--max-old-space-size=1024', '--max-semi-space-size=4'];
+
+/** Resident memory of one worker process that holds `live` orders in its cache and reads them at their pace. */
+export async function benchMemory({ place, live, rounds, say }: MemoryOptions): Promise<Measure[]> {
+  const costs: Record<Side, MemoryCost>[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const cost: Partial<Record<Side, MemoryCost>> = {};
+    for (const side of sidesInRound(round)) {
+      const seconds = 20 + live / 60;
+      say(`memory: ${live} live orders, ${side}, round ${round + 1} of ${rounds}, about ${seconds.toFixed(0)} s`);
+      cost[side] = await memoryOf(place, side, live);
+    }
+    costs.push(cost as Record<Side, MemoryCost>);
+  }
+  return toMeasures(live, costs);
+}
+
+const paceMs = (live: number): number => Math.max(fastestMs, (live / readsPerSecond) * 1_000);
+
+async function memoryOf(place: BenchPlace, side: Side, live: number): Promise<MemoryCost> {
+  const activeMs = paceMs(live);
+  const cadence = { activeMs, reservedMs: activeMs, pushedMs: activeMs };
+  const cell = await openCell(place, { side, processes: 1, cadence, maxCachedRuns: live + cacheSlack, nodeFlags });
+  try {
+    await closedLoop({ count: 50, inFlight: 8, limitMs }, () => completedOrder(cell));
+    const before = await settledState(cell);
+    await closedLoop({ count: live, inFlight: startLanes, limitMs }, (index) => liveOrder(cell, index));
+    await allCached(cell, live);
+    const after = await settledState(cell);
+    const perOrder = (after.rssBytes - before.rssBytes) / live;
+    return { perOrder, rss: after.rssBytes, peakRss: after.peakRssBytes };
+  } finally {
+    await cell.close();
+  }
+}
+
+async function completedOrder(cell: Cell): Promise<void> {
+  const order = { at: 'partner' as const, orderId: randomUUID() };
+  const script = [{ status: 'Completed', afterMs: 0 }];
+  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
+  await (await cell.start(order)).result();
+}
+
+async function liveOrder(cell: Cell, index: number): Promise<void> {
+  const order = { at: index % 2 === 0 ? ('partner' as const) : ('business' as const), orderId: randomUUID() };
+  const script = [{ status: 'Driving', afterMs: 0 }];
+  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
+  await cell.start(order);
+}
+
+const stateOf = async ({ workers: [worker] }: Cell): Promise<WorkerState> => {
+  if (!worker) throw new Error('the cell has no worker process');
+  return await worker.state();
+};
+
+/** Every order has been read twice and none has been put out of the cache. */
+async function allCached(cell: Cell, live: number): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    const { cachedRuns } = await stateOf(cell);
+    const { orderStatus, orderDetails } = cell.sandbox.counts().byOperation;
+    if (cachedRuns >= live && orderStatus + orderDetails >= 2 * live) return;
+    if (Date.now() > deadline) throw new Error(`only ${cachedRuns} of ${live} orders are in the cache`);
+    await sleep(sampleEveryMs);
+  }
+}
+
+/** The median of several looks, since garbage comes and goes. */
+async function settledState(cell: Cell): Promise<WorkerState> {
+  const states: WorkerState[] = [];
+  for (let i = 0; i < samples; i += 1) {
+    await sleep(sampleEveryMs);
+    states.push(await stateOf(cell));
+  }
+  const of = (key: keyof WorkerState): number => median(states.map((state) => state[key]));
+  return { rssBytes: of('rssBytes'), peakRssBytes: of('peakRssBytes'), cachedRuns: of('cachedRuns') };
+}
+
+function toMeasures(live: number, costs: readonly Record<Side, MemoryCost>[]): Measure[] {
+  const pace = `${live} live orders read every ${paceMs(live) / 1_000} s`;
+  const rounds = (of: (cost: MemoryCost) => number) =>
+    costs.map(({ faretrail, plain }) => ({ faretrail: of(faretrail), plain: of(plain) }));
+  const goal = { text: 'at most 1 GiB', of: 'value', limit: 1_024 } as const;
+  const isGoal = live >= 10_000;
+  return [
+    {
+      name: `${pace}: memory per order`,
+      unit: 'kB',
+      better: 'lower',
+      rounds: rounds(({ perOrder }) => perOrder / 1_000),
+      goal: { text: 'at most 150 kB', of: 'value', limit: 150 },
+    },
+    {
+      name: `${pace}: memory of the process`,
+      unit: 'MiB',
+      better: 'lower',
+      rounds: rounds(({ rss }) => rss / mebibyte),
+      ...(isGoal && { goal }),
+    },
+    {
+      name: `${pace}: its peak`,
+      unit: 'MiB',
+      better: 'lower',
+      rounds: rounds(({ peakRss }) => peakRss / mebibyte),
+      ...(isGoal && { goal }),
+    },
+  ];
+}

@@ -1,0 +1,62 @@
+import Table from 'cli-table3';
+import { median } from './statistics.js';
+
+/** One measure of both sides, a value of each per round. */
+export interface Measure {
+  name: string;
+  unit: string;
+  better: 'lower' | 'higher';
+  rounds: { faretrail: number; plain: number }[];
+  /** A promise about the median of our side, or about how many times better it is. */
+  goal?: { text: string; of: 'value' | 'factor'; limit: number };
+}
+
+/** A measure with its medians. `factor`: how many times better ours is, per round; below 1 the other side is better. */
+export interface Summary extends Omit<Measure, 'goal'> {
+  faretrail: number;
+  plain: number;
+  factor: { median: number; min: number; max: number };
+  goal: { text: string; met: boolean } | null;
+}
+
+export function summarize({ goal, ...measure }: Measure): Summary {
+  const { rounds, better } = measure;
+  const faretrail = median(rounds.map((round) => round.faretrail));
+  const plain = median(rounds.map((round) => round.plain));
+  const factors = rounds.map((r) => (better === 'lower' ? r.plain / r.faretrail : r.faretrail / r.plain));
+  const factor = { median: median(factors), min: Math.min(...factors), max: Math.max(...factors) };
+  return { ...measure, faretrail, plain, factor, goal: goal ? judge(goal, faretrail, factor.median, better) : null };
+}
+
+function judge(
+  { text, of, limit }: NonNullable<Measure['goal']>,
+  value: number,
+  factor: number,
+  better: Measure['better'],
+): Summary['goal'] {
+  const met = of === 'factor' ? factor >= limit : better === 'lower' ? value <= limit : value >= limit;
+  return { text, met };
+}
+
+/** For people. */
+export function toTable(summaries: readonly Summary[]): string {
+  const table = new Table({
+    head: ['measure', 'faretrail', 'plain tracker', 'better by (min to max)', 'goal'],
+    colAligns: ['left', 'right', 'right', 'right', 'left'],
+    style: { head: [], border: [] },
+  });
+  for (const { name, unit, faretrail, plain, factor, goal } of summaries) {
+    const spread = `${factorText(factor.median)} (${factorText(factor.min)} to ${factorText(factor.max)})`;
+    const verdict = goal ? `${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '';
+    table.push([unit === '' ? name : `${name}, ${unit}`, figure(faretrail), figure(plain), spread, verdict]);
+  }
+  return table.toString();
+}
+
+const figure = (value: number): string =>
+  Number.isFinite(value)
+    ? value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 })
+    : 'none';
+
+const factorText = (factor: number): string =>
+  Number.isFinite(factor) ? `${factor.toFixed(factor < 10 ? 2 : 0)}x` : '-';

@@ -1,0 +1,48 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sandboxCredentials } from '../sandbox/sandbox.js';
+import type { Cadence } from '../src/domain/account.js';
+
+export interface BenchSettings {
+  /** Where files may be written. */
+  folder: string;
+  sandboxUrl: string;
+  /** Undefined: the cadence of a deployment that sets none. */
+  cadence?: Cadence;
+}
+
+const { partner, business } = sandboxCredentials;
+/** More than two cores can send: no account's budget is in the way. */
+const requestsPerSecond = 1_000;
+
+/** The environment of a worker with one account at each interface, on a task queue of its own. */
+export function workerEnv({ folder, sandboxUrl: baseUrl, cadence }: BenchSettings): Record<string, string> {
+  const accountsFile = join(folder, `accounts-${randomUUID()}.json`);
+  const clientSecret = (name: string) => ({ env: `BENCH_${name}_SECRET` });
+  const shared = { baseUrl, requestsPerSecond, ...(cadence && { poll: cadence }) };
+  const accounts = {
+    partner: {
+      ...shared,
+      interface: 'partner',
+      clientId: partner.clientId,
+      clientSecret: clientSecret('PARTNER'),
+    },
+    business: {
+      ...shared,
+      interface: 'business',
+      clientId: business.clientId,
+      clientSecret: clientSecret('BUSINESS'),
+      businessId: business.businessId,
+    },
+  };
+  writeFileSync(accountsFile, JSON.stringify({ accounts }));
+  return {
+    FARETRAIL_ACCOUNTS_FILE: accountsFile,
+    BENCH_PARTNER_SECRET: partner.clientSecret,
+    BENCH_BUSINESS_SECRET: business.clientSecret,
+    FARETRAIL_TASK_QUEUE: `bench-${randomUUID()}`,
+    FARETRAIL_SEALING_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
+    FARETRAIL_LOG_LEVEL: 'warn',
+  };
+}

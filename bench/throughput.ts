@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { type Cell, openCell } from './cell.js';
+import { closedLoop } from './closed-loop.js';
+import type { LiveOptions } from './live-orders.js';
+import type { Measure } from './report.js';
+import { type Side, sidesInRound } from './sides.js';
+
+export type ThroughputOptions = Omit<LiveOptions, 'orders'>;
+
+type Script = { status: string; afterMs: number }[];
+
+/** What one order goes through, from its start on. */
+const loads = {
+  'that have ended at the first read': [{ status: 'Completed', afterMs: 0 }],
+  'of 4 statuses, 300 ms each': [
+    { status: 'Pending', afterMs: 0 },
+    { status: 'Confirmed', afterMs: 300 },
+    { status: 'Driving', afterMs: 600 },
+    { status: 'Completed', afterMs: 900 },
+  ],
+} satisfies Record<string, Script>;
+
+type Load = keyof typeof loads;
+type Rates = Record<Load, number>;
+
+const cadence = { activeMs: 100, reservedMs: 100, pushedMs: 100 };
+const processes = 2;
+const inFlight = 64;
+const warmUp = { count: 50, inFlight, limitMs: 20_000 };
+const counted = { count: 400, inFlight, limitMs: 20_000 };
+
+/** Orders per second, start to end, when as many as two cores can do are in flight. */
+export async function benchThroughput({ place, rounds, say }: ThroughputOptions): Promise<Measure[]> {
+  const rates: Record<Side, Rates>[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const rate: Partial<Record<Side, Rates>> = {};
+    for (const side of sidesInRound(round)) {
+      say(`throughput: closed loop, ${side}, round ${round + 1} of ${rounds}, about 20 s`);
+      const cell = await openCell(place, { side, processes, cadence });
+      try {
+        rate[side] = await ratesOf(cell);
+      } finally {
+        await cell.close();
+      }
+    }
+    rates.push(rate as Record<Side, Rates>);
+  }
+  return (Object.keys(loads) as Load[]).map((load) => ({
+    name: `orders ${load}, ${inFlight} in flight`,
+    unit: 'orders/s',
+    better: 'higher',
+    rounds: rates.map(({ faretrail, plain }) => ({ faretrail: faretrail[load], plain: plain[load] })),
+  }));
+}
+
+async function ratesOf(cell: Cell): Promise<Rates> {
+  const rates: Partial<Rates> = {};
+  for (const [load, script] of Object.entries(loads) as [Load, Script][]) {
+    await closedLoop(warmUp, () => startToEnd(cell, script));
+    const startedAt = performance.now();
+    const done = await closedLoop(counted, () => startToEnd(cell, script));
+    rates[load] = done.length / ((performance.now() - startedAt) / 1_000);
+  }
+  return rates as Rates;
+}
+
+async function startToEnd(cell: Cell, script: Script): Promise<void> {
+  const order = { at: 'partner' as const, orderId: randomUUID() };
+  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
+  await (await cell.start(order)).result();
+}

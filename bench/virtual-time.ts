@@ -1,0 +1,58 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { type ActivityInboundCallsInterceptor, DefaultLogger, Runtime, type WorkerOptions } from '@temporalio/worker';
+import { toScope } from '../src/domain/keys.js';
+import { searchAttributeNames } from '../src/domain/search-attribute-names.js';
+import type { RideApi } from '../src/ride-api/ride-api.js';
+import { fourHourRide } from './rides.js';
+
+/** A server that skips time, and the service as a function of its clock. */
+export interface VirtualTime {
+  env: TestWorkflowEnvironment;
+  /** Every order of it is on a ride of four hours that begins with its first read. */
+  rideApi: RideApi;
+  now: () => number;
+  /** For workers, so that their activities know the server's clock. */
+  options: Partial<WorkerOptions>;
+  calls(): { reads: number; tokens: number };
+}
+
+const keyword = 2; // temporal.api.enums.v1.IndexedValueType
+
+export async function startVirtualTime(timeSkippingServer: string): Promise<VirtualTime> {
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
+  const executable = { type: 'existing-path' as const, path: timeSkippingServer };
+  const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
+  await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+  const startedAt = new AsyncLocalStorage<number>();
+  const now = () => startedAt.getStore() ?? Number.NaN;
+  const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
+    startedAt.run(await env.currentTimeMs(), () => next(input));
+  const options = { interceptors: { activity: [() => ({ inbound: { execute } })] } };
+  return { env, now, options, ...createVirtualService(now) };
+}
+
+function createVirtualService(now: () => number): Pick<VirtualTime, 'rideApi' | 'calls'> {
+  const calls = { reads: 0, tokens: 0 };
+  const firstReads = new Map<string, number>();
+  const rideApi: RideApi = {
+    orderScope: () => toScope('demand_partner'),
+    async requestToken() {
+      calls.tokens += 1;
+      return { accessToken: 'virtual', lifetimeSeconds: 3_600, grantedScope: null, requestedAt: now() };
+    },
+    async readOrder(_account, orderId) {
+      calls.reads += 1;
+      const begunAt = firstReads.get(orderId) ?? now();
+      firstReads.set(orderId, begunAt);
+      const [status] = fourHourRide.findLast(([, fromMs]) => begunAt + fromMs <= now()) ?? ['Pending'];
+      return { status, rawStatus: status, terminal: status === 'Completed', details: null };
+    },
+    close: async () => undefined,
+  };
+  return { rideApi, calls: () => ({ ...calls }) };
+}

@@ -1,0 +1,43 @@
+// A worker of one side in a process of its own, started by worker-process.ts.
+import { Client } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { loadWorkerConfig } from '../src/config.js';
+import { createOrderWorker } from '../src/order-worker.js';
+import { createRideApi } from '../src/ride-api/ride-api.js';
+import { createTracker } from './baseline/worker.js';
+import type { WorkerState } from './worker-process.js';
+
+async function main(): Promise<void> {
+  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', BENCH_MAX_CACHED = '', TEMPORAL_ADDRESS = '' } = process.env;
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
+  const config = loadWorkerConfig(process.env);
+  const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
+  const rideApi = createRideApi({ profile: config.profile });
+  const options = BENCH_MAX_CACHED === '' ? {} : { maxCachedWorkflows: Number(BENCH_MAX_CACHED) };
+  const shared = { config, rideApi, connection, options };
+  const tracker = BENCH_SIDE === 'plain' ? await createTracker({ ...shared, codePath: BENCH_TRACKER_CODE }) : undefined;
+  const worker = tracker
+    ? { workers: [tracker], run: () => tracker.run() }
+    : await createOrderWorker({ ...shared, client: new Client({ connection }), namespace: 'default' });
+  process.on('message', () => process.send?.(stateOf(worker.workers)));
+  process.on('disconnect', () => process.exit(1)); // the bench has ended without us
+  process.send?.('ready');
+  await worker.run();
+  await rideApi.close();
+  await connection.close();
+  process.exit(0);
+}
+
+const stateOf = (workers: readonly Worker[]): WorkerState => ({
+  rssBytes: process.memoryUsage.rss(),
+  peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+  cachedRuns: workers.reduce((sum, worker) => sum + worker.getStatus().numCachedWorkflows, 0),
+});
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

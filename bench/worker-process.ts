@@ -1,0 +1,89 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Side } from './sides.js';
+
+/** What a worker process says of itself. */
+export interface WorkerState {
+  rssBytes: number;
+  peakRssBytes: number;
+  cachedRuns: number;
+}
+
+export interface WorkerProcess {
+  state(): Promise<WorkerState>;
+  /** SIGTERM; SIGKILL when it has not ended after 10 s. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export interface WorkerProcessOptions {
+  side: Side;
+  address: string;
+  /** From `workerEnv`. */
+  env: Record<string, string>;
+  trackerCodePath: string;
+  maxCachedRuns?: number | undefined;
+  nodeFlags?: readonly string[] | undefined;
+  extraEnv?: Record<string, string> | undefined;
+}
+
+const program = fileURLToPath(new URL('./worker-main.js', import.meta.url));
+const stopLimitMs = 10_000;
+
+/** Starts a worker of one side and waits until it polls. */
+export async function startWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcess> {
+  const { side, address, env, trackerCodePath, maxCachedRuns, nodeFlags = [], extraEnv } = options;
+  const child = fork(program, [], {
+    execArgv: [...nodeFlags],
+    env: {
+      ...withoutOurs(process.env),
+      ...env,
+      ...extraEnv,
+      TZ: 'UTC',
+      TEMPORAL_ADDRESS: address,
+      BENCH_SIDE: side,
+      BENCH_TRACKER_CODE: trackerCodePath,
+      BENCH_MAX_CACHED: maxCachedRuns === undefined ? '' : String(maxCachedRuns),
+    },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+  await messageOf(child);
+  return {
+    async state() {
+      const answer = messageOf(child);
+      child.send('state');
+      return (await answer) as WorkerState;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      const limit = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
+      await ended;
+      clearTimeout(limit);
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** The next message, or an Error when the process ends instead. */
+async function messageOf(child: ChildProcess): Promise<unknown> {
+  const listening = new AbortController();
+  const { signal } = listening;
+  try {
+    const failed = once(child, 'exit', { signal }).then(() => {
+      throw new Error('a worker process ended early; its log is above');
+    });
+    const [message] = await Promise.race([once(child, 'message', { signal }), failed]);
+    return message;
+  } finally {
+    listening.abort();
+  }
+}
+
+/** Settings of the shell must not leak into a bench. */
+const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(FARETRAIL|TEMPORAL|BENCH)_/.test(name)));

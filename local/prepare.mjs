@@ -1,0 +1,131 @@
+// Makes a checkout runnable: dependencies, then compiled output. It runs before anything is installed or compiled,
+// hence plain JavaScript without dependencies. Everything goes to stderr: stdout belongs to the command that follows.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const quiet = process.argv.includes('--quiet');
+const inRoot = (path) => join(root, path);
+const stamp = inRoot('dist/.stamp');
+const say = (line) => process.stderr.write(`prepare: ${line}\n`);
+const readIfThere = (path) => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : undefined);
+
+function fail(lines) {
+  for (const line of lines) say(line);
+  process.exit(1);
+}
+
+/** Runs `command` in the checkout and collects what it prints; says every ten seconds that it is still at it. */
+function run(command, args) {
+  const startedAt = Date.now();
+  const alive = setInterval(() => say(`  ... ${Math.round((Date.now() - startedAt) / 1000)} s`), 10_000);
+  return new Promise((resolve) => {
+    let output = '';
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    child.on('error', (error) => (output += error.message));
+    child.on('close', (code) => {
+      clearInterval(alive);
+      resolve({ ok: code === 0, said: output.trim().split('\n').slice(0, 25) }); // the cause comes first, usage last
+    });
+  });
+}
+
+/** npm writes its own record of what it installed last of all, so an interrupted or outdated install does not match. */
+function isInstalled() {
+  const wanted = JSON.parse(fs.readFileSync(inRoot('package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(readIfThere(inRoot('node_modules/.package-lock.json')) ?? '{}').packages ?? {};
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || (entry.optional && !installed[path])) return true; // optional: made for another platform
+    return installed[path]?.integrity === entry.integrity;
+  });
+}
+
+async function install() {
+  say('installing dependencies with npm ci (once, about half a minute)');
+  const npm = process.env.npm_execpath ?? ''; // set while npm runs us, and then the same npm
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  const isNpm = basename(npm) === 'npm-cli.js';
+  const { ok, said } = await (isNpm ? run(process.execPath, [npm, ...args]) : run('npm', args));
+  if (!ok)
+    fail([...said, 'npm ci failed. Check that npm reaches its registry (npm ping), then run the command again.']);
+}
+
+function* filesBelow(path) {
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) for (const name of fs.readdirSync(path).sort()) yield* filesBelow(join(path, name));
+  else if (stat) yield path;
+}
+
+function hashOfSources() {
+  const hash = createHash('sha256');
+  const configs = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
+  for (const part of ['src', 'sandbox', 'local', 'bench', 'package-lock.json', ...configs.sort()]) {
+    for (const file of filesBelow(inRoot(part))) {
+      hash.update(`\0${file.slice(root.length)}\0`).update(fs.readFileSync(file));
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** Compiles beside the old output, so that a failed or interrupted build leaves that one whole; the stamp comes last. */
+async function build(hash) {
+  if (!quiet) say('compiling (a few seconds)');
+  const tsc = inRoot('node_modules/typescript/bin/tsc');
+  fs.rmSync(inRoot('dist.next'), { recursive: true, force: true });
+  const { ok, said } = await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', 'dist.next']);
+  if (!ok) fail([...said, 'The sources do not compile: mend the errors above, then run the command again.']);
+  fs.rmSync(inRoot('dist'), { recursive: true, force: true });
+  fs.renameSync(inRoot('dist.next'), inRoot('dist'));
+  if (fs.existsSync(inRoot('dist/src/workflows/index.js'))) await bundleWorkflows();
+  fs.writeFileSync(stamp, hash);
+}
+
+async function bundleWorkflows() {
+  const worker = inRoot('node_modules/@temporalio/worker/lib/index.js');
+  const { bundleWorkflowCode, DefaultLogger } = (await import(pathToFileURL(worker).href)).default;
+  const logger = new DefaultLogger('ERROR', ({ message }) => say(message));
+  const bundle = await bundleWorkflowCode({ workflowsPath: inRoot('dist/src/workflows/index.js'), logger });
+  fs.writeFileSync(inRoot('dist/src/workflow-bundle.js'), bundle.code);
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** One prepare at a time per checkout. The lock holds its owner's pid, so one left by a killed process is taken over. */
+async function lock() {
+  const path = inRoot('.faretrail/prepare.lock');
+  const mine = `${path}.${process.pid}`;
+  fs.mkdirSync(dirname(path), { recursive: true });
+  fs.writeFileSync(mine, String(process.pid));
+  process.on('exit', () => fs.rmSync(readIfThere(path) === String(process.pid) ? path : mine, { force: true }));
+  for (let tries = 1; ; tries += 1) {
+    try {
+      fs.linkSync(mine, path); // unlike writing a new file, never seen half done
+      return fs.rmSync(mine);
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (!isAlive(Number(readIfThere(path) ?? process.pid))) fs.rmSync(path, { force: true });
+    if (tries === 10) say(`waiting for another prepare in this checkout (its lock is ${path})`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 18))
+  fail([`Node 20.18 or newer is needed, this is ${process.versions.node}.`]);
+if (!isInstalled() || readIfThere(stamp) !== hashOfSources()) {
+  await lock();
+  if (!isInstalled()) await install();
+  const hash = hashOfSources();
+  if (readIfThere(stamp) !== hash) await build(hash);
+}

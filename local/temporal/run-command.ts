@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+
+/** Takes one line about what is going on, for a person who waits. */
+export type Report = (line: string) => void;
+
+export interface CommandOptions {
+  cwd: string;
+  /** What to call it while it takes its time; said again every 20 seconds. */
+  progress?: { what: string; report: Report };
+  timeLimitMs: number;
+}
+
+const progressEveryMs = 20_000;
+const tailLines = 15;
+
+/** Runs a command and returns all it printed. Throws an Error with the end of it when it fails or takes too long. */
+export async function runCommand(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
+  const startedAt = Date.now();
+  const child = spawn(command, args, { cwd: options.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const killChild = () => child.kill('SIGKILL');
+  process.once('exit', killChild);
+  const limit = setTimeout(killChild, options.timeLimitMs);
+  const { progress } = options;
+  const alive = setInterval(() => progress?.report(`${progress.what}: ${elapsed(startedAt)}`), progressEveryMs);
+  try {
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output += text));
+    const [code, signal] = await ended(child);
+    if (code === 0) return output;
+    throw new Error(`${command} ended with ${signal ?? code} after ${elapsed(startedAt)}\n${tailOf(output)}`.trim());
+  } finally {
+    clearTimeout(limit);
+    clearInterval(alive);
+    process.off('exit', killChild);
+  }
+}
+
+/** The last lines of a log. */
+export function tailOf(output: string): string {
+  return output.trim().split('\n').slice(-tailLines).join('\n');
+}
+
+function ended(child: ReturnType<typeof spawn>): Promise<[code: number | null, signal: string | null]> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve([code, signal]));
+  });
+}
+
+function elapsed(since: number): string {
+  const seconds = Math.round((Date.now() - since) / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}

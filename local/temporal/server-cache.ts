@@ -1,0 +1,79 @@
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Report } from './run-command.js';
+
+/** Where the servers we fetch or build are kept between checkouts: `$XDG_CACHE_HOME/faretrail` or `~/.cache/faretrail`. */
+export function serverCache(): string {
+  const directory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'faretrail');
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/** A name for unfinished work on `path`: nobody takes it for the finished thing, and nobody else writes to it. */
+export const partialOf = (path: string): string => `${path}.${process.pid}.partial`;
+
+const lookAgainEveryMs = 250;
+
+/**
+ * Runs `work` while no other process on this machine runs it under the same path, which gets the suffix `.lock`.
+ * The lock holds its owner's pid, so that one left behind by a killed process is taken over, along with its leavings.
+ */
+export async function underLock<T>(path: string, report: Report, work: () => Promise<T>): Promise<T> {
+  const lock = `${path}.lock`;
+  for (let waiting = false; !isTaken(lock); waiting = true) {
+    const owner = ownerOf(lock);
+    if (owner !== undefined && !isAlive(owner)) rmSync(lock, { force: true });
+    else if (!waiting) report(`waiting for process ${owner ?? '?'}, which is doing the same (its lock is ${lock})`);
+    await pause(lookAgainEveryMs);
+  }
+  const release = () => rmSync(lock, { force: true });
+  process.once('exit', release);
+  try {
+    removeLeavings(dirname(path));
+    return await work();
+  } finally {
+    process.off('exit', release);
+    release();
+  }
+}
+
+/** Takes the lock if it is free. Linking a finished file, unlike writing a new one, is never seen half done. */
+function isTaken(lock: string): boolean {
+  const mine = `${lock}.${process.pid}`;
+  writeFileSync(mine, String(process.pid));
+  try {
+    linkSync(mine, lock);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(mine);
+  }
+}
+
+function ownerOf(lock: string): number | undefined {
+  try {
+    return Number(readFileSync(lock, 'utf8'));
+  } catch {
+    return undefined; // released in the meantime
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Unfinished work of processes that are gone. */
+function removeLeavings(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const [, pid] = /\.(\d+)\.partial$/.exec(name) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}

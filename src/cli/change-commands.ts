@@ -1,0 +1,94 @@
+import {
+  isGrpcDeadlineError,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import type { Command } from 'commander';
+import { parseStopInput } from '../domain/follow-input.js';
+import type { OrderTrail } from '../domain/trail.js';
+import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { refreshOrderUpdate, stopFollowingUpdate } from '../workflows/follow-order-messages.js';
+import { CliFailure, exitCodes } from './cli-failure.js';
+import {
+  type CommandContext,
+  type CommonOptions,
+  type RunCommand,
+  type Session,
+  withSession,
+} from './command-context.js';
+import { tellEnded } from './ended-run.js';
+import { type OrderArguments, withOrderArguments } from './order-command.js';
+import { getOrderRun, readTrail } from './order-run.js';
+import { trailText } from './trail-view.js';
+import { accountQueue, hasWorker, mainQueue, noWorkerText } from './workers-alive.js';
+
+const answerWithinMs = 30_000;
+
+/** `refresh` and `stop`: what changes a followed order. */
+export function addChangeCommands(program: Command, run: RunCommand): void {
+  withOrderArguments(program.command('refresh'))
+    .description('read the order now')
+    .addHelpText('after', '\nExample:\n  faretrail refresh partner 42')
+    .action(
+      run<OrderArguments>(async (context, [account, orderId]) => {
+        const key = { account, orderId };
+        return await change(context, key, (session) => handleOf(session, key).executeUpdate(refreshOrderUpdate));
+      }),
+    );
+  withOrderArguments(program.command('stop'))
+    .description('stop following; the order itself goes on at the service')
+    .requiredOption('--reason <text>', 'why, 1 to 200 characters')
+    .addHelpText('after', '\nExample:\n  faretrail stop partner 42 --reason "entered twice"')
+    .action(
+      run<OrderArguments, CommonOptions & { reason: string }>(async (context, [account, orderId], { reason }) => {
+        const key = { account, orderId };
+        const args: [{ reason: string }] = [parseStopInput({ reason })]; // before any connection
+        return await change(context, key, (session) =>
+          handleOf(session, key).executeUpdate(stopFollowingUpdate, { args }),
+        );
+      }),
+    );
+}
+
+const handleOf = ({ client }: Session, key: FollowOrderKey) =>
+  client.workflow.getHandle<typeof followOrder>(followOrderId(key));
+
+/** Sends an update to the open run and shows the trail it answers with. */
+function change(
+  context: CommandContext,
+  key: FollowOrderKey,
+  send: (session: Session) => Promise<OrderTrail>,
+): Promise<number> {
+  return withSession(context, async (session) => {
+    const outline = await getOrderRun(session, key);
+    if (!outline.isOpen) return await tellEnded(context, session, key);
+    const queue = mainQueue(session);
+    // Sent all the same, it would wait at the server for nobody knows how long, and then act.
+    if (!(await hasWorker(session, queue)))
+      throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
+    try {
+      const trail = await session.within(answerWithinMs, () => send(session));
+      context.tell(
+        { workflowId: outline.workflowId, state: 'done', trail, failure: null },
+        trailText(trail, context.paint),
+      );
+      return exitCodes.done;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return await tellEnded(context, session, key); // ended meanwhile
+      if (isTimeout(error)) throw await noAnswer(session, key);
+      throw error;
+    }
+  });
+}
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
+
+async function noAnswer(session: Session, key: FollowOrderKey): Promise<CliFailure> {
+  const queue = accountQueue(session, key.account);
+  const { trail } = await readTrail(session, key, await getOrderRun(session, key));
+  const standing = trail?.attention ? `${trail.attention.code}: ${trail.attention.message}` : 'the service may be slow';
+  const why = (await hasWorker(session, queue)) ? standing : noWorkerText(queue);
+  return new CliFailure('NoAnswer', `no answer within ${answerWithinMs / 1_000} s, but the run has been asked: ${why}`);
+}

@@ -1,0 +1,108 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
+import type { Command } from 'commander';
+import { InvalidInput } from '../domain/errors.js';
+import { toAccountName } from '../domain/keys.js';
+import { fromFollowOrderId } from '../domain/workflow-ids.js';
+import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../workflows/search-attribute-keys.js';
+import { exitCodes } from './cli-failure.js';
+import { type CommonOptions, type RunCommand, withSession } from './command-context.js';
+import { checked } from './order-command.js';
+import { toRunTimes } from './order-run.js';
+import type { Paint } from './paint.js';
+import { clip, plain, utc } from './plain-text.js';
+import { tableText } from './table.js';
+import { listRuns } from './visibility.js';
+import { orderRunsQuery, type RunFilter, toStatusFilter } from './visibility-query.js';
+
+type ListOptions = CommonOptions & RunFilter & { limit: number };
+
+const maxLimit = 1_000;
+
+const help = `
+Running orders come first, the newest at the top; then those that have ended, the last one at the
+top, for as long as Temporal keeps them. The list trails behind the runs by a second or so.
+
+Examples:
+  faretrail list --attention
+  faretrail list --account partner --status Driving --limit 200`;
+
+/** `list`: runs of orders by account, status and attention. */
+export function addListCommand(program: Command, run: RunCommand): void {
+  program
+    .command('list')
+    .description('list followed orders')
+    .option(
+      '--account <name>',
+      'only of this account',
+      checked((text) => toAccountName(text, '--account')),
+    )
+    .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
+    .option('--attention', 'only running ones that need a person')
+    .option('--running', 'only running ones')
+    .option('--limit <number>', `at most so many, 1 to ${maxLimit}`, checked(toLimit), 50)
+    .addHelpText('after', help)
+    .action(
+      run<[], ListOptions>(async (context, _none, { limit, ...filter }) => {
+        return await withSession(context, async (session) => {
+          const { found, hasMore } = await listRuns(session, orderRunsQuery(filter), limit);
+          const orders = found.flatMap(toListedOrder);
+          context.tell({ orders, hasMore }, ordersText(orders, context.paint));
+          if (hasMore) context.note(`There are more than ${limit}; narrow the list, or raise --limit.`);
+          return exitCodes.done;
+        });
+      }),
+    );
+}
+
+function toLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^\d+$/.test(text) || limit < 1 || limit > maxLimit) {
+    throw new InvalidInput(`--limit: must be a whole number from 1 to ${maxLimit}`);
+  }
+  return limit;
+}
+
+/** One order of the list; the words are those of the search attributes. */
+export interface ListedOrder {
+  account: string;
+  orderId: string;
+  status: string | null;
+  seenBy: string | null;
+  attention: string | null;
+  state: string;
+  startedAt: string;
+  endedAt: string | null;
+}
+
+function toListedOrder(info: WorkflowExecutionInfo): ListedOrder[] {
+  const key = fromFollowOrderId(info.workflowId);
+  if (!key) return []; // somebody's run under a foreign id; it fails by itself
+  const attributes = info.typedSearchAttributes;
+  const { state, startedAt, endedAt } = toRunTimes(info);
+  return [
+    {
+      ...key,
+      status: attributes.get(rideStatusKey) ?? null,
+      seenBy: attributes.get(rideSeenByKey) ?? null,
+      attention: attributes.get(rideAttentionKey) ?? null,
+      state,
+      startedAt,
+      endedAt,
+    },
+  ];
+}
+
+/** The list as a table. The order id stays whole, since people copy it. */
+export function ordersText(orders: readonly ListedOrder[], paint: Paint): string {
+  if (orders.length === 0) return 'No order fits.';
+  const rows = orders.map((order) => [
+    clip(order.account, 16),
+    plain(order.orderId),
+    clip(order.status ?? '-', 14),
+    clip(order.seenBy ?? '-', 8),
+    order.attention === null ? '-' : paint('bad', clip(order.attention, 20)),
+    utc(order.startedAt),
+    clip(order.state, 10),
+  ]);
+  return tableText(['account', 'order', 'status', 'seen by', 'attention', 'started (UTC)', 'run'], rows, paint);
+}

@@ -1,0 +1,106 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Command } from 'commander';
+import { type FollowOrderInput, parseFollowOrderInput, toInstant } from '../domain/follow-input.js';
+import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { exitCodes } from './cli-failure.js';
+import {
+  type CommandContext,
+  type CommonOptions,
+  callTimeoutMs,
+  type RunCommand,
+  type Session,
+  withSession,
+} from './command-context.js';
+import { tellEnded } from './ended-run.js';
+import { checked, commandLine, type OrderArguments, withOrderArguments } from './order-command.js';
+import { findOrderRun } from './order-run.js';
+import { plain } from './plain-text.js';
+import { watchOrder } from './watch-command.js';
+import { missingWorkers } from './workers-alive.js';
+
+interface TrackOptions extends CommonOptions {
+  reference?: string;
+  scheduledAt?: string;
+  watch?: boolean;
+}
+
+const help = `
+Tracking twice is tracking once: a followed order goes on as it is, an ended one is shown.
+
+Examples:
+  faretrail track partner 42
+  faretrail track business 7b21 --reference trip-9 --scheduled-at 2026-05-01T08:30:00+02:00 --watch`;
+
+/** `track <account> <orderId>`: follow an order, once however often it is asked for. */
+export function addTrackCommand(program: Command, run: RunCommand): void {
+  withOrderArguments(program.command('track'))
+    .description('follow an order to its end')
+    .option('--reference <text>', 'your own id of the order')
+    .option(
+      '--scheduled-at <instant>',
+      'pick-up time, ISO 8601 with offset',
+      checked((text) => toInstant(text, '--scheduled-at')),
+    )
+    .option('--watch', 'watch it until it ends')
+    .addHelpText('after', help)
+    .action(
+      run<OrderArguments, TrackOptions>(async (context, [account, orderId], { reference, scheduledAt, watch }) => {
+        const given = { account, orderId, reference, scheduledAt };
+        const input = parseFollowOrderInput(given); // before any connection
+        return await withSession(context, (session) => track(context, session, input, watch === true));
+      }),
+    );
+}
+
+type Start = 'started' | 'alreadyFollowed' | 'alreadyEnded';
+
+async function track(
+  context: CommandContext,
+  session: Session,
+  input: FollowOrderInput,
+  watch: boolean,
+): Promise<number> {
+  const start = await startFollowing(session, input);
+  // Never a second run of an ended one (I5); its trail is what the caller wanted.
+  if (start === 'alreadyEnded') return await tellEnded(context, session, input);
+  const warnings = await missingWorkers(session, input.account);
+  const workflowId = followOrderId(input);
+  context.tell({ workflowId, state: start, warnings }, startText(context, input, { start, hint: !watch }));
+  for (const warning of warnings) context.note(`${context.paint('bad', 'warning:')} ${warning}`);
+  return watch ? await watchOrder(context, session, input) : exitCodes.done;
+}
+
+async function startFollowing(session: Session, input: FollowOrderInput): Promise<Start> {
+  const { client, config, within } = session;
+  const before = await findOrderRun(session, input); // only for the wording: the start itself is idempotent
+  try {
+    await within(callTimeoutMs, () =>
+      client.workflow.start<typeof followOrder>('followOrder', {
+        workflowId: followOrderId(input),
+        taskQueue: config.taskQueue,
+        args: [input],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        staticSummary: `Order ${input.orderId} of account ${input.account}`,
+      }),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'alreadyEnded';
+    throw error;
+  }
+  return before === undefined ? 'started' : 'alreadyFollowed';
+}
+
+function startText(
+  { env, paint }: CommandContext,
+  { account, orderId }: FollowOrderKey,
+  { start, hint }: { start: Start; hint: boolean },
+): string {
+  const how = start === 'started' ? 'Following' : 'Already following';
+  const head = paint('strong', `${how} order ${plain(orderId)} of account ${account}`);
+  const lines = [head, `  workflow  ${plain(followOrderId({ account, orderId }))}`];
+  if (!hint) return lines.join('\n');
+  const next = (command: string) => plain(commandLine(env, command, account, orderId));
+  return [...lines, `  see it    ${next('show')}`, `  live      ${next('watch')}`].join('\n');
+}

@@ -1,0 +1,52 @@
+import type { AccountName } from '../domain/keys.js';
+import { callTimeoutMs, type Session } from './command-context.js';
+
+// temporal.api.enums.v1.TaskQueueType
+const taskKinds = { workflows: 1, calls: 2 } as const;
+
+/** A living worker asks again at least every minute; the server remembers who asked for five. */
+const freshMs = 75_000;
+
+/** A task queue that work waits in, and what a worker takes from it. */
+export interface WorkQueue {
+  name: string;
+  takes: keyof typeof taskKinds;
+}
+
+/** All workflows, and the calls that spend no account's budget. */
+export const mainQueue = ({ config }: Pick<Session, 'config'>): WorkQueue => ({
+  name: config.taskQueue,
+  takes: 'workflows',
+});
+
+/** The calls to one account's interface. */
+export const accountQueue = ({ config }: Pick<Session, 'config'>, account: AccountName): WorkQueue => ({
+  name: `${config.taskQueue}.${account}`,
+  takes: 'calls',
+});
+
+/** Has a worker asked for tasks of this queue lately? One that was killed counts for up to 75 s more. */
+export async function hasWorker({ connection, namespace, within }: Session, queue: WorkQueue): Promise<boolean> {
+  const { pollers } = await within(callTimeoutMs, () =>
+    connection.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue: { name: queue.name },
+      taskQueueType: taskKinds[queue.takes],
+    }),
+  );
+  const freshFrom = Date.now() - freshMs;
+  return (pollers ?? []).some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= freshFrom);
+}
+
+/** One line for each queue that an order of this account needs and no worker serves. */
+export async function missingWorkers(session: Session, account: AccountName): Promise<string[]> {
+  const queues = [mainQueue(session), accountQueue(session, account)];
+  const isServed = await Promise.all(queues.map((queue) => hasWorker(session, queue)));
+  return queues.filter((_, at) => !isServed[at]).map(noWorkerText);
+}
+
+/** What is missing, and the remedy. */
+export const noWorkerText = ({ name, takes }: WorkQueue): string =>
+  takes === 'workflows'
+    ? `no worker polls task queue ${name}; start one: npm run worker`
+    : `no worker polls task queue ${name}; start one that holds the credentials of this account: npm run worker`;
