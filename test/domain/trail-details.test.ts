@@ -18,13 +18,13 @@ describe('the trail in the Temporal UI', () => {
     const pushed = recordObservation(trailOf('Routing'), reading('Driving', 120), [claim('Waiting', 90)]);
     expect(describeTrail({ ...pushed, reference: 'booking 9', deliveries: { received: 2, duplicate: 1 } })).toBe(
       [
-        '**Driving** since 2031-05-01T10:02:00.000Z, reference booking 9',
+        '**Driving** since 2031-05-01 10:02:00 UTC, reference booking 9',
         '',
         '| seen at (UTC) | status | seen by |',
         '|---|---|---|',
-        '| 2031-05-01T10:00:00.000Z | Routing | read |',
-        '| 2031-05-01T10:01:30.000Z | Waiting | delivery |',
-        '| 2031-05-01T10:02:00.000Z | Driving | read |',
+        '| 2031-05-01 10:00:00\u00a0\u00a0 | Routing\u00a0\u00a0 | read |',
+        '| 2031-05-01 10:01:30\u00a0\u00a0 | Waiting\u00a0\u00a0 | delivery |',
+        '| 2031-05-01 10:02:00\u00a0\u00a0 | Driving\u00a0\u00a0 | read |',
         '',
         'Deliveries: 2 (1 duplicate). Reads: 2.',
       ].join('\n'),
@@ -34,14 +34,14 @@ describe('the trail in the Temporal UI', () => {
   it('says when nothing was read yet, and how it ended', () => {
     expect(describeTrail(newTrail())).toContain('**not read yet** since');
     expect(describeTrail(trailOf('canceled'))).toContain(
-      '**Cancelled** since 2031-05-01T10:00:00.000Z, outcome **canc',
+      '**Cancelled** since 2031-05-01 10:00:00 UTC, outcome **canc',
     );
   });
 
   it('shows what needs a person and who could not be told', () => {
     const attention = { code: 'forbidden', message: 'Check | the business id', since: after(5) } as const;
     const markdown = describeTrail({ ...trailOf('Routing'), attention }, ['trip|9: no such running workflow']);
-    expect(markdown).toContain('**Attention: forbidden** since 2031-05-01T10:00:05.000Z: Check   the business id');
+    expect(markdown).toContain('**Attention: forbidden** since 2031-05-01 10:00:05 UTC: Check   the business id');
     expect(markdown).toContain('Not notified: trip 9: no such running workflow');
   });
 

@@ -1,184 +1,178 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { RideApiError, TokenRefused } from '../../src/ride-api/errors.js';
-import { reading, type ScriptedService, scripted, type TimeSkippingStack } from './time-skipping-stack.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
+import { accessTokenId } from '../../src/domain/workflow-ids.js';
+import { createSealer } from '../../src/sealing.js';
+import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
+import type { FollowHandle, OrderStack } from './order-stack.js';
 
 /** A run, to its end where it has one, and which run of it to keep. */
-export type RecordedPath = (
-  stack: TimeSkippingStack,
-) => Promise<{ handle: { workflowId: string }; runId?: string | undefined }>;
+export interface RecordedRun {
+  workflowId: string;
+  runId?: string | undefined;
+}
 
-const minute = 60_000;
-const words = { upstreamCode: null, requestId: null };
-const ride: ScriptedService = scripted([
+const patient = { timeout: 20_000 };
+const ride: [string, number][] = [
   ['Pending', 0],
-  ['Reserved', minute],
-  ['Confirmed', 20 * minute],
-  ['Driving', 40 * minute],
-  ['Completed', 60 * minute],
-]);
-const driving: ScriptedService = () => reading('Driving');
+  ['Reserved', 500],
+  ['Confirmed', 1_000],
+  ['Driving', 1_500],
+  ['Completed', 2_000],
+];
 const delivery = (status: string) => ({
   deliveries: [
     { deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: '2031-05-01T10:00:00.000Z', status },
   ],
 });
 
-const refuseUntil =
-  (untilMs: number, code: RideApiError['code'], status: number): ScriptedService =>
-  (elapsedMs) => {
-    if (elapsedMs < untilMs) throw new RideApiError(code, status, words, { retry: false });
-    return reading('Completed');
-  };
+const shows = (handle: FollowHandle, attribute: string, value: string) =>
+  expect.poll(async () => (await handle.describe()).searchAttributes[attribute], patient).toEqual([value]);
 
-/** Time stands still while nobody waits for a result, so a run stays where the test needs it. */
-const untilRead = (stack: TimeSkippingStack, before: number) =>
-  expect.poll(() => stack.reads.length, { timeout: 10_000 }).toBeGreaterThan(before);
-
-async function followed(
-  stack: TimeSkippingStack,
-  service: ScriptedService,
-  ...more: [Parameters<TimeSkippingStack['start']>[1]?, Parameters<TimeSkippingStack['start']>[2]?]
+/** Follows an order that stays `Driving`, until that was read. */
+async function driving(
+  stack: OrderStack,
+  ...more: [Parameters<OrderStack['follow']>[2]?, Parameters<OrderStack['follow']>[3]?]
 ) {
-  const reads = stack.reads.length;
-  const handle = await stack.start(service, ...more);
-  await untilRead(stack, reads);
+  const orderId = stack.newOrder('business', [['Driving', 0]]);
+  const handle = await stack.follow('business', orderId, ...more);
+  await shows(handle, 'RideStatus', 'Driving');
+  return { handle, orderId };
+}
+
+async function completed(
+  stack: OrderStack,
+  ...more: [Parameters<OrderStack['follow']>[2]?, Parameters<OrderStack['follow']>[3]?]
+) {
+  const handle = await stack.follow('partner', stack.newOrder('partner', ride), ...more);
+  await handle.result();
   return handle;
 }
 
-/** Every way through the workflows, by name: each has a recorded history that must replay for ever (I8). */
-export const recordedPaths: Record<string, RecordedPath> = {
-  async 'order-completed'(stack) {
-    const handle = await stack.start(ride);
-    await handle.result();
-    return { handle };
-  },
+const shortRuns = { maxEvents: 20, maxSignals: 100 };
+
+const orderPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = {
+  'order-completed': (stack) => completed(stack),
   async 'order-with-deliveries'(stack) {
-    let status = 'Routing';
-    const handle = await followed(stack, () => reading(status));
-    await handle.signal('deliveryReceived', delivery('Routing'));
-    status = 'Driving';
+    const { handle, orderId } = await driving(stack);
+    await handle.signal('deliveryReceived', delivery('Driving'));
+    stack.sandbox.setStatus('business', orderId, 'CareReq');
     await handle.signal('deliveryReceived', delivery('Waiting'));
-    await expect.poll(async () => (await handle.query<{ status: string }>('orderTrail')).status).toBe('Driving');
-    status = 'Completed';
+    await shows(handle, 'RideStatus', 'CareReq');
+    stack.sandbox.setStatus('business', orderId, 'Completed');
     await handle.result();
-    return { handle };
+    return handle;
   },
   async 'order-refreshed-and-stopped'(stack) {
-    const handle = await followed(stack, driving);
+    const { handle } = await driving(stack);
     await handle.executeUpdate('refreshOrder');
     await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
-    return { handle };
-  },
-  async 'order-stopped-before-the-first-read'(stack) {
-    const handle = await stack.start(refuseUntil(60 * minute, 'UPSTREAM_FAILED', 500));
-    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
-    return { handle };
+    return handle;
   },
   async 'order-expired'(stack) {
-    const handle = await stack.start(driving, { followForMs: 30 * minute });
+    const { handle } = await driving(stack, { followForMs: 2_000 });
     await handle.result();
-    return { handle };
+    return handle;
   },
   async 'order-moved-then-expired'(stack) {
-    const first = new Date((await stack.env.currentTimeMs()) + 60 * minute).toISOString();
-    const moved = new Date((await stack.env.currentTimeMs()) + 120 * minute).toISOString();
-    const service: ScriptedService = (elapsedMs) =>
-      reading('Reserved', { scheduledAt: elapsedMs < 20 * minute ? first : moved });
-    const handle = await stack.start(service, { followForMs: 10 * minute });
+    const scheduledAt = new Date(Date.now() + 1_000).toISOString();
+    const moved = new Date(Date.now() + 3_000).toISOString();
+    const orderId = randomUUID();
+    const script = [{ status: 'Reserved', afterMs: 0 }];
+    stack.sandbox.addOrder({ interface: 'business', orderId, script, scheduledAt: moved });
+    const handle = await stack.follow('business', orderId, { scheduledAt, followForMs: 1_000 });
     await handle.result();
-    return { handle };
-  },
-  async 'order-unknown'(stack) {
-    const handle = await stack.start(refuseUntil(60 * minute, 'ORDER_UNKNOWN', 404));
-    await handle.result().catch(() => undefined);
-    return { handle };
+    return handle;
   },
   async 'order-with-attention'(stack) {
-    const handle = await stack.start(refuseUntil(30 * minute, 'FORBIDDEN', 403));
-    await handle.result();
-    return { handle };
+    const { handle, orderId } = await driving(stack);
+    stack.sandbox.setFault({ kind: 'forbidden', orderId });
+    await shows(handle, 'RideAttention', 'forbidden');
+    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
+    return handle;
   },
-  async 'order-that-tells-others'(stack) {
-    const notify = [{ workflowId: 'nobody', signal: 'rideChanged' }];
-    const handle = await stack.start(ride, { notify });
-    await handle.result();
-    return { handle };
-  },
+  'order-that-tells-others': (stack) => completed(stack, { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] }),
   async 'order-continued-as-new'(stack) {
-    const handle = await stack.start(ride, {}, { maxEvents: 20, maxSignals: 100 });
-    await handle.result();
-    return { handle, runId: handle.firstExecutionRunId };
+    const { workflowId, firstExecutionRunId } = await completed(stack, {}, shortRuns);
+    return { workflowId, runId: firstExecutionRunId };
   },
-  async 'order-after-continue-as-new'(stack) {
-    const handle = await stack.start(ride, {}, { maxEvents: 20, maxSignals: 100 });
-    await handle.result();
-    return { handle };
-  },
+  'order-after-continue-as-new': (stack) => completed(stack, {}, shortRuns),
   async 'order-with-too-many-signals'(stack) {
-    const handle = await followed(stack, driving, {}, { maxEvents: 1_000, maxSignals: 3 });
+    const { handle } = await driving(stack, {}, { maxEvents: 1_000, maxSignals: 3 });
     for (let sent = 0; sent < 3; sent += 1) await handle.signal('deliveryReceived', delivery('Driving'));
-    await expect.poll(async () => (await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
+    const { workflowId, firstExecutionRunId } = handle;
+    await expect.poll(async () => (await handle.describe()).runId, patient).not.toBe(firstExecutionRunId);
     await handle.terminate();
-    return { handle, runId: handle.firstExecutionRunId };
+    return { workflowId, runId: firstExecutionRunId };
   },
   async 'order-cancelled'(stack) {
-    const handle = await followed(stack, driving);
+    const { handle } = await driving(stack);
     await handle.cancel();
     await handle.result().catch(() => undefined);
-    return { handle };
+    return handle;
   },
   async 'order-with-bad-input'(stack) {
-    const handle = await stack.start(driving, { poll: 5 } as never);
+    const handle = await stack.follow('partner', randomUUID(), { poll: 5 } as never);
     await handle.result().catch(() => undefined);
-    return { handle };
+    return handle;
   },
-  async 'token-renewed-then-idle'(stack) {
-    const handle = await stack.startLease();
-    await handle.signal('renewToken', { insteadOf: null });
-    const first = await tokenOf(stack, handle.workflowId, undefined);
-    await handle.signal('renewToken', { insteadOf: first });
-    await handle.signal('renewToken', { insteadOf: first });
-    await tokenOf(stack, handle.workflowId, first);
-    await handle.result();
-    return { handle };
+};
+
+const tokenPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = {
+  async 'token-renewed'(stack) {
+    const lease = await openLease(stack);
+    await lease.renew(null);
+    const first = await lease.tokenOtherThan(undefined);
+    await lease.renew(first);
+    await lease.renew(first);
+    await lease.tokenOtherThan(first);
+    return lease.handle;
   },
-  async 'token-refused-then-obtained'(stack) {
-    const obtain = stack.onTokenRequest;
-    stack.onTokenRequest = () => {
-      throw new TokenRefused('credentialsRejected', 401, words);
-    };
-    const handle = await stack.startLease();
-    await handle.signal('renewToken', { insteadOf: null });
-    await expect.poll(async () => (await leaseOf(stack, handle.workflowId))?.failure?.code).toBe('credentialsRejected');
-    stack.onTokenRequest = obtain;
-    await stack.env.sleep(minute + 1_000);
-    await handle.signal('renewToken', { insteadOf: null });
-    await tokenOf(stack, handle.workflowId, undefined);
-    await handle.result();
-    return { handle };
+  async 'token-refused'(stack) {
+    const fault = stack.sandbox.setFault({ kind: 'invalidClient' });
+    const lease = await openLease(stack);
+    await lease.renew(null);
+    await lease.failure('credentialsRejected');
+    stack.sandbox.clearFault(fault);
+    return lease.handle;
   },
   async 'token-rejected-afresh'(stack) {
-    const handle = await stack.startLease();
+    const lease = await openLease(stack);
     let current: string | undefined;
     for (let renewals = 0; renewals < 2; renewals += 1) {
-      await handle.signal('renewToken', { insteadOf: current ?? null });
-      current = await tokenOf(stack, handle.workflowId, current);
+      await lease.renew(current ?? null);
+      current = await lease.tokenOtherThan(current);
     }
-    await handle.signal('renewToken', { insteadOf: current ?? null });
-    await expect.poll(async () => (await leaseOf(stack, handle.workflowId))?.failure?.code).toBe('credentialsRejected');
-    await handle.result();
-    return { handle };
+    await lease.renew(current ?? null);
+    await lease.failure('credentialsRejected');
+    return lease.handle;
   },
   async 'token-continued-as-new'(stack) {
-    const handle = await stack.startLease({ maxSignals: 2 });
-    await handle.signal('renewToken', { insteadOf: null });
-    const first = await tokenOf(stack, handle.workflowId, undefined);
-    await handle.signal('renewToken', { insteadOf: 'another' });
-    await expect.poll(async () => (await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
-    // Readers find the token all the time.
-    expect((await leaseOf(stack, handle.workflowId))?.token?.id).toBe(first);
-    return { handle, runId: handle.firstExecutionRunId };
+    const { handle, renew, tokenOtherThan } = await openLease(stack, { maxSignals: 2 });
+    await renew(null);
+    const first = await tokenOtherThan(undefined);
+    await renew('another');
+    await expect.poll(async () => (await handle.describe()).runId, patient).not.toBe(handle.firstExecutionRunId);
+    expect(await tokenOtherThan(undefined), 'readers find the token all the time').toBe(first);
+    return { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
+  },
+};
+
+/** Every way through the workflows, by name: each has a recorded history that must replay for ever (I8). */
+export const recordedPaths = { ...orderPaths, ...tokenPaths };
+
+/** Those that take minutes: walked only to record them. */
+export const slowPaths: typeof recordedPaths = {
+  async 'order-unknown'(stack) {
+    const handle = await stack.follow('partner', randomUUID());
+    await handle.result().catch(() => undefined);
+    return handle;
+  },
+  async 'token-idle'(stack) {
+    const { handle, renew } = await openLease(stack);
+    await renew(null);
+    await handle.result();
+    return handle;
   },
 };
 
@@ -187,14 +181,27 @@ interface PublishedLease {
   failure: { code: string } | null;
 }
 
-async function leaseOf(stack: TimeSkippingStack, workflowId: string): Promise<PublishedLease | undefined> {
-  const { memo } = await stack.env.client.workflow.getHandle(workflowId).describe();
-  return memo?.lease as PublishedLease | undefined;
-}
-
-/** The id of the token in the lease, once it is another than `before`. */
-async function tokenOf(stack: TimeSkippingStack, workflowId: string, before: string | undefined): Promise<string> {
-  const idNow = async () => (await leaseOf(stack, workflowId))?.token?.id;
-  await expect.poll(async () => ![undefined, before].includes(await idNow())).toBe(true);
-  return (await idNow()) ?? '';
+/** A token lease that nothing else uses: its scope differs each time, and the business interface grants any order of them. */
+async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}) {
+  const business = stack.config.accounts.find(({ name }) => name === 'business');
+  const { keyedHash } = createSealer(stack.config.sealingKeys);
+  const credentialId = keyedHash(business?.clientId ?? '', business?.clientSecret ?? '');
+  const key = { account: toAccountName('business'), scope: toScope('finance'), credentialId };
+  // The id is that of nobody's lease, so that the account's own is left alone.
+  const handle = await stack.client.workflow.start<typeof accessToken>('accessToken', {
+    workflowId: `${accessTokenId(key)}-${randomUUID()}`,
+    taskQueue: stack.config.taskQueue,
+    args: [{ ...key, ...more }],
+  });
+  const lease = async () => (await handle.describe()).memo?.lease as PublishedLease | undefined;
+  return {
+    handle,
+    renew: (insteadOf: string | null) => handle.signal('renewToken', { insteadOf }),
+    failure: (code: string) => expect.poll(async () => (await lease())?.failure?.code, patient).toBe(code),
+    async tokenOtherThan(before: string | undefined): Promise<string> {
+      const idNow = async () => (await lease())?.token?.id;
+      await expect.poll(async () => ![undefined, before].includes(await idNow()), patient).toBe(true);
+      return (await idNow()) ?? '';
+    },
+  };
 }

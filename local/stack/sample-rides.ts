@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { type SampleOrder, sampleOrders } from '../../sandbox/sample-orders.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { changesBetween } from '../../src/cli/order-changes.js';
+import type { Paint } from '../../src/cli/paint.js';
+import { changeText } from '../../src/cli/watch-command.js';
+import type { RideInterface } from '../../src/domain/interfaces.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import type { OrderTrail } from '../../src/domain/trail.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
+import { orderTrailQuery } from '../../src/workflows/follow-order-messages.js';
+
+/** A sample order that is being followed. */
+export interface SampleRide {
+  name: string;
+  orderId: string;
+  handle: WorkflowHandle<typeof followOrder>;
+  /** All statuses of its script, in order. */
+  script: readonly string[];
+}
+
+/** In life a step takes from seconds to an hour; here each takes as long as it takes to read it. */
+export const stepMs = 3_000;
+const lookEveryMs = 500;
+
+const paced = ({ script }: SampleOrder) => script.map(({ status }, step) => ({ status, afterMs: step * stepMs }));
+
+/** Adds the sample orders to the sandbox and starts following them. */
+export async function followSamples(
+  sandbox: Sandbox,
+  client: Client,
+  { sandboxed, taskQueue }: { sandboxed: readonly RideInterface[]; taskQueue: string },
+): Promise<SampleRide[]> {
+  const run = Date.now().toString(36);
+  const samples = Object.entries(sampleOrders).filter(([, sample]) => sandboxed.includes(sample.interface));
+  return await Promise.all(
+    samples.map(async ([label, sample]) => {
+      const orderId = `${label}-${run}`;
+      const key = { account: toAccountName(sample.interface), orderId: toOrderId(orderId) };
+      const isScheduled = 'pickupAfterMs' in sample;
+      const scheduled = isScheduled ? { scheduledAt: new Date(Date.now() + 4 * stepMs).toISOString() } : {};
+      sandbox.addOrder({ interface: sample.interface, orderId, script: paced(sample), ...scheduled });
+      const handle = await client.workflow.start<typeof followOrder>('followOrder', {
+        workflowId: followOrderId(key),
+        taskQueue,
+        args: [{ ...key, reference: sample.name, ...scheduled }],
+        staticSummary: `${sample.name}: order ${orderId} of account ${key.account}`,
+      });
+      return { name: sample.name, orderId, handle, script: sample.script.map(({ status }) => status) };
+    }),
+  );
+}
+
+/** Prints each change as it is seen; resolves to the trail when the order has ended. */
+export async function showLive(ride: SampleRide, say: (line: string) => void, paint: Paint): Promise<OrderTrail> {
+  let before: OrderTrail | null = null;
+  for (;;) {
+    await sleep(lookEveryMs);
+    const trail: OrderTrail = await ride.handle.query(orderTrailQuery);
+    const isOpen = trail.outcome === null;
+    for (const change of changesBetween(before, { trail, isOpen })) {
+      say(`${ride.orderId.padEnd(24)} ${changeText(change, paint)}`);
+    }
+    if (!isOpen) return await ride.handle.result();
+    before = trail;
+  }
+}
+
+/** Why a finished sample is not as it should be; null when all is well. */
+export function findFault({ script }: SampleRide, trail: OrderTrail): string | null {
+  const last = script.at(-1);
+  if (trail.status !== last) return `ended as ${trail.status}, should be ${last}`;
+  const seen = trail.timeline.map(({ rawStatus }) => rawStatus);
+  const missing = script.filter((status) => !seen.includes(status));
+  return missing.length === 0 ? null : `never seen: ${missing.join(', ')}`;
+}

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
+import type { RideInterface } from '../../src/domain/interfaces.js';
+
+/** The settings of the local worker and CLI, and which interfaces the sandbox stands in for. */
+export interface LocalSettings {
+  env: Record<string, string>;
+  sandboxed: RideInterface[];
+}
+
+const { partner, business } = sandboxCredentials;
+
+/** Own credentials in the environment win; each account without any is served by the sandbox. */
+export function localSettings(sandbox: Sandbox): LocalSettings {
+  const given = process.env;
+  const hasAccountsFile = Boolean(given.FARETRAIL_ACCOUNTS_FILE);
+  const isGiven = (prefix: string) => hasAccountsFile || Object.keys(given).some((name) => name.startsWith(prefix));
+  const sandboxed: RideInterface[] = [];
+  const env: Record<string, string> = {
+    // Rides take seconds here: slow polls would miss half of what happens.
+    FARETRAIL_POLL_ACTIVE_MS: '500',
+    FARETRAIL_POLL_RESERVED_MS: '1000',
+    FARETRAIL_POLL_PUSHED_MS: '2000',
+    // A new key each time: the sandbox forgets its tokens when it stops, and another key means other token leases.
+    FARETRAIL_SEALING_KEYS: `local:${randomBytes(32).toString('base64url')}`,
+  };
+  if (!isGiven('FARETRAIL_PARTNER_')) {
+    sandboxed.push('partner');
+    env.FARETRAIL_PARTNER_BASE_URL = sandbox.url;
+    env.FARETRAIL_PARTNER_CLIENT_ID = partner.clientId;
+    env.FARETRAIL_PARTNER_CLIENT_SECRET = partner.clientSecret;
+  }
+  if (!isGiven('FARETRAIL_BUSINESS_')) {
+    sandboxed.push('business');
+    env.FARETRAIL_BUSINESS_BASE_URL = sandbox.url;
+    env.FARETRAIL_BUSINESS_CLIENT_ID = business.clientId;
+    env.FARETRAIL_BUSINESS_CLIENT_SECRET = business.clientSecret;
+    env.FARETRAIL_BUSINESS_ID = business.businessId;
+  }
+  return { env, sandboxed };
+}

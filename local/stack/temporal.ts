@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { findDevServer, startDevServer } from '../temporal/dev-server.js';
+import { usualOrFreePort } from './usual-port.js';
+
+/** A Temporal server to work with: our own, or one that runs already. */
+export interface LocalTemporal {
+  address: string;
+  uiUrl: string | undefined;
+  stop(): Promise<void>;
+}
+
+const usualPort = 7233;
+
+/** Retry timers of the development server are otherwise up to a second late, which shows in accelerated rides. */
+const dynamicConfig = { 'history.timerProcessorMaxTimeShift': '"10ms"' };
+
+/** `TEMPORAL_ADDRESS` where it is set, else a server of our own with a database in `folder`. */
+export async function startTemporal(folder: string, say: (line: string) => void): Promise<LocalTemporal> {
+  const address = process.env.TEMPORAL_ADDRESS;
+  if (address) return { address, uiUrl: undefined, stop: async () => undefined };
+  const program = await findDevServer(say);
+  const port = await usualOrFreePort(usualPort);
+  // Where the usual port is taken, a second stack may be running: two servers must never share a database.
+  const databaseFile = join(folder, port === usualPort ? 'temporal.db' : `temporal-${port}.db`);
+  const uiPort = await usualOrFreePort(8233);
+  return await startDevServer({ program, databaseFile, port, uiPort, dynamicConfig });
+}

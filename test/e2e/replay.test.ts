@@ -1,0 +1,57 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { recordedPaths, slowPaths } from '../support/recorded-paths.js';
+
+const folder = fileURLToPath(new URL('../histories/', import.meta.url));
+const fileOf = (name: string) => `${folder}${name}.json`;
+/** Writes what the paths leave behind, to be committed: needed for a new path, and once per release. */
+const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
+
+let stack: OrderStack;
+beforeAll(async () => {
+  if (isRecording) mkdirSync(folder, { recursive: true });
+  // Tokens of a minute, so that an idle lease ends in two.
+  stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } } });
+});
+afterAll(() => stack.close());
+
+const replay = (history: unknown, workflowId: string) =>
+  Worker.runReplayHistory({ workflowBundle: { codePath: inject('workflowBundlePath') } }, history as never, workflowId);
+
+const read = (file: string) => readFileSync(`${folder}${file}`, 'utf8');
+const replayText = (text: string) => {
+  const json = JSON.parse(text);
+  return replay(historyFromJSON(json), json.events[0].workflowExecutionStartedEventAttributes.workflowId);
+};
+
+/** Stack traces tell where a checkout lies. */
+const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
+
+describe('a run that was just made replays on the same code', () => {
+  const paths = { ...recordedPaths, ...(isRecording ? slowPaths : {}) };
+  it.each(Object.entries(paths))('%s', { timeout: isRecording ? 300_000 : 60_000 }, async (name, path) => {
+    const { workflowId, runId } = await path(stack);
+    const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
+    if (isRecording) writeFileSync(fileOf(name), `${withoutPaths(historyToJSON(history))}\n`);
+    await replay(history, workflowId);
+  });
+});
+
+describe('a recorded history replays on the code of today', () => {
+  it.each(readdirSync(folder))('%s', (file) => replayText(read(file)));
+
+  it('and every path has one', () => {
+    expect(Object.keys({ ...recordedPaths, ...slowPaths }).filter((name) => !existsSync(fileOf(name)))).toEqual([]);
+  });
+
+  it.each([
+    ['order-completed.json', 'observeOrder', 'observeRide'],
+    ['token-renewed.json', 'requestToken', 'fetchToken'],
+  ])('and one that does not fit is found out: %s', async (file, name, other) => {
+    await expect(replayText(read(file).replaceAll(name, other))).rejects.toThrow();
+  });
+});
