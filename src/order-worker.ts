@@ -47,6 +47,7 @@ export interface OrderWorker {
   shutdown(): void;
 }
 
+/** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
   const { config, connection, namespace } = parts;
   const { orderActivities, tokenActivities } = createActivities(parts);

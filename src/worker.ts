@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from '@temporalio/client';
-import { Runtime } from '@temporalio/worker';
+import { type NativeConnection, Runtime } from '@temporalio/worker';
 import { ConfigError, loadWorkerConfig, type WorkerConfig } from './config.js';
 import { countCalls } from './counted-ride-api.js';
 import { FaretrailError } from './domain/errors.js';
@@ -19,7 +19,8 @@ async function main(): Promise<void> {
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
   const { connection, namespace, address } = await connectNative();
-  await ensureSearchAttributes(connection, namespace);
+  const { checkedBy } = await ensureSearchAttributes(connection, namespace);
+  if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
   const metrics = createWorkerMetrics();
   const rideApi = createRideApi({ profile: config.profile });
   const worker = await createOrderWorker({
@@ -29,7 +30,7 @@ async function main(): Promise<void> {
     client: new Client({ connection, namespace }),
     rideApi: countCalls(rideApi, metrics),
   });
-  const pages = await servePages(config, metrics, worker, sdkMetricsPort);
+  const pages = await servePages(config, { metrics, worker, connection, sdkMetricsPort });
   const accounts = config.accounts.map(({ name }) => name);
   logger.info(
     { address, namespace, taskQueue: config.taskQueue, accounts, metricsPort: pages?.port },
@@ -54,22 +55,30 @@ function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {
   });
 }
 
-async function servePages(
-  { metricsPort }: WorkerConfig,
-  { registry }: WorkerMetrics,
-  { workers }: OrderWorker,
-  sdkMetricsPort: number | null,
-): Promise<MetricsServer | undefined> {
+interface Shown {
+  metrics: WorkerMetrics;
+  worker: OrderWorker;
+  connection: NativeConnection;
+  sdkMetricsPort: number | null;
+}
+
+async function servePages({ metricsPort }: WorkerConfig, shown: Shown): Promise<MetricsServer | undefined> {
   if (metricsPort === null) return undefined;
+  const { metrics, worker, connection, sdkMetricsPort } = shown;
+  const { workers } = worker;
   const isRunning = () => workers.every((worker) => worker.getState() === 'RUNNING');
   return await startMetricsServer({
     port: metricsPort,
-    registry,
+    registry: metrics.registry,
     sdkMetricsUrl: `http://127.0.0.1:${sdkMetricsPort}/metrics`,
     isLive: isRunning,
     async whyNotReady() {
       if (!isRunning()) return 'the worker is not polling';
-      return null;
+      const ask = () => connection.workflowService.getSystemInfo({});
+      return await connection.withDeadline(Date.now() + 2_000, ask).then(
+        () => null,
+        () => 'Temporal does not answer',
+      );
     },
   });
 }

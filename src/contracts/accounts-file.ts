@@ -62,5 +62,7 @@ export const AccountEntry = z.discriminatedUnion(
 /** The accounts file as a whole. Entries are read one by one, so that every problem of every account is found at once. */
 export const AccountsFile = z.strictObject({ accounts: z.record(z.string(), z.unknown()) });
 
+/** An account as read from the file. */
 export type AccountEntry = z.infer<typeof AccountEntry>;
+/** See the shape of the same name. */
 export type SecretSource = z.infer<typeof SecretSource>;

@@ -63,6 +63,9 @@ export const ContractProfileSchema = z.strictObject({
   limits: z.strictObject({ businessRequestsPerSecond: z.number().positive().max(1000) }),
 });
 
+/** A profile that has been read. */
 export type ContractProfile = z.infer<typeof ContractProfileSchema>;
+/** One operation of the service: how it is called, and whether its document says so. */
 export type Operation = z.infer<typeof Operation>;
+/** The names of all operations, given and assumed. */
 export type OperationName = keyof ContractProfile['operations'];

@@ -33,9 +33,7 @@ describe('the trail in the Temporal UI', () => {
 
   it('says when nothing was read yet, and how it ended', () => {
     expect(describeTrail(newTrail())).toContain('**not read yet** since');
-    expect(describeTrail(trailOf('canceled'))).toContain(
-      '**Cancelled** since 2031-05-01 10:00:00 UTC, outcome **canc',
-    );
+    expect(describeTrail(trailOf('canceled'))).toContain('**Cancelled** since 2031-05-01 10:00:00 UTC, outcome **canc');
   });
 
   it('shows what needs a person and who could not be told', () => {
