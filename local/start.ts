@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
 import { Command, CommanderError } from 'commander';
 import { startSandbox } from '../sandbox/sandbox.js';
 import { paintFor } from '../src/cli/paint.js';
 import { tableText } from '../src/cli/table.js';
 import { FaretrailError } from '../src/domain/errors.js';
+import { connectClient } from '../src/temporal-connection.js';
 import { findFault, followSamples, showLive, stepMs } from './stack/sample-rides.js';
-import { localSettings } from './stack/settings.js';
+import { givenSettings, localSettings } from './stack/settings.js';
 import { type LocalTemporal, startTemporal } from './stack/temporal.js';
 import { type LocalWorker, startWorker } from './stack/worker-child.js';
 import { projectRoot } from './temporal/project-root.js';
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   running.push({ stop: () => sandbox.close() });
   const { env, sandboxed } = localSettings(sandbox);
   say(`sandbox   ${sandbox.url}, for: ${sandboxed.join(', ') || 'no account'}`);
-  const workerEnv = { ...env, ...process.env, TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
+  const workerEnv = { ...env, ...givenSettings(), TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
   const worker = await startWorker(workerEnv, folder);
   running.push(worker);
   say(`worker    log in ${worker.logFile.slice(projectRoot.length + 1)}`);
@@ -61,10 +61,13 @@ interface Stage {
 }
 
 async function followAll({ sandbox, sandboxed, temporal }: Stage): Promise<boolean> {
-  const connection = await Connection.connect({ address: temporal.address });
+  const { client, connection } = await connectClient({ ...process.env, TEMPORAL_ADDRESS: temporal.address });
   running.push({ stop: () => connection.close() });
-  const client = new Client({ connection, namespace: process.env.TEMPORAL_NAMESPACE ?? 'default' });
-  const taskQueue = process.env.FARETRAIL_TASK_QUEUE ?? 'faretrail';
+  const taskQueue = process.env.FARETRAIL_TASK_QUEUE || 'faretrail';
+  if (sandboxed.length === 0) {
+    say('All accounts are real: there are no sample orders. Follow one of yours with: npm run starter -- track');
+    return true;
+  }
   heading(`Sample orders, a step every ${stepMs / 1_000} seconds (times in UTC)`);
   const rides = await followSamples(sandbox, client, { sandboxed, taskQueue });
   const trails = await Promise.all(rides.map((ride) => showLive(ride, say, paint)));
@@ -116,7 +119,7 @@ async function exit(code: number): Promise<never> {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     say('\nstopping: worker, sandbox, Temporal');
-    void exit(0);
+    void exit(signal === 'SIGINT' ? 130 : 143);
   });
 }
 

@@ -1,5 +1,4 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import { rideStatuses, toRideStatus } from './domain/ride-status.js';
 
 export interface UpstreamCallCount {
   account: string;
@@ -14,7 +13,6 @@ export interface WorkerMetrics {
   registry: Registry;
   countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
   countUpstreamCall(call: UpstreamCallCount): void;
-  countStatusChange(change: { account: string; status: string; source: 'read' | 'delivery' }): void;
 }
 
 // The deadline of a call is 30 s at most; 429 and slow answers are what an operator looks for.
@@ -43,13 +41,6 @@ export function createWorkerMetrics(): WorkerMetrics {
     buckets: callSeconds,
     registers,
   });
-  const statusChanges = new Counter({
-    name: 'faretrail_status_changes_total',
-    help: 'Changes of order status found, by new status and by what made us look.',
-    labelNames: ['account', 'status', 'source'],
-    registers,
-  });
-
   return {
     registry,
     countTokenRequest: ({ account, scope, outcome }) =>
@@ -58,10 +49,5 @@ export function createWorkerMetrics(): WorkerMetrics {
       upstreamCalls.inc({ account, operation, outcome });
       upstreamCallSeconds.observe({ operation }, seconds);
     },
-    countStatusChange: ({ account, status, source }) =>
-      statusChanges.inc({ account, status: toStatusLabel(status), source }),
   };
 }
-
-const toStatusLabel = (word: string): string =>
-  rideStatuses.find((status) => status === toRideStatus(word)) ?? 'unknown';

@@ -66,12 +66,14 @@ async function servePages({ metricsPort }: WorkerConfig, shown: Shown): Promise<
   if (metricsPort === null) return undefined;
   const { metrics, worker, connection, sdkMetricsPort } = shown;
   const { workers } = worker;
-  const isRunning = () => workers.every((worker) => worker.getState() === 'RUNNING');
+  const states = () => workers.map((worker) => worker.getState());
+  const isRunning = () => states().every((state) => state === 'RUNNING');
   return await startMetricsServer({
     port: metricsPort,
     registry: metrics.registry,
     sdkMetricsUrl: `http://127.0.0.1:${sdkMetricsPort}/metrics`,
-    isLive: isRunning,
+    // A worker that drains is alive: a probe must not kill it.
+    isLive: () => states().every((state) => state !== 'FAILED'),
     async whyNotReady() {
       if (!isRunning()) return 'the worker is not polling';
       const ask = () => connection.workflowService.getSystemInfo({});

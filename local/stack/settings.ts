@@ -10,9 +10,13 @@ export interface LocalSettings {
 
 const { partner, business } = sandboxCredentials;
 
+/** The environment; a variable that is set to nothing is not set. */
+export const givenSettings = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1])));
+
 /** Own credentials in the environment win; each account without any is served by the sandbox. */
 export function localSettings(sandbox: Sandbox): LocalSettings {
-  const given = process.env;
+  const given = givenSettings();
   const hasAccountsFile = Boolean(given.FARETRAIL_ACCOUNTS_FILE);
   const isGiven = (prefix: string) => hasAccountsFile || Object.keys(given).some((name) => name.startsWith(prefix));
   const sandboxed: RideInterface[] = [];

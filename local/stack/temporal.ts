@@ -23,5 +23,6 @@ export async function startTemporal(folder: string, say: (line: string) => void)
   // Where the usual port is taken, a second stack may be running: two servers must never share a database.
   const databaseFile = join(folder, port === usualPort ? 'temporal.db' : `temporal-${port}.db`);
   const uiPort = await usualOrFreePort(8233);
-  return await startDevServer({ program, databaseFile, port, uiPort, dynamicConfig });
+  const namespace = process.env.TEMPORAL_NAMESPACE || 'default';
+  return await startDevServer({ program, namespace, databaseFile, port, uiPort, dynamicConfig });
 }
