@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseContractProfile } from '../../src/contracts/contract-file.js';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
 import { FaretrailError } from '../../src/domain/errors.js';
-import { toOrderId } from '../../src/domain/keys.js';
+import { type OrderId, toOrderId } from '../../src/domain/keys.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
 import { interpretOrderReply, orderRequest, orderScope } from '../../src/ride-api/orders.js';
 import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
@@ -30,7 +30,7 @@ describe('the request that reads an order', () => {
   });
 
   it('keeps any order id within one part of the path', () => {
-    const path = (id: string) => orderRequest(partnerAccount(), toOrderId(id), 't', profile).url.split('/status/')[1];
+    const path = (id: string) => orderRequest(partnerAccount(), id as OrderId, 't', profile).url.split('/status/')[1];
     expect(path('a?b#c %2F{id}$&')).toBe('a%3Fb%23c%20%252F%7Bid%7D%24%26');
     for (const id of ['.', '..']) expect(() => path(id)).toThrow('order_id: must not be');
   });
@@ -38,7 +38,7 @@ describe('the request that reads an order', () => {
   it('comes back as the same order id at the other end', () => {
     const ids = fc.string({ unit: 'binary' }).filter((text) => {
       try {
-        return toOrderId(text) === text && text !== '.' && text !== '..';
+        return toOrderId(text) === text;
       } catch {
         return false;
       }
