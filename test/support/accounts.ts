@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
@@ -45,7 +45,9 @@ export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}): WorkerEnv 
 }
 
 function temporaryFile(name: string, text: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'faretrail-test-')), name);
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, name);
   writeFileSync(path, text);
   return path;
 }
