@@ -87,6 +87,7 @@ async function followAll({ sandbox, sandboxed, temporal }: Stage): Promise<boole
   const { byOperation } = sandbox.counts();
   say(
     `Calls at the sandbox: ${Object.entries(byOperation)
+      .filter(([, count]) => count > 0)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ')}`,
   );
