@@ -42,14 +42,17 @@ export async function benchFollow({ only, ...options }: FollowOptions): Promise<
 
 type PartOptions = Omit<FollowOptions, 'only'>;
 
+/** What varies little from round to round, or takes long. */
+const half = (rounds: number): number => Math.ceil(rounds / 2);
+
 const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Promise<Measure[]>> = {
   async events({ folder, trackerCodePath }, { rounds, say }) {
     const timeSkippingServer = await findTimeSkippingServer(say);
-    return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds, say });
+    return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds: half(rounds), say });
   },
   async throughput(place, { orders, rounds, say }) {
     const live = await benchLiveOrders({ place, orders, rounds, say });
     return [...live, ...(await benchThroughput({ place, rounds, say }))];
   },
-  memory: (place, { live, rounds, say }) => benchMemory({ place, live, rounds, say }),
+  memory: (place, { live, rounds, say }) => benchMemory({ place, live, rounds: half(rounds), say }),
 };

@@ -40,11 +40,17 @@ const program = new Command('bench').description('Measures this worker beside ot
 program
   .command('follow', { isDefault: true })
   .description('following orders: this worker beside a plain tracker that sleeps and polls (the default)')
-  .option('--rounds <n>', 'how often each side is measured; medians are shown', wholeNumber(20), 3)
-  .option('--orders <n>', 'live orders over real HTTP', wholeNumber(2_000), 200)
-  .option('--live <n>', 'live orders in the cache of one worker process', wholeNumber(20_000), 1_000)
+  .option(
+    '--rounds <n>',
+    'how often each side is measured; medians are shown. Rides and memory: half as often',
+    wholeNumber(20),
+    3,
+  )
+  .option('--orders <n>', 'live orders of 20 s over real HTTP', wholeNumber(2_000), 60)
+  .option('--live <n>', 'live orders on one worker process', wholeNumber(20_000), 1_000)
   .option('--only <parts>', `some of ${followParts.join(',')}`, parseParts, [...followParts])
   .option('--json', 'for machines: all rounds too', false)
+  .addHelpText('after', '\nTakes about 6 minutes on two idle cores, and 15 with --only memory --rounds 1 --live 10000.')
   .action(async (flags: Flags) => {
     say(`follow: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
     print(await benchFollow({ ...flags, say }), flags);

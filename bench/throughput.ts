@@ -26,8 +26,8 @@ type Rates = Record<Load, number>;
 const cadence = { activeMs: 100, reservedMs: 100, pushedMs: 100 };
 const processes = 2;
 const inFlight = 64;
-const warmUp = { count: 50, inFlight, limitMs: 20_000 };
-const counted = { count: 400, inFlight, limitMs: 20_000 };
+const warmUp = { count: 40, inFlight, limitMs: 20_000 };
+const counted = { count: 160, inFlight, limitMs: 20_000 };
 
 /** Orders per second, start to end, when as many as two cores can do are in flight. */
 export async function benchThroughput({ place, rounds, say }: ThroughputOptions): Promise<Measure[]> {

@@ -88,9 +88,15 @@ const since = (before: Attention | null, now: Attention): Attention =>
 
 /**
  * The trail after a look. A reading clears the attention, and moves the status when it says something new; trouble sets
- * the attention and leaves the status. `claims` are the deliveries that led to the look, none for a poll.
+ * the attention and leaves the status. `claims` are the deliveries that led to the look, none for a poll; `isAnnounced`:
+ * a delivery has come, even if a poll was faster than the read it led to.
  */
-export function recordObservation(trail: OrderTrail, seen: OrderObservation, claims: DeliveryNotice[]): OrderTrail {
+export function recordObservation(
+  trail: OrderTrail,
+  seen: OrderObservation,
+  claims: DeliveryNotice[],
+  isAnnounced = claims.length > 0,
+): OrderTrail {
   const reads = trail.reads + seen.reads;
   if (trail.terminal) return { ...trail, reads };
   if (seen.kind === 'unknownOrder') return { ...trail, reads };
@@ -116,7 +122,7 @@ export function recordObservation(trail: OrderTrail, seen: OrderObservation, cla
     outcome,
     timeline: withEntries(calm, [{ status, rawStatus, at, source: 'read' }]),
     // A change that a poll found first was not announced: polls must be fast again.
-    pushed: trail.pushed && claims.length > 0,
+    pushed: trail.pushed && isAnnounced,
   };
 }
 

@@ -115,7 +115,8 @@ const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
 const hasTooManySignals = ({ inbox, limits }: Follow): boolean => inbox.signals >= limits.maxSignals;
 
 async function record(follow: Follow, { seen, claims, serves }: Look): Promise<void> {
-  follow.trail = recordObservation(follow.trail, seen, claims);
+  const isAnnounced = claims.length + follow.inbox.claims.length > 0;
+  follow.trail = recordObservation(follow.trail, seen, claims, isAnnounced);
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
   follow.inbox.served = serves;
   showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', follow.notifier.undelivered);
