@@ -22,6 +22,7 @@ export default defineConfig({
           include: needServers,
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },
+          expect: { poll: { timeout: 20_000 } },
           testTimeout: 60_000, // a first workflow task on two busy cores takes seconds
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
