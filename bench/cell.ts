@@ -21,7 +21,6 @@ export interface CellOptions {
   processes: number;
   cadence: Cadence;
   sandbox?: SandboxOptions;
-  maxCachedRuns?: number;
   nodeFlags?: readonly string[];
   extraEnv?: Record<string, string>;
 }

@@ -8,7 +8,7 @@ import { createTracker } from './baseline/worker.js';
 import type { WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
-  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', BENCH_MAX_CACHED = '', TEMPORAL_ADDRESS = '' } = process.env;
+  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', TEMPORAL_ADDRESS = '' } = process.env;
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -16,8 +16,7 @@ async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
   const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
   const rideApi = createRideApi({ profile: config.profile });
-  const options = BENCH_MAX_CACHED === '' ? {} : { maxCachedWorkflows: Number(BENCH_MAX_CACHED) };
-  const shared = { config, rideApi, connection, options };
+  const shared = { config, rideApi, connection };
   const tracker = BENCH_SIDE === 'plain' ? await createTracker({ ...shared, codePath: BENCH_TRACKER_CODE }) : undefined;
   const worker = tracker
     ? { workers: [tracker], run: () => tracker.run() }

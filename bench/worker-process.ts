@@ -23,7 +23,6 @@ export interface WorkerProcessOptions {
   /** From `workerEnv`. */
   env: Record<string, string>;
   trackerCodePath: string;
-  maxCachedRuns?: number | undefined;
   nodeFlags?: readonly string[] | undefined;
   extraEnv?: Record<string, string> | undefined;
 }
@@ -33,7 +32,7 @@ const stopLimitMs = 10_000;
 
 /** Starts a worker of one side and waits until it polls. */
 export async function startWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcess> {
-  const { side, address, env, trackerCodePath, maxCachedRuns, nodeFlags = [], extraEnv } = options;
+  const { side, address, env, trackerCodePath, nodeFlags = [], extraEnv } = options;
   const child = fork(program, [], {
     execArgv: [...nodeFlags],
     env: {
@@ -44,7 +43,6 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
       TEMPORAL_ADDRESS: address,
       BENCH_SIDE: side,
       BENCH_TRACKER_CODE: trackerCodePath,
-      BENCH_MAX_CACHED: maxCachedRuns === undefined ? '' : String(maxCachedRuns),
     },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

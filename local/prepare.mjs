@@ -86,10 +86,11 @@ async function build(hash) {
 
 async function bundleWorkflows() {
   const worker = inRoot('node_modules/@temporalio/worker/lib/index.js');
-  const { bundleWorkflowCode, DefaultLogger } = (await import(pathToFileURL(worker).href)).default;
+  const { DefaultLogger } = (await import(pathToFileURL(worker).href)).default;
+  const { bundleWorkflows } = await import(pathToFileURL(inRoot('dist/src/workflow-code.js')).href);
   const logger = new DefaultLogger('ERROR', ({ message }) => say(message));
-  const bundle = await bundleWorkflowCode({ workflowsPath: inRoot('dist/src/workflows/index.js'), logger });
-  fs.writeFileSync(inRoot('dist/src/workflow-bundle.js'), bundle.code);
+  const code = await bundleWorkflows(inRoot('dist/src/workflows/index.js'), logger);
+  fs.writeFileSync(inRoot('dist/src/workflow-bundle.js'), code);
 }
 
 function isAlive(pid) {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -18,6 +17,7 @@ import type { AccountName } from './domain/keys.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { createSealer } from './sealing.js';
 import { createTokenLeases } from './token-leases.js';
+import { cachedRuns } from './workflow-code.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -31,7 +31,7 @@ export interface OrderWorkerParts {
   connection: NativeConnection;
   client: Client;
   namespace: string;
-  /** Default: the bundle beside the compiled file, or one made now from the sources. */
+  /** Default: the bundle that a build leaves beside the compiled file. */
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
@@ -57,12 +57,15 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     shutdownGraceTime,
     shutdownForceTime,
     activityTaskPollerBehavior: { type: 'autoscaling' },
+    maxCachedWorkflows: cachedRuns(),
     ...parts.options,
   };
   const workflowWorker = await Worker.create({
     ...shared,
     taskQueue: config.taskQueue,
-    ...workflowCode(parts),
+    workflowBundle: parts.workflowBundle ?? {
+      codePath: fileURLToPath(new URL('./workflow-bundle.js', import.meta.url)),
+    },
     activities: tokenActivities,
     // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
     maxConcurrentWorkflowTaskExecutions: 200,
@@ -110,13 +113,6 @@ function createActivities({ config, rideApi, client, now = Date.now }: OrderWork
 
 function failNotHeld(name: AccountName): never {
   throw ApplicationFailure.create({ type: 'AccountNotHeld', message: `This worker holds no account "${name}".` });
-}
-
-function workflowCode({ workflowBundle }: OrderWorkerParts): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  if (workflowBundle) return { workflowBundle };
-  const codePath = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
-  if (existsSync(codePath)) return { workflowBundle: { codePath } };
-  return { workflowsPath: fileURLToPath(new URL('./workflows/index.js', import.meta.url)) };
 }
 
 function runTogether(workers: readonly Worker[]): OrderWorker {

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/worker';
 import type { WorkerConfig } from '../../src/config.js';
 import type { RideApi } from '../../src/ride-api/ride-api.js';
+import { cachedRuns } from '../../src/workflow-code.js';
 import { createTrackerActivities } from './activities.js';
 
 /** What the plain tracker is made of; its HTTP client is that of the other side. */
@@ -31,6 +32,7 @@ export function createTracker({ config, rideApi, connection, codePath, now, opti
     workflowTaskPollerBehavior: { type: 'autoscaling' },
     activityTaskPollerBehavior: { type: 'autoscaling' },
     shutdownGraceTime: 25_000,
+    maxCachedWorkflows: cachedRuns(),
     ...options,
   });
 }

@@ -1,4 +1,5 @@
 import { type AccountName, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
+import { type EventType, isEventType } from './subscription.js';
 
 /** What names one followed order. */
 export interface FollowOrderKey {
@@ -33,4 +34,52 @@ export function fromAccessTokenId(workflowId: string): AccessTokenKey | undefine
   const [, account, scope, credentialId] = /^token\/([a-z0-9-]{1,40})\/([^/]+)\/([^/]+)$/.exec(workflowId) ?? [];
   if (!account || !scope || !credentialId) return undefined;
   return { account: account as AccountName, scope: toScope(scope === 'unscoped' ? '' : scope), credentialId };
+}
+
+/** What names one subscription: an account and one event type. */
+export interface SubscriptionKey {
+  account: AccountName;
+  eventType: EventType;
+}
+
+/** Id of the `subscription` workflow of a key. */
+export const subscriptionId = ({ account, eventType }: SubscriptionKey): string =>
+  `subscription/${account}/${eventType}`;
+
+/** The inverse of `subscriptionId`; undefined for any other id. */
+export function fromSubscriptionId(workflowId: string): SubscriptionKey | undefined {
+  const [, account, eventType] = /^subscription\/([a-z0-9-]{1,40})\/(\w+)$/.exec(workflowId) ?? [];
+  return account && eventType && isEventType(eventType) ? { account: account as AccountName, eventType } : undefined;
+}
+
+/** What names one company report: the order that it is about, or the delivery when that names no order. */
+export interface CompanyReportKey {
+  account: AccountName;
+  about: OrderId;
+}
+
+/** Id of the `companyReport` workflow of a key. A delivery id has the form of an order id. */
+export const companyReportId = ({ account, about }: CompanyReportKey): string => `report/${account}/${about}`;
+
+/** The inverse of `companyReportId`; undefined for any other id. */
+export function fromCompanyReportId(workflowId: string): CompanyReportKey | undefined {
+  const [, account, about] = /^report\/([a-z0-9-]{1,40})\/([^/]+)$/.exec(workflowId) ?? [];
+  return account && about && isOrderId(about) ? { account: account as AccountName, about } : undefined;
+}
+
+/** What names one delivery that nobody could place. */
+export interface ParkedDeliveryKey {
+  account: AccountName;
+  /** 32 hex digits. */
+  deliveryId: string;
+}
+
+/** Id of the `parkedDelivery` workflow of a key. */
+export const parkedDeliveryId = ({ account, deliveryId }: ParkedDeliveryKey): string =>
+  `parked/${account}/${deliveryId}`;
+
+/** The inverse of `parkedDeliveryId`; undefined for any other id. */
+export function fromParkedDeliveryId(workflowId: string): ParkedDeliveryKey | undefined {
+  const [, account, deliveryId] = /^parked\/([a-z0-9-]{1,40})\/([0-9a-f]{32})$/.exec(workflowId) ?? [];
+  return account && deliveryId ? { account: account as AccountName, deliveryId } : undefined;
 }

@@ -1,11 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { DefaultLogger } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 import { findDevServer, startDevServer } from '../../local/temporal/dev-server.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { findTimeSkippingServer } from '../../local/temporal/time-skipping-server.js';
+import { bundleWorkflows } from '../../src/workflow-code.js';
 import './provided-context.js';
 
 /** One development server for the whole run, in a database of its own, and one bundle of the workflows. */
@@ -16,7 +17,9 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const folder = await mkdtemp(join(tmpdir(), 'faretrail-test-'));
   const databaseFile = join(folder, 'temporal.db');
   const workflowBundlePath = join(folder, 'workflow-bundle.js');
-  await writeFile(workflowBundlePath, await bundledWorkflows());
+  // From the sources, so that the tests never meet an outdated build.
+  const workflowsPath = join(projectRoot, 'src/workflows/index.ts');
+  await writeFile(workflowBundlePath, await bundleWorkflows(workflowsPath, new DefaultLogger('ERROR')));
   const server = await startDevServer({ program: temporalProgram, databaseFile });
 
   project.provide('temporalAddress', server.address);
@@ -29,11 +32,4 @@ export default async function setUp(project: TestProject): Promise<() => Promise
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
-}
-
-/** From the sources, so that the tests never meet an outdated build. */
-async function bundledWorkflows(): Promise<string> {
-  const logger = new DefaultLogger('ERROR');
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(projectRoot, 'src/workflows/index.ts'), logger });
-  return code;
 }
