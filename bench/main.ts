@@ -1,12 +1,20 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
+import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
 import { type Summary, toTable } from './report.js';
 
-interface Flags {
+interface FollowFlags {
   rounds: number;
   orders: number;
   live: number;
   only: FollowPart[];
+  json: boolean;
+}
+
+interface IngressFlags {
+  rounds: number;
+  seconds: number;
+  only: IngressPart[];
   json: boolean;
 }
 
@@ -18,11 +26,13 @@ function wholeNumber(max: number): (text: string) => number {
   };
 }
 
-function parseParts(text: string): FollowPart[] {
-  const asked = text.split(',').map((word) => followParts.find((part) => part === word.trim()));
-  if (asked.every((part) => part !== undefined)) return asked;
-  throw new InvalidArgumentError(`must be some of ${followParts.join(',')}.`);
-}
+const partsOf =
+  <Part extends string>(known: readonly Part[]) =>
+  (text: string): Part[] => {
+    const asked = text.split(',').map((word) => known.find((part) => part === word.trim()));
+    if (asked.every((part) => part !== undefined)) return asked;
+    throw new InvalidArgumentError(`must be some of ${known.join(',')}.`);
+  };
 
 const startedAt = Date.now();
 
@@ -31,8 +41,8 @@ function say(line: string): void {
   process.stderr.write(`bench ${String(seconds).padStart(4)} s  ${line}\n`);
 }
 
-function print(summaries: readonly Summary[], { json }: Flags): void {
-  console.log(json ? JSON.stringify({ follow: summaries }, null, 2) : toTable(summaries));
+function print(name: string, summaries: readonly Summary[], other: string, json: boolean): void {
+  console.log(json ? JSON.stringify({ [name]: summaries }, null, 2) : toTable(summaries, other));
 }
 
 const program = new Command('bench').description('Measures this worker beside others, in one run on one machine.');
@@ -48,12 +58,28 @@ program
   )
   .option('--orders <n>', 'live orders of 20 s over real HTTP', wholeNumber(2_000), 60)
   .option('--live <n>', 'live orders on one worker process', wholeNumber(20_000), 1_000)
-  .option('--only <parts>', `some of ${followParts.join(',')}`, parseParts, [...followParts])
+  .option('--only <parts>', `some of ${followParts.join(',')}`, partsOf(followParts), [...followParts])
   .option('--json', 'for machines: all rounds too', false)
   .addHelpText('after', '\nTakes about 6 minutes on two idle cores, and 15 with --only memory --rounds 1 --live 10000.')
-  .action(async (flags: Flags) => {
+  .action(async (flags: FollowFlags) => {
     say(`follow: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
-    print(await benchFollow({ ...flags, say }), flags);
+    print('follow', await benchFollow({ ...flags, say }), 'plain tracker', flags.json);
+  });
+
+program
+  .command('ingress')
+  .description('taking deliveries: until the 2xx, through an outage, and until the new status is seen')
+  .option('--rounds <n>', 'how often each part is measured; medians are shown', wholeNumber(20), 3)
+  .option('--seconds <n>', 'how long each load on a schedule lasts', wholeNumber(600), 60)
+  .option('--only <parts>', `some of ${ingressParts.join(',')}`, partsOf(ingressParts), [...ingressParts])
+  .option('--json', 'for machines: all rounds too', false)
+  .addHelpText(
+    'after',
+    '\nTakes about 20 minutes on two idle cores; a look at all: --rounds 1 --seconds 10, 4 minutes.',
+  )
+  .action(async (flags: IngressFlags) => {
+    say(`ingress: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
+    print('ingress', await benchIngress({ ...flags, say }), 'beside', flags.json);
   });
 
 program.parseAsync().then(

@@ -38,10 +38,10 @@ function judge(
   return { text, met };
 }
 
-/** For people. */
-export function toTable(summaries: readonly Summary[]): string {
+/** For people. `other`: what the second column is called. */
+export function toTable(summaries: readonly Summary[], other: string): string {
   const table = new Table({
-    head: ['measure', 'faretrail', 'plain tracker', 'better by (min to max)', 'goal'],
+    head: ['measure', 'faretrail', other, 'better by (min to max)', 'goal'],
     colAligns: ['left', 'right', 'right', 'right', 'left'],
     style: { head: [], border: [] },
   });

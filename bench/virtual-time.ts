@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { type ActivityInboundCallsInterceptor, DefaultLogger, Runtime, type WorkerOptions } from '@temporalio/worker';
-import { toScope } from '../src/domain/keys.js';
+import { defaultContractProfile } from '../src/contracts/default-contract-profile.js';
 import { searchAttributeNames } from '../src/domain/search-attribute-names.js';
-import type { RideApi } from '../src/ride-api/ride-api.js';
+import { createRideApi, type RideApi } from '../src/ride-api/ride-api.js';
 import { fourHourRide } from './rides.js';
 
 /** A server that skips time, and the service as a function of its clock. */
@@ -40,7 +40,7 @@ function createVirtualService(now: () => number): Pick<VirtualTime, 'rideApi' | 
   const calls = { reads: 0, tokens: 0 };
   const firstReads = new Map<string, number>();
   const rideApi: RideApi = {
-    orderScope: () => toScope('demand_partner'),
+    ...createRideApi({ profile: defaultContractProfile }),
     async requestToken() {
       calls.tokens += 1;
       return { accessToken: 'virtual', lifetimeSeconds: 3_600, grantedScope: null, requestedAt: now() };
@@ -52,7 +52,6 @@ function createVirtualService(now: () => number): Pick<VirtualTime, 'rideApi' | 
       const [status] = fourHourRide.findLast(([, fromMs]) => begunAt + fromMs <= now()) ?? ['Pending'];
       return { status, rawStatus: status, terminal: status === 'Completed', details: null };
     },
-    close: async () => undefined,
   };
   return { rideApi, calls: () => ({ ...calls }) };
 }

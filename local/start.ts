@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { startSandbox } from '../sandbox/sandbox.js';
@@ -5,16 +6,21 @@ import { paintFor } from '../src/cli/paint.js';
 import { tableText } from '../src/cli/table.js';
 import { FaretrailError } from '../src/domain/errors.js';
 import { connectClient } from '../src/temporal-connection.js';
+import { type LocalProcess, startLocalProcess } from './stack/process-child.js';
 import { findFault, followSamples, showLive, stepMs } from './stack/sample-rides.js';
 import { givenSettings, localSettings } from './stack/settings.js';
+import { subscribeToAll } from './stack/subscriptions.js';
 import { type LocalTemporal, startTemporal } from './stack/temporal.js';
-import { type LocalWorker, startWorker } from './stack/worker-child.js';
+import { usualOrFreePort } from './stack/usual-port.js';
 import { projectRoot } from './temporal/project-root.js';
 
 const folder = join(projectRoot, '.faretrail');
 const paint = paintFor(process.stdout.isTTY, process.env.NO_COLOR);
 const say = (line: string) => console.log(line);
+const inProject = (file: string) => file.slice(projectRoot.length + 1);
 const heading = (text: string) => say(`\n${paint('strong', text)}`);
+
+const usualIngressPort = 8480;
 
 /** What was started, in order; stopped in reverse. */
 const running: { stop(): Promise<void> }[] = [];
@@ -23,7 +29,8 @@ let stopped: Promise<void> | undefined;
 function readFlags(argv: string[]): { once: boolean } {
   return new Command('npm start --')
     .description(
-      'Runs Temporal with its UI, a sandbox of the service and the worker, and follows sample orders of both interfaces.\n' +
+      'Runs Temporal with its UI, a sandbox of the service, the worker and the ingress, subscribes, and follows sample orders\n' +
+        'of both interfaces.\n' +
         'Accounts whose FARETRAIL_* credentials are set are real; the sandbox stands in for the others.',
     )
     .option('--once', 'exit when the sample orders have ended: 0 when all is well, 1 when not', false)
@@ -42,31 +49,43 @@ async function main(): Promise<void> {
   say(`UI        ${temporal.uiUrl ?? 'see your own server'}`);
   const sandbox = await startSandbox();
   running.push({ stop: () => sandbox.close() });
-  const { env, sandboxed } = localSettings(sandbox);
+  const ingressPort = await usualOrFreePort(usualIngressPort);
+  const journalDir = join(folder, `journal-${ingressPort}`);
+  rmSync(journalDir, { recursive: true, force: true }); // the keys that sealed it are gone
+  const { env, sandboxed } = localSettings({ sandbox, ingressPort, journalDir });
   say(`sandbox   ${sandbox.url}, for: ${sandboxed.join(', ') || 'no account'}`);
-  const workerEnv = { ...env, ...givenSettings(), TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
-  const worker = await startWorker(workerEnv, folder);
+  const settings = { ...env, ...givenSettings(), TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
+  const worker = await startLocalProcess('worker', settings, folder);
   running.push(worker);
-  say(`worker    log in ${worker.logFile.slice(projectRoot.length + 1)}`);
-  const isWell = await Promise.race([followAll({ sandbox, sandboxed, temporal }), worker.ended]);
+  say(`worker    log in ${inProject(worker.logFile)}`);
+  const ingress = await startLocalProcess('ingress', settings, folder);
+  running.push(ingress);
+  say(`ingress   ${env.FARETRAIL_PUBLIC_URL}, log in ${inProject(ingress.logFile)}`);
+  const hasFailed = Promise.race([worker.ended, ingress.ended]);
+  const isWell = await Promise.race([followAll({ sandbox, sandboxed, temporal, settings }), hasFailed]);
   if (once) return await exit(isWell ? 0 : 1);
-  sayHowToGoOn(temporal, worker);
-  await worker.ended;
+  sayHowToGoOn(temporal, worker, writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address }));
+  await hasFailed;
 }
 
 interface Stage {
   sandbox: Awaited<ReturnType<typeof startSandbox>>;
   sandboxed: ReturnType<typeof localSettings>['sandboxed'];
   temporal: LocalTemporal;
+  settings: Record<string, string>;
 }
 
-async function followAll({ sandbox, sandboxed, temporal }: Stage): Promise<boolean> {
+async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Promise<boolean> {
   const { client, connection } = await connectClient({ ...process.env, TEMPORAL_ADDRESS: temporal.address });
   running.push({ stop: () => connection.close() });
-  const taskQueue = process.env.FARETRAIL_TASK_QUEUE || 'faretrail';
+  const { FARETRAIL_TASK_QUEUE: taskQueue = 'faretrail', FARETRAIL_PUBLIC_URL: publicUrl = '' } = settings;
   if (sandboxed.length === 0) {
     say('All accounts are real: there are no sample orders. Follow one of yours with: npm run starter -- track');
     return true;
+  }
+  if (sandboxed.includes('business')) {
+    await subscribeToAll(client, { taskQueue, publicUrl });
+    say('subscribed account business: changes of its orders are delivered; those of partner are found by reads');
   }
   heading(`Sample orders, a step every ${stepMs / 1_000} seconds (times in UTC)`);
   const rides = await followSamples(sandbox, client, { sandboxed, taskQueue });
@@ -84,6 +103,8 @@ async function followAll({ sandbox, sandboxed, temporal }: Stage): Promise<boole
     fault === null ? paint('good', trail?.outcome ?? '') : paint('bad', fault),
   ]);
   say(tableText(['order', 'what', 'timeline', 'outcome'], rows, paint));
+  const deliveries = trails.reduce((sum, trail) => sum + trail.deliveries.received, 0);
+  say(`Deliveries that reached orders: ${deliveries}`);
   const { byOperation } = sandbox.counts();
   say(
     `Calls at the sandbox: ${Object.entries(byOperation)
@@ -94,14 +115,22 @@ async function followAll({ sandbox, sandboxed, temporal }: Stage): Promise<boole
   return results.every(({ fault }) => fault === null);
 }
 
-function sayHowToGoOn(temporal: LocalTemporal, { logFile }: LocalWorker): void {
-  const isUsual = /:7233$/.test(temporal.address);
-  const prefix = isUsual ? '' : `TEMPORAL_ADDRESS=${temporal.address} `;
+/** What commands in another terminal need. Local keys and sandbox credentials only, yet nobody else has to read them. */
+function writeSettings(env: Record<string, string>): string {
+  const file = join(folder, 'local.env');
+  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(file, lines.join(''), { mode: 0o600 });
+  return inProject(file);
+}
+
+function sayHowToGoOn({ uiUrl }: LocalTemporal, { logFile }: LocalProcess, settingsFile: string): void {
   heading('Still running. Try, in another terminal:');
-  say(`  ${prefix}npm run starter -- list`);
-  say(`  ${prefix}npm run starter -- tokens`);
-  say(`  tail -f ${logFile.slice(projectRoot.length + 1)}`);
-  if (temporal.uiUrl) say(`  open ${temporal.uiUrl}`);
+  say(`  set -a; . ${settingsFile}; set +a`);
+  say('  npm run starter -- list');
+  say('  npm run starter -- subscriptions');
+  say('  npm run starter -- deliver business status_changed --order 42 --status Confirmed');
+  say(`  tail -f ${inProject(logFile)}`);
+  if (uiUrl) say(`  open ${uiUrl}`);
   say('Ctrl-C stops it.');
 }
 
@@ -119,7 +148,7 @@ async function exit(code: number): Promise<never> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    say('\nstopping: worker, sandbox, Temporal');
+    say('\nstopping: ingress, worker, sandbox, Temporal');
     void exit(signal === 'SIGINT' ? 130 : 143);
   });
 }

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ZodError, z } from 'zod';
-import { InvalidInput } from '../src/domain/errors.js';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import { rideInterfaces } from '../src/domain/interfaces.js';
+import { command } from './command-input.js';
 import type { SandboxCommands } from './commands.js';
+import { addDeliveryRoutes } from './delivery-routes.js';
 import { FaultSchema } from './faults.js';
 import { operations } from './operations.js';
 import { SandboxOrderSchema } from './orders.js';
@@ -25,6 +26,7 @@ export function addCommandRoutes(app: FastifyInstance, commands: SandboxCommands
   addOrderRoutes(app, commands);
   addFaultRoutes(app, commands);
   addTokenRoutes(app, commands);
+  addDeliveryRoutes(app, commands);
   app.post(
     '/sandbox/down',
     command(z.strictObject({ down: z.boolean() }), ({ down }) => commands.setDown(down)),
@@ -100,39 +102,4 @@ function addTokenRoutes(app: FastifyInstance, commands: SandboxCommands): void {
     '/sandbox/tokens',
     command(Nothing, () => commands.issuedTokens()),
   );
-}
-
-function command<S extends z.ZodType>(schema: S, run: (input: z.output<S>) => unknown) {
-  return (request: FastifyRequest, reply: FastifyReply) => {
-    try {
-      const result = run(schema.parse(inputOf(request)));
-      return reply.send(result ?? { done: true });
-    } catch (error) {
-      const problems = problemsOf(error);
-      if (!problems) throw error;
-      return reply.code(400).send({ error: 'InvalidInput', problems });
-    }
-  };
-}
-
-function inputOf({ query, params, body }: FastifyRequest): unknown {
-  return { ...(query as object), ...(Buffer.isBuffer(body) ? parseBody(body) : {}), ...(params as object) };
-}
-
-function parseBody(body: Buffer): object {
-  if (body.length === 0) return {};
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Reported below, together with JSON that is no object.
-  }
-  throw new InvalidInput('body: must be a JSON object');
-}
-
-/** Lines that name the field; undefined for what is our own fault. */
-function problemsOf(error: unknown): string[] | undefined {
-  if (error instanceof InvalidInput) return [error.message];
-  if (!(error instanceof ZodError)) return undefined;
-  return error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
 }

@@ -1,11 +1,12 @@
 import type { RideInterface } from '../src/domain/interfaces.js';
+import { createDeliveryCommands, type DeliveryCommands } from './delivery-commands.js';
 import { type FaultInput, FaultSchema } from './faults.js';
 import type { LedgerCounts, LedgerEntry, LedgerFilter } from './ledger.js';
 import { type SandboxOrder, SandboxOrderSchema } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 
 /** What a test, a bench or the local stack can tell a sandbox to do. Bad input throws `InvalidInput` or `ZodError`. */
-export interface SandboxCommands {
+export interface SandboxCommands extends DeliveryCommands {
   addOrder(order: SandboxOrder): void;
   addOrders(orders: readonly SandboxOrder[]): void;
   /** Sets a status by hand; the rest of the order's script is dropped. */
@@ -56,5 +57,6 @@ export function createCommands(state: SandboxState): SandboxCommands {
     counts: state.ledger.counts,
     resetLedger: state.ledger.reset,
     issuedTokens: state.tokens.texts,
+    ...createDeliveryCommands(state),
   };
 }

@@ -29,7 +29,8 @@ export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: {
     case 'emptyBody':
       return change(usual(), () => '');
     case 'tokenAnswer':
-      return change(usual(), (text) => alterToken(text, fault));
+    case 'subscriberAnswer':
+      return change(usual(), (text) => alterFields(text, fault));
     case 'invalidClient':
       return tokenErrorAnswer('invalid_client', 'fault: invalid client', fault.shape);
     case 'invalidScope':
@@ -60,7 +61,9 @@ function replyAnswer({ status, headers, body }: Extract<Fault, { kind: 'reply' }
   return jsonAnswer(status, body, headers);
 }
 
-function alterToken(text: string, { without, with: extra }: Extract<Fault, { kind: 'tokenAnswer' }>): string {
+type AlteredFields = Extract<Fault, { kind: 'tokenAnswer' | 'subscriberAnswer' }>;
+
+function alterFields(text: string, { without, with: extra }: AlteredFields): string {
   const fields = Object.entries(JSON.parse(text) as object).filter(([name]) => !without.includes(name));
   return JSON.stringify({ ...Object.fromEntries(fields), ...extra });
 }

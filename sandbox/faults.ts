@@ -51,18 +51,35 @@ const AnyFault = z.discriminatedUnion('kind', [
     without: z.array(z.string()).default([]),
     with: z.record(z.string(), z.unknown()).default({}),
   }),
+  /** The usual answer to a new subscriber `without` some fields, such as `secret_id`, and `with` others laid over it. */
+  kind('subscriberAnswer').extend({
+    without: z.array(z.string()).default([]),
+    with: z.record(z.string(), z.unknown()).default({}),
+  }),
   kind('invalidClient').extend(TokenError),
   kind('invalidScope').extend(TokenError),
   kind('invalidGrant').extend(TokenError),
 ]);
 
-const tokenKinds = new Set<string>(['tokenAnswer', 'invalidClient', 'invalidScope', 'invalidGrant']);
+const tokenOperations = operations.filter(isTokenOperation);
+
+/** The operations that a fault can hit; any, when it is not listed. */
+const hits: Partial<Record<string, readonly OperationName[]>> = {
+  tokenAnswer: tokenOperations,
+  invalidClient: tokenOperations,
+  invalidScope: tokenOperations,
+  invalidGrant: tokenOperations,
+  subscriberAnswer: ['createSubscriber'],
+};
+
+const canHit = (kindOfFault: string, operation: OperationName): boolean =>
+  hits[kindOfFault]?.includes(operation) ?? true;
 
 /** A fault to switch on: what goes wrong, and for which calls. Of several that match, the one set first hits. */
-export const FaultSchema = AnyFault.refine(
-  (fault) => !fault.operation || !tokenKinds.has(fault.kind) || isTokenOperation(fault.operation),
-  { path: ['operation'], message: 'this fault hits only partnerToken and businessToken' },
-);
+export const FaultSchema = AnyFault.refine((fault) => !fault.operation || canHit(fault.kind, fault.operation), {
+  path: ['operation'],
+  error: ({ input }) => `this fault hits only ${hits[(input as z.output<typeof AnyFault>).kind]?.join(' and ')}`,
+});
 export type Fault = z.output<typeof FaultSchema>;
 export type FaultInput = z.input<typeof FaultSchema>;
 
@@ -71,7 +88,7 @@ export type FaultBoard = ReturnType<typeof createFaultBoard>;
 const matches = (fault: Fault, operation: OperationName, orderId: string | undefined): boolean =>
   (fault.operation ?? operation) === operation &&
   (fault.orderId ?? orderId) === orderId &&
-  (isTokenOperation(operation) || !tokenKinds.has(fault.kind));
+  canHit(fault.kind, operation);
 
 /** The faults in force. `random` gives 0 to 1. */
 export function createFaultBoard(random: () => number) {

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { sampleOrders, toSandboxOrder } from './sample-orders.js';
 import { type Sandbox, sandboxCredentials, startSandbox } from './sandbox.js';
 
 interface Flags {
   host: string;
   port: number;
   speed: number;
+  samples: boolean;
 }
 
 function parsePort(text: string): number {
@@ -26,6 +28,7 @@ function readFlags(argv: string[]): Flags {
     .option('--port <number>', 'port to listen on; 0: any free one', parsePort, 8490)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--speed <factor>', 'how much faster than real time orders advance', parseSpeed, 1)
+    .option('--samples', 'begin with one order of each kind', false)
     .allowExcessArguments(false)
     .exitOverride()
     .parse(argv)
@@ -53,9 +56,19 @@ function manual({ url }: Sandbox): string {
   ].join('\n');
 }
 
+/** One line for each order. */
+function addSamples(sandbox: Sandbox, { speed }: Flags): string[] {
+  return Object.entries(sampleOrders).map(([orderId, sample]) => {
+    sandbox.addOrder(toSandboxOrder(sample, orderId, speed));
+    return `  ${sample.interface.padEnd(8)}  ${orderId.padEnd(12)}  ${sample.name}`;
+  });
+}
+
 async function main(): Promise<void> {
-  const sandbox = await startSandbox(readFlags(process.argv));
+  const flags = readFlags(process.argv);
+  const sandbox = await startSandbox(flags);
   console.log(manual(sandbox));
+  if (flags.samples) console.log(['', 'Sample orders:', ...addSamples(sandbox, flags)].join('\n'));
   const stop = () => void sandbox.close().then(() => process.exit(0));
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);

@@ -1,5 +1,14 @@
 /** What a service call can be for. Later issues add the other business operations here. */
-export const operations = ['partnerToken', 'businessToken', 'orderStatus', 'orderDetails'] as const;
+export const operations = [
+  'partnerToken',
+  'businessToken',
+  'orderStatus',
+  'orderDetails',
+  'orderReceipt',
+  'createSubscriber',
+  'listSubscribers',
+  'deleteSubscriber',
+] as const;
 
 export type OperationName = (typeof operations)[number];
 

@@ -43,8 +43,11 @@ export function statusAt({ steps }: LiveOrder, now: number): string {
   return reached?.status ?? '';
 }
 
+/** Is told after every change of an order's steps. `isNew`: it was just added. */
+export type StepsListener = (order: LiveOrder, isNew: boolean) => void;
+
 /** All orders of a sandbox. `speed` divides every `afterMs`. */
-export function createOrderBook(speed: number) {
+export function createOrderBook(speed: number, onSteps: StepsListener = () => {}) {
   const live = new Map<string, LiveOrder>();
   const keyOf = (at: RideInterface, orderId: string) => `${at}/${orderId}`;
   const find = (at: RideInterface, orderId: string) => live.get(keyOf(at, orderId));
@@ -56,17 +59,21 @@ export function createOrderBook(speed: number) {
   return {
     find,
     count: () => live.size,
+    all: () => live.values(),
     add(order: SandboxOrder): void {
       if (find(order.interface, order.orderId)) throw new InvalidInput(`orderId: ${order.orderId} was added before`);
       const addedAt = Date.now();
       const steps = order.script.map(({ status, afterMs }) => ({ status, at: addedAt + afterMs / speed }));
-      live.set(keyOf(order.interface, order.orderId), { order, addedAt, steps });
+      const added = { order, addedAt, steps };
+      live.set(keyOf(order.interface, order.orderId), added);
+      onSteps(added, true);
     },
     /** Sets a status by hand; the rest of the script is dropped. */
     setStatus(at: RideInterface, orderId: string, status: string): void {
       const order = get(at, orderId);
       const now = Date.now();
       order.steps = [...order.steps.filter((step) => step.at <= now), { status, at: now }];
+      onSteps(order, false);
     },
     /** Takes the next step of the script now; later steps keep their distance to it. Returns the status. */
     advance(at: RideInterface, orderId: string): string {
@@ -75,6 +82,7 @@ export function createOrderBook(speed: number) {
       const next = order.steps.find((step) => step.at > now);
       const lead = next ? next.at - now : 0;
       order.steps = order.steps.map((step) => (step.at > now ? { ...step, at: step.at - lead } : step));
+      onSteps(order, false);
       return statusAt(order, now);
     },
   };

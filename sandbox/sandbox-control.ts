@@ -1,7 +1,8 @@
 import type { SandboxCommands } from './commands.js';
 import type { LedgerCounts, LedgerEntry } from './ledger.js';
+import type { Subscriber } from './subscribers.js';
 
-type Remote<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never;
+type Remote<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;
 
 /** The commands of a sandbox in another process: the same names, answered by a promise. */
 export type SandboxControl = { [Name in keyof SandboxCommands]: Remote<SandboxCommands[Name]> } & {
@@ -29,6 +30,15 @@ export function controlSandbox(url: string): SandboxControl {
     counts: () => send<LedgerCounts>('GET', 'counts'),
     resetLedger: () => send('DELETE', 'ledger'),
     issuedTokens: () => send<string[]>('GET', 'tokens'),
+    subscribers: () => send<Subscriber[]>('GET', 'subscribers'),
+    addSubscriber: (subscriber) => send<Subscriber>('POST', 'subscribers', subscriber),
+    removeSubscriber: async (id) => (await send<{ removed: boolean }>('DELETE', `subscribers/${id}`)).removed,
+    deliverySettings: () => send('GET', 'deliveries/settings'),
+    setDeliverySettings: (change) => send('PUT', 'deliveries/settings', change),
+    deliver: (request) => send('POST', 'deliveries', request),
+    deliveries: (filter = {}) => send('GET', `deliveries?${new URLSearchParams(definedIn(filter))}`),
+    deliveryCounts: () => send('GET', 'deliveries/counts'),
+    resetDeliveries: () => send('DELETE', 'deliveries'),
     isHealthy: () =>
       send('GET', 'health').then(
         () => true,

@@ -1,8 +1,11 @@
 import { type AccessTokens, createAccessTokens } from './access-tokens.js';
 import { type AcceptedClients, defaultLifetimeSeconds, sandboxCredentials } from './credentials.js';
+import { createDeliveries, type Deliveries } from './deliveries.js';
+import type { DeliveryChange } from './delivery-settings.js';
 import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook, type StatusShape } from './orders.js';
+import { createSubscriberBook, type SubscriberBook } from './subscribers.js';
 
 /** How to start a sandbox; what is left out has a default. */
 export interface SandboxOptions {
@@ -12,7 +15,7 @@ export interface SandboxOptions {
   port?: number;
   /** How much faster than real time the scripts of orders run; default 1. */
   speed?: number;
-  /** Of the random behind `probability`; default 1. */
+  /** Of the random behind `probability`, and behind what happens to deliveries; default 1. */
   seed?: number;
   partner?: {
     clientId?: string;
@@ -31,6 +34,8 @@ export interface SandboxOptions {
     /** Default false: the fields must come as a form. */
     acceptJsonTokenRequests?: boolean;
   };
+  /** How deliveries are sent, over the defaults. */
+  deliveries?: DeliveryChange;
 }
 
 /** All that a sandbox knows; endpoints read it, commands change it. */
@@ -43,10 +48,20 @@ export interface SandboxState {
   orders: OrderBook;
   faults: FaultBoard;
   ledger: Ledger;
+  subscribers: SubscriberBook;
+  deliveries: Deliveries;
   isDown: boolean;
 }
 
-export function createSandboxState({ speed = 1, seed = 1, partner = {}, business = {} }: SandboxOptions): SandboxState {
+/** Throws `ZodError` for bad delivery settings. */
+export function createSandboxState(options: SandboxOptions): SandboxState {
+  const { speed = 1, seed = 1, partner = {}, business = {} } = options;
+  const businessId = business.businessId ?? sandboxCredentials.business.businessId;
+  const orders = createOrderBook(speed, (order, isNew) => deliveries.stepsChanged(order, isNew));
+  const subscribers = createSubscriberBook(() => deliveries.subscribersChanged());
+  const random = seededRandom(seed + 1); // its own, so that deliveries do not shift what the faults draw
+  const change = options.deliveries ?? {};
+  const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
   return {
     clients: {
       partner: {
@@ -60,13 +75,15 @@ export function createSandboxState({ speed = 1, seed = 1, partner = {}, business
         tokenLifetimeSeconds: business.tokenLifetimeSeconds ?? defaultLifetimeSeconds.business,
       },
     },
-    businessId: business.businessId ?? sandboxCredentials.business.businessId,
+    businessId,
     acceptJsonTokenRequests: business.acceptJsonTokenRequests ?? false,
     statusShape: partner.statusShape ?? 'nested',
     tokens: createAccessTokens(),
-    orders: createOrderBook(speed),
+    orders,
     faults: createFaultBoard(seededRandom(seed)),
     ledger: createLedger(),
+    subscribers,
+    deliveries,
     isDown: false,
   };
 }

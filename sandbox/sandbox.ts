@@ -37,5 +37,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   await app.listen({ host, port: options.port ?? 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { ...commands, url, close: () => app.close() };
+  const close = async () => {
+    await state.deliveries.close();
+    await app.close();
+  };
+  return { ...commands, url, close };
 }

@@ -4,13 +4,24 @@ import type { CallFacts, Endpoint } from './endpoint.js';
 import { faultedAnswer } from './faulted-answer.js';
 import type { LedgerEntry } from './ledger.js';
 import { orderDetailsEndpoint, orderStatusEndpoint } from './order-endpoints.js';
+import { orderReceiptEndpoint } from './receipts.js';
 import type { SandboxState } from './sandbox-state.js';
 import { hangUp, sendFaulted, sendPlainly } from './sending.js';
+import { createSubscriberEndpoint, deleteSubscriberEndpoint, listSubscribersEndpoint } from './subscriber-endpoints.js';
 import { businessTokenEndpoint, partnerTokenEndpoint } from './token-endpoints.js';
 
 /** The service itself: every operation, and the envelope for any other path. */
 export function addServiceRoutes(app: FastifyInstance, state: SandboxState): void {
-  const endpoints = [partnerTokenEndpoint, businessTokenEndpoint, orderStatusEndpoint, orderDetailsEndpoint];
+  const endpoints = [
+    partnerTokenEndpoint,
+    businessTokenEndpoint,
+    orderStatusEndpoint,
+    orderDetailsEndpoint,
+    orderReceiptEndpoint,
+    createSubscriberEndpoint,
+    listSubscribersEndpoint,
+    deleteSubscriberEndpoint,
+  ];
   for (const endpoint of endpoints.map((create) => create(state))) {
     app.route({ method: endpoint.method, url: endpoint.url, handler: serve(state, endpoint) });
   }

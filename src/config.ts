@@ -53,6 +53,13 @@ export interface WorkerConfig extends Config {
   readonly sealingKeys: KeyRing;
 }
 
+/** What an ingress cannot do without is there. It spends no credentials: no client secret, and no key that opens tokens. */
+export interface IngressConfig extends CliConfig {
+  readonly accounts: readonly [AccountSettings, ...AccountSettings[]];
+  readonly sealingKeys: null;
+  readonly webhookKeys: KeyRing;
+}
+
 /**
  * Settings are missing or wrong; `problems` lists all of them, each with its remedy and none with a value. The process
  * exits with 2. Not for a server that cannot be reached.
@@ -81,15 +88,37 @@ export function loadWorkerConfig(env: Env, readFile: ReadFile = readFileFromDisk
   const settings = readSettings({ env, readFile, problems }, { withSecrets: true });
   const [first, ...rest] = settings.accounts.filter(hasSecret);
   const { sealingKeys } = settings;
-  // A problem with what is there says more than "missing".
-  const isTold = (names: RegExp) => problems.some((problem) => names.test(problem));
-  if (!first && !isTold(/^FARETRAIL_(PARTNER_|BUSINESS_|ACCOUNTS_FILE:)/))
-    problems.push('FARETRAIL_ACCOUNTS_FILE: no account; set it, FARETRAIL_PARTNER_* or FARETRAIL_BUSINESS_*');
-  if (!sealingKeys && !isTold(/^FARETRAIL_SEALING_KEYS:/))
-    problems.push(`FARETRAIL_SEALING_KEYS: missing; make one with: ${keyRecipe}`);
+  requireAccount(first, problems);
+  requireKeys('FARETRAIL_SEALING_KEYS', sealingKeys, problems);
   if (problems.length > 0 || !first || !sealingKeys) throw new ConfigError(problems);
   const accounts: WorkerConfig['accounts'] = [first, ...rest];
   return Object.freeze({ ...settings, accounts, sealingKeys });
+}
+
+/** The settings of an ingress: at least one account, and the keys of its addresses. No client secret is looked up, and
+ *  what only a worker uses is checked and left out. Throws `ConfigError`. */
+export function loadIngressConfig(env: Env, readFile: ReadFile = readFileFromDisk): IngressConfig {
+  const problems: string[] = [];
+  const settings = readSettings({ env, readFile, problems }, { withSecrets: false });
+  const [first, ...rest] = settings.accounts;
+  const { webhookKeys } = settings;
+  requireAccount(first, problems);
+  requireKeys('FARETRAIL_WEBHOOK_KEYS', webhookKeys, problems);
+  if (problems.length > 0 || !first || !webhookKeys) throw new ConfigError(problems);
+  return Object.freeze({ ...settings, accounts: [first, ...rest] as const, sealingKeys: null, webhookKeys });
+}
+
+// A problem with what is there says more than "missing".
+const isTold = (problems: readonly string[], names: RegExp): boolean => problems.some((problem) => names.test(problem));
+
+function requireAccount(first: AccountSettings | undefined, problems: string[]): void {
+  if (!first && !isTold(problems, /^FARETRAIL_(PARTNER_|BUSINESS_|ACCOUNTS_FILE:)/))
+    problems.push('FARETRAIL_ACCOUNTS_FILE: no account; set it, FARETRAIL_PARTNER_* or FARETRAIL_BUSINESS_*');
+}
+
+function requireKeys(name: string, keys: KeyRing | null, problems: string[]): void {
+  if (!keys && !isTold(problems, new RegExp(`^${name}:`)))
+    problems.push(`${name}: missing; make one with: ${keyRecipe}`);
 }
 
 /** The settings of the CLI: nothing is required, and no client secret is looked up. Throws `ConfigError`. */

@@ -1,6 +1,13 @@
+import type { OperationName } from './contracts/contract-profile.js';
+import type { Account } from './domain/account.js';
 import { FaretrailError } from './domain/errors.js';
 import type { WorkerMetrics } from './metrics.js';
 import type { RideApi } from './ride-api/ride-api.js';
+
+const counter =
+  (metrics: WorkerMetrics, { name: account }: Account, operation: OperationName) =>
+  (outcome: string, seconds: number): void =>
+    metrics.countUpstreamCall({ account, operation, outcome, seconds });
 
 /** The same client, with each call counted by its outcome. */
 export function countCalls(rideApi: RideApi, metrics: WorkerMetrics): RideApi {
@@ -11,14 +18,19 @@ export function countCalls(rideApi: RideApi, metrics: WorkerMetrics): RideApi {
         () => rideApi.requestToken(account, scope, signal),
         (outcome) => metrics.countTokenRequest({ account: account.name, scope, outcome }),
       ),
-    readOrder: (account, orderId, accessToken, signal) =>
+    readOrder: (account, ...rest) =>
       counted(
-        () => rideApi.readOrder(account, orderId, accessToken, signal),
-        (outcome, seconds) => {
-          const operation = account.interface === 'partner' ? 'orderStatus' : 'orderDetails';
-          metrics.countUpstreamCall({ account: account.name, operation, outcome, seconds });
-        },
+        () => rideApi.readOrder(account, ...rest),
+        counter(metrics, account, account.interface === 'partner' ? 'orderStatus' : 'orderDetails'),
       ),
+    readReceipt: (account, ...rest) =>
+      counted(() => rideApi.readReceipt(account, ...rest), counter(metrics, account, 'orderReceipt')),
+    createSubscriber: (account, ...rest) =>
+      counted(() => rideApi.createSubscriber(account, ...rest), counter(metrics, account, 'createSubscriber')),
+    listSubscribers: (account, ...rest) =>
+      counted(() => rideApi.listSubscribers(account, ...rest), counter(metrics, account, 'listSubscribers')),
+    deleteSubscriber: (account, ...rest) =>
+      counted(() => rideApi.deleteSubscriber(account, ...rest), counter(metrics, account, 'deleteSubscriber')),
   };
 }
 

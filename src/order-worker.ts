@@ -3,20 +3,26 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import {
+  createAuthorizedCall,
+  createDeliveryActivities,
   createOrderActivities,
   createOrderReader,
   createQuietTimes,
+  createReceiptActivities,
+  createReceiptReader,
+  createSilenceActivities,
   createTokenActivities,
   createTokenSource,
-  type OrderActivities,
-  type TokenActivities,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
+import { createOrderCounts } from './order-counts.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { createSealer } from './sealing.js';
+import { createDeliveryPort } from './temporal-deliveries.js';
 import { createTokenLeases } from './token-leases.js';
+import { createWorkerSubscriptions } from './worker-subscriptions.js';
 import { cachedRuns } from './workflow-code.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
@@ -50,7 +56,7 @@ export interface OrderWorker {
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
   const { config, connection, namespace } = parts;
-  const { orderActivities, tokenActivities } = createActivities(parts);
+  const { accountActivities, mainActivities } = createActivities(parts);
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -66,7 +72,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     workflowBundle: parts.workflowBundle ?? {
       codePath: fileURLToPath(new URL('./workflow-bundle.js', import.meta.url)),
     },
-    activities: tokenActivities,
+    activities: mainActivities,
     // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
     maxConcurrentWorkflowTaskExecutions: 200,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
@@ -75,7 +81,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     Worker.create({
       ...shared,
       taskQueue: `${config.taskQueue}.${account.name}`,
-      activities: orderActivities,
+      activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
       maxTaskQueueActivitiesPerSecond: account.requestsPerSecond,
     }),
@@ -83,9 +89,10 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))]);
 }
 
+/** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
 function createActivities({ config, rideApi, client, now = Date.now }: OrderWorkerParts): {
-  orderActivities: OrderActivities;
-  tokenActivities: TokenActivities;
+  accountActivities: object;
+  mainActivities: object;
 } {
   const sealer = createSealer(config.sealingKeys);
   const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
@@ -96,18 +103,25 @@ function createActivities({ config, rideApi, client, now = Date.now }: OrderWork
     credentialId,
     now,
   });
+  const call = createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now) });
+  const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
+  const untracked = (name: AccountName) => account(name).untracked;
   return {
-    orderActivities: createOrderActivities({
-      account: (name) => accounts.get(name) ?? failNotHeld(name),
-      readOrder: createOrderReader({ rideApi, tokens, quietTimes: createQuietTimes(now) }),
-      now,
-    }),
-    tokenActivities: createTokenActivities({
-      accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
-      rideApi,
-      seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
-      refreshEarlyMs: config.profile.tokens.refreshEarlySeconds * 1_000,
-    }),
+    accountActivities: {
+      ...createOrderActivities({ account, readOrder: createOrderReader({ rideApi, call }), now }),
+      ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), now }),
+      ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
+    },
+    mainActivities: {
+      ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
+      ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
+      ...createTokenActivities({
+        accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
+        rideApi,
+        seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
+        refreshEarlyMs: config.profile.tokens.refreshEarlySeconds * 1_000,
+      }),
+    },
   };
 }
 

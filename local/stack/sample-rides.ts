@@ -55,14 +55,16 @@ export async function followSamples(
 
 /** Prints each change as it is seen; resolves to the trail when the order has ended. */
 export async function showLive(ride: SampleRide, say: (line: string) => void, paint: Paint): Promise<OrderTrail> {
+  const label = ride.orderId.padEnd(24);
   let before: OrderTrail | null = null;
   for (;;) {
     await sleep(lookEveryMs);
     const trail: OrderTrail = await ride.handle.query(orderTrailQuery);
     const isOpen = trail.outcome === null;
-    for (const change of changesBetween(before, { trail, isOpen })) {
-      say(`${ride.orderId.padEnd(24)} ${changeText(change, paint)}`);
-    }
+    const came = trail.deliveries.received - (before?.deliveries.received ?? 0);
+    if (came > 0)
+      say(`${label} ${paint('faint', came === 1 ? 'a delivery has come' : `${came} deliveries have come`)}`);
+    for (const change of changesBetween(before, { trail, isOpen })) say(`${label} ${changeText(change, paint)}`);
     if (!isOpen) return await ride.handle.result();
     before = trail;
   }

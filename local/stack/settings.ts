@@ -8,14 +8,23 @@ export interface LocalSettings {
   sandboxed: RideInterface[];
 }
 
+/** What the settings lead to. */
+export interface LocalParts {
+  sandbox: Sandbox;
+  ingressPort: number;
+  journalDir: string;
+}
+
 const { partner, business } = sandboxCredentials;
+
+const newKey = (): string => `local:${randomBytes(32).toString('base64url')}`;
 
 /** The environment; a variable that is set to nothing is not set. */
 export const givenSettings = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1])));
 
 /** Own credentials in the environment win; each account without any is served by the sandbox. */
-export function localSettings(sandbox: Sandbox): LocalSettings {
+export function localSettings({ sandbox, ingressPort, journalDir }: LocalParts): LocalSettings {
   const given = givenSettings();
   const hasAccountsFile = Boolean(given.FARETRAIL_ACCOUNTS_FILE);
   const isGiven = (prefix: string) => hasAccountsFile || Object.keys(given).some((name) => name.startsWith(prefix));
@@ -26,7 +35,11 @@ export function localSettings(sandbox: Sandbox): LocalSettings {
     FARETRAIL_POLL_RESERVED_MS: '1000',
     FARETRAIL_POLL_PUSHED_MS: '2000',
     // A new key each time: the sandbox forgets its tokens when it stops, and another key means other token leases.
-    FARETRAIL_SEALING_KEYS: `local:${randomBytes(32).toString('base64url')}`,
+    FARETRAIL_SEALING_KEYS: newKey(),
+    FARETRAIL_WEBHOOK_KEYS: newKey(),
+    FARETRAIL_INGRESS_PORT: String(ingressPort),
+    FARETRAIL_PUBLIC_URL: `http://127.0.0.1:${ingressPort}`,
+    FARETRAIL_JOURNAL_DIR: journalDir,
   };
   if (!isGiven('FARETRAIL_PARTNER_')) {
     sandboxed.push('partner');

@@ -1,5 +1,21 @@
+export { type AuthorizedCall, createAuthorizedCall } from './authorized-call.js';
+export {
+  createDeliveryActivities,
+  type DeliveryActivities,
+  type DeliveryActivityPorts,
+  type DeliveryRoutes,
+} from './delivery-activities.js';
 export { createOrderActivities, type OrderActivities, type OrderActivityPorts } from './order-activities.js';
 export { createOrderReader } from './order-reader.js';
 export { createQuietTimes } from './quiet-times.js';
+export { createReceiptActivities, type ReceiptActivities, type ReceiptActivityPorts } from './receipt-activities.js';
+export { createReceiptReader } from './receipt-reader.js';
+export { createSilenceActivities, type SilenceActivities, type SilenceActivityPorts } from './silence-activities.js';
+export { createSubscriberCalls } from './subscriber-calls.js';
+export {
+  createSubscriptionActivities,
+  type SubscriptionActivities,
+  type SubscriptionActivityPorts,
+} from './subscription-activities.js';
 export { createTokenActivities, type TokenActivities, type TokenActivityPorts } from './token-activities.js';
 export { createTokenSource, type TokenLeases, type TokenSource } from './token-source.js';

@@ -37,7 +37,7 @@ export function addChangeCommands(program: Command, run: RunCommand): void {
       }),
     );
   withOrderArguments(program.command('stop'))
-    .description('stop following; the order itself goes on at the service')
+    .description('stop following; the order goes on at the service')
     .requiredOption('--reason <text>', 'why, 1 to 200 characters')
     .addHelpText('after', '\nExample:\n  faretrail stop partner 42 --reason "entered twice"')
     .action(

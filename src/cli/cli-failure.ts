@@ -12,7 +12,15 @@ import { plain } from './plain-text.js';
 /** Exit codes of every command (design section 6); `interrupted` is what shells expect of Ctrl-C. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, interrupted: 130 } as const;
 
-export type CliFailureCode = 'NotFollowed' | 'NoWorker' | 'NoAnswer' | 'SearchAttributesMissing';
+export type CliFailureCode =
+  | 'NotFollowed'
+  | 'NotSubscribed'
+  | 'NotParked'
+  | 'NotInPlace'
+  | 'ContentUnreadable'
+  | 'NoWorker'
+  | 'NoAnswer'
+  | 'SearchAttributesMissing';
 
 /** A command could not do what it was asked for; the message says why and what to do. Not for wrong usage. */
 export class CliFailure extends FaretrailError<CliFailureCode> {
@@ -36,7 +44,7 @@ export interface CliError {
 }
 
 const usageCodes: readonly string[] = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
-const notFoundCodes: readonly string[] = ['NotFollowed'];
+const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotParked'];
 
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {

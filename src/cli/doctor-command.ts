@@ -9,14 +9,16 @@ import {
   checkWorkers,
   type SettingsCheck,
 } from './doctor-checks.js';
+import { checkIngress } from './doctor-ingress.js';
 import { checkTokens } from './doctor-tokens.js';
 import type { Paint } from './paint.js';
 import { plain } from './plain-text.js';
 
 const help = `
-Checks the settings, Temporal, the search attributes, the workers, a token for each account, and
-the addresses of the accounts. Changes nothing, but gets tokens as a worker does. Ends with 1 when
-a check failed; a line marked "skip" could not be checked from here.
+Checks the settings, Temporal, the search attributes, the workers, a token for each account, the
+addresses of the accounts, and the ingress where its keys are set. Changes nothing, but gets tokens
+as a worker does. Ends with 1 when a check failed; a line marked "skip" could not be checked from
+here.
 
 Example:
   faretrail doctor`;
@@ -25,7 +27,7 @@ Example:
 export function addDoctorCommand(program: Command, run: RunCommand): void {
   program
     .command('doctor')
-    .description('check settings, Temporal, workers, tokens and addresses')
+    .description('check settings, Temporal, workers, tokens, addresses')
     .addHelpText('after', help)
     .action(
       run(async (context) => {
@@ -49,6 +51,7 @@ async function examine(context: CommandContext, report: Report): Promise<void> {
   if (settings.accountNames === null) skip(report, 'Temporal', 'correct the settings first');
   else await examineTemporal(context, settings, report);
   (await checkAddresses(settings.accounts)).forEach(report);
+  if (settings.accountNames !== null) (await checkIngress(context.loadSettings())).forEach(report);
 }
 
 async function examineTemporal(context: CommandContext, settings: SettingsCheck, report: Report): Promise<void> {

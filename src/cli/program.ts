@@ -3,10 +3,16 @@ import { Command, CommanderError } from 'commander';
 import { addChangeCommands } from './change-commands.js';
 import { exitCodes, toCliError } from './cli-failure.js';
 import { type Act, type CliProcess, type CommonOptions, createContext, type RunCommand } from './command-context.js';
+import { addDeliverCommand } from './deliver-command.js';
 import { addDoctorCommand } from './doctor-command.js';
 import { addListCommand } from './list-command.js';
+import { addParkedChanges } from './parked-changes.js';
+import { addParkedCommand } from './parked-command.js';
 import { toJsonLine, toLines } from './plain-text.js';
 import { addShowCommand } from './show-command.js';
+import { addSubscribeCommand } from './subscribe-command.js';
+import { addSubscriptionChanges } from './subscription-changes.js';
+import { addSubscriptionsCommand } from './subscriptions-command.js';
 import { addTokensCommand } from './tokens-command.js';
 import { addTrackCommand } from './track-command.js';
 import { addWatchCommand } from './watch-command.js';
@@ -18,7 +24,13 @@ const additions: readonly ((program: Command, run: RunCommand) => void)[] = [
   addWatchCommand,
   addChangeCommands,
   addListCommand,
+  addSubscribeCommand,
+  addSubscriptionsCommand,
+  addSubscriptionChanges,
+  addParkedCommand,
+  addParkedChanges,
   addTokensCommand,
+  addDeliverCommand,
   addDoctorCommand,
 ];
 

@@ -2,6 +2,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { type FollowOrderInput, parseFollowOrderInput, toInstant } from '../domain/follow-input.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import { orderStart } from '../order-start.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { exitCodes } from './cli-failure.js';
 import {
@@ -76,14 +77,7 @@ async function startFollowing(session: Session, input: FollowOrderInput): Promis
   const before = await findOrderRun(session, input); // only for the wording: the start itself is idempotent
   try {
     await within(callTimeoutMs, () =>
-      client.workflow.start<typeof followOrder>('followOrder', {
-        workflowId: followOrderId(input),
-        taskQueue: config.taskQueue,
-        args: [input],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        staticSummary: `Order ${input.orderId} of account ${input.account}`,
-      }),
+      client.workflow.start<typeof followOrder>('followOrder', orderStart(input, config.taskQueue)),
     );
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return 'alreadyEnded';

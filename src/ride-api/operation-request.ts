@@ -1,5 +1,6 @@
 import type { PathPlaceholder } from '../contracts/contract-file.js';
 import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
+import type { JsonObject } from '../contracts/json-object.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { ApiRequest } from './http.js';
@@ -9,9 +10,11 @@ export interface OperationCall {
   operation: OperationName;
   values: Partial<Record<PathPlaceholder, string>>;
   accessToken: string;
+  /** Sent as JSON. */
+  body?: JsonObject;
 }
 
-/** Makes the request of an operation, without a body. Throws `InvalidInput` when the operation is switched off, belongs
+/** Makes the request of an operation. Throws `InvalidInput` when the operation is switched off, belongs
  *  to the other interface, or lacks a value for its path. */
 export function operationRequest(account: Account, call: OperationCall, profile: ContractProfile): ApiRequest {
   const operation = profile.operations[call.operation];
@@ -30,6 +33,7 @@ export function operationRequest(account: Account, call: OperationCall, profile:
       Authorization: `Bearer ${call.accessToken}`,
       'Content-Type': 'application/json', // on a GET too: given for the partner's order status
     },
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
   };
 }
 

@@ -1,10 +1,24 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
+import type { JsonObject } from '../contracts/json-object.js';
+import type { Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import type { Account } from '../domain/account.js';
 import type { OrderId, Scope } from '../domain/keys.js';
 import type { OrderReading } from '../domain/observation.js';
 import { createHttp, type Http } from './http.js';
 import { interpretOrderReply, orderRequest, orderScope } from './orders.js';
+import { interpretReceiptReply, receiptRequest, receiptScope } from './receipts.js';
+import {
+  createSubscriberRequest,
+  deleteSubscriberRequest,
+  interpretSubscriberDeletion,
+  interpretSubscriberList,
+  interpretSubscriberReply,
+  listSubscribersRequest,
+  type NewSubscriber,
+  type SubscriberOperation,
+  subscriberScope,
+} from './subscribers.js';
 import { interpretTokenReply, tokenRequest } from './token-endpoint.js';
 
 /** A token as obtained. Its lifetime counts from `requestedAt`, epoch milliseconds when the request was sent. */
@@ -21,6 +35,18 @@ export interface RideApi {
   readOrder(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<OrderReading>;
   /** The scope of the token that `readOrder` needs. */
   orderScope(account: Account): Scope;
+  /** The receipt of an order, as it came. Throws `RideApiError`; `InvalidInput` where there are no receipts. */
+  readReceipt(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<JsonObject>;
+  /** The scope of the token that `readReceipt` needs. */
+  receiptScope(): Scope;
+  /** Throws `RideApiError`; see `isOutcomeUnclear` for what a failure says about the outcome. */
+  createSubscriber(account: Account, subscriber: NewSubscriber, accessToken: string): Promise<Subscriber>;
+  /** Throws `RideApiError`; `InvalidInput` while the profile switches it off. */
+  listSubscribers(account: Account, accessToken: string): Promise<Subscriber[]>;
+  /** One that is gone already counts as deleted. Throws `RideApiError`; `InvalidInput` while the profile switches it off. */
+  deleteSubscriber(account: Account, id: string, accessToken: string): Promise<void>;
+  /** The scope of the token that these three need. */
+  subscriberScope(operation: SubscriberOperation): Scope;
   /** Closes the HTTP client, one that was passed in too. */
   close(): Promise<void>;
 }
@@ -46,6 +72,25 @@ export function createRideApi({ profile, http = createHttp(), now = Date.now }: 
       return interpretOrderReply(reply, { account, orderId, accessToken, profile, now: now() });
     },
     orderScope: (account) => orderScope(account, profile),
+    async readReceipt(account, orderId, accessToken, signal) {
+      const reply = await http.send(receiptRequest(account, orderId, accessToken, profile), signal);
+      return interpretReceiptReply(reply, { account, orderId, accessToken, profile, now: now() });
+    },
+    receiptScope: () => receiptScope(profile),
+    async createSubscriber(account, subscriber, accessToken) {
+      const reply = await http.send(createSubscriberRequest(account, subscriber, accessToken, profile));
+      const { hookAddress } = subscriber;
+      return interpretSubscriberReply(reply, { account, accessToken, hookAddress, now: now() });
+    },
+    async listSubscribers(account, accessToken) {
+      const reply = await http.send(listSubscribersRequest(account, accessToken, profile));
+      return interpretSubscriberList(reply, { account, accessToken, now: now() });
+    },
+    async deleteSubscriber(account, id, accessToken) {
+      const reply = await http.send(deleteSubscriberRequest(account, id, accessToken, profile));
+      interpretSubscriberDeletion(reply, { account, accessToken, now: now() });
+    },
+    subscriberScope: (operation) => subscriberScope(operation, profile),
     close: () => http.close(),
   };
 }

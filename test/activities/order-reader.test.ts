@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createOrderReader } from '../../src/activities/order-reader.js';
 import { type TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
@@ -7,7 +6,7 @@ import type { OrderReading } from '../../src/domain/observation.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { apiError, apiErrorCodes } from './api-errors.js';
 import { account, readingOf } from './attempts.js';
-import { fakeRideApi, tokensInOrder } from './readers.js';
+import { fakeRideApi, orderReader, tokensInOrder } from './readers.js';
 
 const orderId = toOrderId('4711');
 
@@ -24,7 +23,7 @@ function readerWith(...answers: (OrderReading | Error)[]) {
       return answer;
     },
   });
-  return { sent, tokens, rideApi, read: createOrderReader({ rideApi, tokens }) };
+  return { sent, tokens, rideApi, read: orderReader(rideApi, tokens) };
 }
 
 describe('a read of an order', () => {
@@ -73,7 +72,7 @@ describe('a read of an order', () => {
     const { rideApi, sent } = readerWith(readingOf('Driving'));
     const unavailable = new TokenUnavailable('credentialsRejected', 'm', 0);
     const tokens: TokenSource = { get: () => Promise.reject(unavailable) };
-    await expect(createOrderReader({ rideApi, tokens })(account, orderId)).rejects.toBe(unavailable);
+    await expect(orderReader(rideApi, tokens)(account, orderId)).rejects.toBe(unavailable);
     expect(sent).toEqual([]);
   });
 
@@ -86,7 +85,7 @@ describe('a read of an order', () => {
         throw apiError('TOKEN_REJECTED');
       },
     });
-    await expect(createOrderReader({ rideApi, tokens: tokensInOrder() })(account, orderId, signal)).rejects.toThrow();
+    await expect(orderReader(rideApi, tokensInOrder())(account, orderId, signal)).rejects.toThrow();
     expect(signals).toEqual([signal, signal]);
   });
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createOrderReader } from '../../src/activities/order-reader.js';
 import { createQuietTimes, QuietTime } from '../../src/activities/quiet-times.js';
 import type { TokenSource } from '../../src/activities/token-source.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { apiError } from './api-errors.js';
 import { account, answer, createLookStage, type LookStage, lookAt, readingOf, start } from './attempts.js';
-import { fakeRideApi, tokensInOrder } from './readers.js';
+import { fakeRideApi, orderReader, tokensInOrder } from './readers.js';
 
 const minute = 60_000;
 const other = lookAt({ orderId: toOrderId('4712') });
@@ -13,11 +12,11 @@ const other = lookAt({ orderId: toOrderId('4712') });
 /** Both orders are read by one process, through the reader under test. */
 const stageWith = (tokens: TokenSource = tokensInOrder()): LookStage =>
   createLookStage((stage) =>
-    createOrderReader({
-      rideApi: fakeRideApi({ readOrder: async () => answer(stage) }),
+    orderReader(
+      fakeRideApi({ readOrder: async () => answer(stage) }),
       tokens,
-      quietTimes: createQuietTimes(() => stage.now),
-    }),
+      createQuietTimes(() => stage.now),
+    ),
   );
 
 describe('the quiet time of an account', () => {
@@ -102,7 +101,7 @@ describe('after a 429 with Retry-After', () => {
         throw apiError('RATE_LIMITED', 30);
       },
     });
-    const read = createOrderReader({ rideApi, tokens: waits });
+    const read = orderReader(rideApi, waits);
     const first = read(account, toOrderId('4711'));
     const second = read(account, toOrderId('4712'));
     await expect(first).rejects.toThrow('RATE_LIMITED');

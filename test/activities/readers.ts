@@ -1,3 +1,6 @@
+import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
+import { createOrderReader, type OrderReader } from '../../src/activities/order-reader.js';
+import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import type { AccessToken, TokenSource } from '../../src/activities/token-source.js';
 import { toScope } from '../../src/domain/keys.js';
 import type { RideApi } from '../../src/ride-api/ride-api.js';
@@ -9,6 +12,12 @@ export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
   requestToken: notPlayed('requestToken'),
   readOrder: notPlayed('readOrder'),
   orderScope: () => toScope('demand_partner'),
+  readReceipt: notPlayed('readReceipt'),
+  receiptScope: () => toScope('finance'),
+  createSubscriber: notPlayed('createSubscriber'),
+  listSubscribers: notPlayed('listSubscribers'),
+  deleteSubscriber: notPlayed('deleteSubscriber'),
+  subscriberScope: () => toScope(''),
   close: async () => undefined,
   ...parts,
 });
@@ -26,3 +35,10 @@ export function tokensInOrder(): TokenSource & { calls: (string | undefined)[] }
     },
   };
 }
+
+/** The order reader of a process that holds these tokens. */
+export const orderReader = (
+  rideApi: RideApi,
+  tokens: TokenSource,
+  quietTimes: QuietTimes = createQuietTimes(),
+): OrderReader => createOrderReader({ rideApi, call: createAuthorizedCall({ tokens, quietTimes }) });

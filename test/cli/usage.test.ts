@@ -2,7 +2,24 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nowhere, runHere } from './fake-process.js';
 
-const commands = ['track', 'show', 'watch', 'refresh', 'stop', 'list', 'tokens', 'doctor'];
+const commands = [
+  'track',
+  'show',
+  'watch',
+  'refresh',
+  'stop',
+  'list',
+  'tokens',
+  'doctor',
+  'subscribe',
+  'subscriptions',
+  'rotate',
+  'move',
+  'unsubscribe',
+  'parked',
+  'route',
+  'discard',
+];
 
 describe('wrong usage', () => {
   it.each([
@@ -19,6 +36,21 @@ describe('wrong usage', () => {
     [['show', 'partner'], "missing required argument 'orderId'"],
     [['show', 'partner', '42', '43'], 'too many arguments'],
     [['follow', 'partner', '42'], "unknown command 'follow'"],
+    [['subscribe', 'business', 'orders'], 'eventType: must be status_changed or business_report'],
+    [['subscribe', 'business', 'status_changed'], '--public-url: missing'],
+    [
+      ['subscribe', 'business', 'status_changed', '--public-url', 'http://rides.example'],
+      'publicUrl: must be an https',
+    ],
+    [['rotate', 'business', 'status_changed', '--grace', 'soon'], '--grace: must be a duration'],
+    [['move', 'business', 'status_changed'], '--public-url'],
+    [['move', 'business', 'status_changed', '--public-url', 'rides.example'], 'publicUrl: must be an https'],
+    [['unsubscribe', 'business', 'status_changed', '--reason', ''], 'reason: must be a text'],
+    [['parked', '--open', 'xyz'], 'deliveryId: must be 32 hex digits'],
+    [['parked', '--open', '0f'.repeat(16)], 'FARETRAIL_WEBHOOK_KEYS: missing'],
+    [['route', 'business', '0f'.repeat(16)], '--order'],
+    [['route', 'business', '0f'.repeat(16), '--order', 'a/b'], '--order: must not hold "/"'],
+    [['discard', 'business', '0f'.repeat(16), '--reason', ''], 'reason: must be a text'],
     [['list', '--colour'], "unknown option '--colour'"],
   ])('%j ends with 2 before any connection', async (argv, reason) => {
     const { exitCode, stdout, stderr } = await runHere(argv);

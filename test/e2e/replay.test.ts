@@ -5,6 +5,7 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { recordedPaths, slowPaths } from '../support/recorded-paths.js';
+import { webhookEnv } from '../support/subscriptions.js';
 
 const folder = fileURLToPath(new URL('../histories/', import.meta.url));
 const fileOf = (name: string) => `${folder}${name}.json`;
@@ -15,7 +16,7 @@ let stack: OrderStack;
 beforeAll(async () => {
   if (isRecording) mkdirSync(folder, { recursive: true });
   // Tokens of a minute, so that an idle lease ends in two.
-  stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } } });
+  stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env: webhookEnv() });
 });
 afterAll(() => stack.close());
 
@@ -51,6 +52,9 @@ describe('a recorded history replays on the code of today', () => {
   it.each([
     ['order-completed.json', 'observeOrder', 'observeRide'],
     ['token-renewed.json', 'requestToken', 'fetchToken'],
+    ['report-read.json', 'readReceipt', 'fetchReceipt'],
+    ['parked-routed.json', 'handOverDelivery', 'sendDelivery'],
+    ['subscription-rotated-and-moved.json', 'createSubscriber', 'subscribeAnew'],
   ])('and one that does not fit is found out: %s', async (file, name, other) => {
     await expect(replayText(read(file).replaceAll(name, other))).rejects.toThrow();
   });

@@ -61,6 +61,15 @@ describe('the sandbox process', () => {
     expect(sandbox.output()).toContain(args[0]);
   });
 
+  it('can begin with one order of each kind, at its speed', async () => {
+    const sandbox = run('--port', '0', '--speed', '1800000', '--samples');
+    await expect.poll(sandbox.output, { timeout: 10_000 }).toContain('a status nobody has documented');
+    const url = /FARETRAIL_PARTNER_BASE_URL=(\S+)/.exec(sandbox.output())?.[1] ?? '';
+    expect(await controlSandbox(url).advance('business', 'scheduled')).toBe('Completed'); // at real speed: Routing
+    sandbox.process.kill();
+    expect(await sandbox.exit).toBe(0);
+  });
+
   it('explains its flags', async () => {
     const sandbox = run('--help');
     expect(await sandbox.exit).toBe(0);

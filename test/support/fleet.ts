@@ -16,20 +16,31 @@ export interface Fleet {
   client: Client;
   env: WorkerEnv;
   workers: WorkerProcess[];
-  /** Follows `count` new orders, by turns at both interfaces, that all run through this script. */
-  followOrders(count: number, script: [status: string, afterMs: number][]): Promise<FollowHandle[]>;
+  /** Follows `count` new orders, by turns at both interfaces or those given, that all run through this script. */
+  followOrders(
+    count: number,
+    script: [status: string, afterMs: number][],
+    interfaces?: readonly RideInterface[],
+  ): Promise<FollowHandle[]>;
   addWorker(): Promise<WorkerProcess>;
   close(): Promise<void>;
 }
 
+interface FleetOptions {
+  sandbox?: SandboxOptions;
+  env?: WorkerEnv;
+  /** Default: the server of the test run. */
+  address?: string;
+}
+
 export async function startFleet(
   size: number,
-  { sandbox: sandboxOptions, env: extra }: { sandbox?: SandboxOptions; env?: WorkerEnv } = {},
+  { sandbox: sandboxOptions, env: extra, address = inject('temporalAddress') }: FleetOptions = {},
 ): Promise<Fleet> {
   const sandbox = await startSandbox(sandboxOptions);
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const connection = await Connection.connect({ address });
   const client = new Client({ connection });
-  const env = workerEnv(sandbox.url, { FARETRAIL_LOG_LEVEL: 'info', ...extra });
+  const env = workerEnv(sandbox.url, { TEMPORAL_ADDRESS: address, FARETRAIL_LOG_LEVEL: 'info', ...extra });
   const workers = await Promise.all(Array.from({ length: size }, () => startWorkerProcess(env)));
   return {
     sandbox,
@@ -41,10 +52,10 @@ export async function startFleet(
       workers.push(worker);
       return worker;
     },
-    followOrders(count, script) {
+    followOrders(count, script, interfaces = ['partner', 'business']) {
       const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
       const starts = Array.from({ length: count }, (_, index) => {
-        const at: RideInterface = index % 2 === 0 ? 'partner' : 'business';
+        const at = interfaces[index % interfaces.length] ?? 'business';
         const key = { account: toAccountName(at), orderId: toOrderId(randomUUID()) };
         sandbox.addOrder({ interface: at, orderId: key.orderId, script: steps });
         return client.workflow.start<typeof followOrder>('followOrder', {

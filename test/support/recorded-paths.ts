@@ -5,6 +5,8 @@ import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
+import { recordedDeliveryPaths } from './recorded-delivery-paths.js';
+import { subscriptionPaths } from './recorded-subscriptions.js';
 
 /** A run, to its end where it has one, and which run of it to keep. */
 export interface RecordedRun {
@@ -159,7 +161,12 @@ const tokenPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
 };
 
 /** Every way through the workflows, by name: each has a recorded history that must replay for ever (I8). */
-export const recordedPaths = { ...orderPaths, ...tokenPaths };
+export const recordedPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = {
+  ...orderPaths,
+  ...tokenPaths,
+  ...recordedDeliveryPaths,
+  ...subscriptionPaths,
+};
 
 /** Those that take minutes: walked only to record them. */
 export const slowPaths: typeof recordedPaths = {

@@ -12,7 +12,7 @@ import { toRideStatus } from '../../src/domain/ride-status.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
 import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../src/order-worker.js';
-import type { ObtainedToken, RideApi } from '../../src/ride-api/ride-api.js';
+import { createRideApi, type ObtainedToken, type RideApi } from '../../src/ride-api/ride-api.js';
 import { createSealer } from '../../src/sealing.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
@@ -113,7 +113,7 @@ async function startWorker(
     startedAt.run(await env.currentTimeMs(), () => next(input));
   const firstRead = new Map<string, number>();
   const rideApi: RideApi = {
-    orderScope: () => toScope('demand_partner'),
+    ...createRideApi({ profile: config.profile }),
     async requestToken() {
       stack.tokenRequests.push(now());
       return { ...stack.onTokenRequest(now()), requestedAt: now() };

@@ -5,24 +5,31 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FaretrailError } from '../../src/domain/errors.js';
 
-const workerScript = fileURLToPath(new URL('../../src/worker.js', import.meta.url));
-const tailLines = 12;
+/** The processes of a deployment that the local stack starts as they are deployed. */
+export type LocalProcessName = 'worker' | 'ingress';
 
-/** The worker process of the local stack. */
-export interface LocalWorker {
+/** One of them, running. */
+export interface LocalProcess {
   logFile: string;
-  /** Rejects when the worker ends by itself. */
+  /** Rejects when it ends by itself. */
   ended: Promise<never>;
-  /** Lets it finish its calls. */
+  /** Lets it finish what is under way. */
   stop(): Promise<void>;
 }
 
-/** Starts the worker as it is deployed, with its log in `folder`. Rejects, with the end of the log, when it cannot start. */
-export async function startWorker(env: Record<string, string | undefined>, folder: string): Promise<LocalWorker> {
-  const logFile = join(folder, 'worker.log');
+const tailLines = 12;
+
+/** Starts a process with its log in `folder`. Rejects, with the end of the log, when it cannot start. */
+export async function startLocalProcess(
+  name: LocalProcessName,
+  env: Record<string, string | undefined>,
+  folder: string,
+): Promise<LocalProcess> {
+  const script = fileURLToPath(new URL(`../../src/${name}.js`, import.meta.url));
+  const logFile = join(folder, `${name}.log`);
   const log = createWriteStream(logFile);
   // A process group of its own: Ctrl-C reaches us alone, and we stop it in order.
-  const child = spawn(process.execPath, [workerScript], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let tail: string[] = [];
   let isStopping = false;
   const started = new Promise<void>((resolve) => {
@@ -30,7 +37,7 @@ export async function startWorker(env: Record<string, string | undefined>, folde
       stream.pipe(log, { end: false });
       stream.on('data', (chunk: Buffer) => {
         tail = [...tail, ...chunk.toString().split('\n').filter(Boolean)].slice(-tailLines);
-        if (chunk.includes('worker started')) resolve();
+        if (chunk.includes(`${name} started`)) resolve();
       });
     }
   });
@@ -38,8 +45,8 @@ export async function startWorker(env: Record<string, string | undefined>, folde
   const ended = exited.then(([code]): Promise<never> => {
     if (isStopping) return new Promise(() => undefined);
     throw new FaretrailError(
-      'WorkerEnded',
-      `the worker ended with exit code ${code}; the end of its log:\n${tail.join('\n')}`,
+      'ProcessEnded',
+      `the ${name} ended with exit code ${code}; the end of its log:\n${tail.join('\n')}`,
     );
   });
   process.once('exit', () => child.kill('SIGKILL'));

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
+import type { OrderTrail } from '../src/domain/trail.js';
+import type { IngressOptions } from './acknowledge.js';
+import { type HttpLanes, openLanes } from './http-lanes.js';
+import { type IngressSite, openSite } from './ingress-place.js';
+import { openLoad, quantile } from './open-load.js';
+import type { Measure } from './report.js';
+import { mean } from './statistics.js';
+import { requestMaker } from './webhook-load.js';
+import { startWorkerProcess } from './worker-process.js';
+
+const orders = 200;
+const perSecond = 20;
+const seconds = 30;
+const hour = 3_600_000;
+const askEveryMs = 5;
+const limitMs = 20_000;
+const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
+
+interface FreshFigures {
+  p50: number;
+  p99: number;
+  eventsPerChange: number;
+}
+
+/** From the arrival of a delivery until a query answers the new status: ingress, Temporal, worker and a read between. */
+export async function benchFreshness({ place, rounds, say }: IngressOptions): Promise<Measure[]> {
+  const results: FreshFigures[] = [];
+  const cadence = { activeMs: hour, reservedMs: hour, pushedMs: hour };
+  for (let round = 0; round < rounds; round += 1) {
+    say(`freshness: round ${round + 1} of ${rounds}, about ${seconds + 20} s`);
+    const sandbox = await startSandbox();
+    const site = await openSite(place, { sandboxUrl: sandbox.url, cadence });
+    try {
+      results.push(await measure(site, sandbox));
+    } finally {
+      await site.close();
+      await sandbox.close();
+    }
+  }
+  const rounded = (key: keyof FreshFigures) => results.map((one) => ({ faretrail: one[key], plain: Number.NaN }));
+  const name = `${perSecond} changes/s over ${orders} live orders, delivery to visible status`;
+  const goal = (limit: number) => ({ text: `at most ${limit} ms`, of: 'value' as const, limit });
+  return [
+    { name: `${name}: p50`, unit: 'ms', better: 'lower', rounds: rounded('p50'), goal: goal(50) },
+    { name: `${name}: p99`, unit: 'ms', better: 'lower', rounds: rounded('p99'), goal: goal(250) },
+    {
+      name: 'history events per announced change',
+      unit: '',
+      better: 'lower',
+      rounds: rounded('eventsPerChange'),
+      goal: { text: 'at most 20', of: 'value', limit: 20 },
+    },
+  ];
+}
+
+const orderName = (index: number): string => `order-${index % orders}`;
+
+async function measure(site: IngressSite, sandbox: Sandbox): Promise<FreshFigures> {
+  const address = site.env.TEMPORAL_ADDRESS ?? '';
+  const worker = await startWorkerProcess({ side: 'faretrail', address, env: site.env, trackerCodePath: '' });
+  const ingress = await site.startIngress();
+  const lanes = await openLanes(ingress.port, 16);
+  try {
+    await followAll(site, sandbox);
+    const before = await events(site.client);
+    const make = requestMaker(ingress.port);
+    const { latencies } = await openLoad({ perSecond, seconds }, (index) =>
+      change(index, { client: site.client, sandbox, lanes, make }),
+    );
+    const added = (await events(site.client)) - before;
+    return {
+      p50: quantile(latencies, 0.5),
+      p99: quantile(latencies, 0.99),
+      eventsPerChange: added / latencies.length,
+    };
+  } finally {
+    lanes.close();
+    await ingress.stop();
+    await worker.stop();
+  }
+}
+
+/** Every order has been read twice: once for its first status, once when the poll for the next one began. */
+async function followAll({ followOrder }: IngressSite, sandbox: Sandbox): Promise<void> {
+  for (let index = 0; index < orders; index += 1) {
+    const script = [{ status: 'Routing', afterMs: 0 }];
+    sandbox.addOrder({ interface: 'business', orderId: orderName(index), script });
+    await followOrder(orderName(index));
+  }
+  const deadline = Date.now() + limitMs * 3;
+  while (sandbox.counts().byOperation.orderDetails < 2 * orders) {
+    if (Date.now() > deadline) throw new Error('the orders were not read in time');
+    await sleep(100);
+  }
+}
+
+interface Scene {
+  client: Client;
+  sandbox: Sandbox;
+  lanes: HttpLanes;
+  make: ReturnType<typeof requestMaker>;
+}
+
+async function change(index: number, { client, sandbox, lanes, make }: Scene): Promise<number> {
+  const orderId = orderName(index);
+  const status = changes[Math.floor(index / orders) % changes.length] ?? 'Driving';
+  sandbox.setStatus('business', orderId, status);
+  const answer = await lanes.send(make(orderId, status));
+  const handle = client.workflow.getHandle(`order/business/${orderId}`);
+  const deadline = Date.now() + limitMs;
+  while ((await handle.query<OrderTrail>('orderTrail')).status !== status) {
+    if (Date.now() > deadline) throw new Error(`a change was not seen within ${limitMs} ms`);
+    await sleep(askEveryMs);
+  }
+  return answer;
+}
+
+async function events(client: Client): Promise<number> {
+  const lengths = await Promise.all(
+    Array.from({ length: orders }, async (_, index) => {
+      const { historyLength } = await client.workflow.getHandle(`order/business/${orderName(index)}`).describe();
+      return historyLength;
+    }),
+  );
+  return orders * mean(lengths);
+}

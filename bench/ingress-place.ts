@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { type DevServer, startDevServer } from '../local/temporal/dev-server.js';
+import { freePort } from '../local/temporal/free-port.js';
+import type { Cadence } from '../src/domain/account.js';
+import { toAccountName, toOrderId } from '../src/domain/keys.js';
+import { type SubscriptionMemo, subscriptionMemoField } from '../src/domain/subscription.js';
+import { followOrderId, subscriptionId } from '../src/domain/workflow-ids.js';
+import { type IngressProcess, startIngressProcess } from './ingress-process.js';
+import { workerEnv } from './settings.js';
+import { generation, webhookKeys } from './webhook-load.js';
+
+/** Programs and files of the whole run. */
+export interface IngressPlace {
+  folder: string;
+  temporalProgram: string;
+}
+
+/** A Temporal server that can be stopped and started again, a subscription, and settings for an ingress. */
+export interface IngressSite {
+  client: Client;
+  env: Record<string, string>;
+  temporal: { stop(): Promise<void>; start(): Promise<void> };
+  /** `more` settings; without a journal folder among them it gets a new one. */
+  startIngress(more?: Record<string, string>, port?: number): Promise<IngressProcess>;
+  startBare(): Promise<IngressProcess>;
+  /** Starts the run of an order; without a worker it only takes signals. */
+  followOrder(orderId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const account = toAccountName('business');
+const unused = 'http://127.0.0.1:9';
+
+export async function openSite(
+  place: IngressPlace,
+  { sandboxUrl = unused, cadence }: { sandboxUrl?: string; cadence?: Cadence } = {},
+): Promise<IngressSite> {
+  const folder = mkdtempSync(join(place.folder, 'ingress-'));
+  const port = await freePort();
+  const program = place.temporalProgram;
+  const startServer = () => startDevServer({ program, port, databaseFile: join(folder, 'temporal.db') });
+  let server: DevServer | undefined = await startServer();
+  const address = server.address;
+  const connection = await Connection.connect({ address });
+  const client = new Client({ connection });
+  const shared = workerEnv({ folder, sandboxUrl, ...(cadence && { cadence }) });
+  const env = { ...shared, FARETRAIL_WEBHOOK_KEYS: webhookKeys, TEMPORAL_ADDRESS: address };
+  const taskQueue = shared.FARETRAIL_TASK_QUEUE ?? '';
+  await startSubscription(client);
+  const journalDir = () => join(folder, `journal-${randomUUID()}`);
+  return {
+    client,
+    env,
+    temporal: {
+      async stop() {
+        await server?.stop();
+        server = undefined;
+      },
+      async start() {
+        server = await startServer();
+      },
+    },
+    startIngress: (more = {}, port = 0) =>
+      startIngressProcess('faretrail', { ...env, FARETRAIL_JOURNAL_DIR: journalDir(), ...more }, port),
+    startBare: () => startIngressProcess('bare', { BENCH_JOURNAL: journalDir() }),
+    async followOrder(orderId) {
+      const key = { account, orderId: toOrderId(orderId) };
+      await client.workflow.start('followOrder', { workflowId: followOrderId(key), taskQueue, args: [key] });
+    },
+    async close() {
+      await connection.close();
+      await server?.stop();
+    },
+  };
+}
+
+/** All that an ingress needs to know of a subscription is its memo, so no worker serves it. */
+async function startSubscription(client: Client): Promise<void> {
+  const memo: SubscriptionMemo = { accepted: [{ generation, until: null, secrets: [], isSecretLost: true }] };
+  await client.workflow.start('subscription', {
+    workflowId: subscriptionId({ account, eventType: 'status_changed' }),
+    taskQueue: 'nobody-serves-this',
+    memo: { [subscriptionMemoField]: memo },
+  });
+}

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../local/temporal/free-port.js';
+import { projectRoot } from '../local/temporal/project-root.js';
+
+export interface IngressProcess {
+  port: number;
+  pid: number;
+  /** The value of an unlabelled metric, or of the sum over its labels; 0 when there is none yet. */
+  metric(name: string): Promise<number>;
+  /** SIGTERM; waits for the end. */
+  stop(): Promise<void>;
+  /** SIGKILL, as in a crash. */
+  kill(): Promise<void>;
+}
+
+/** Ours, and the floor that it is measured against. */
+export type IngressKind = 'faretrail' | 'bare';
+
+const programs: Record<IngressKind, string> = {
+  faretrail: join(projectRoot, 'dist/src/ingress.js'),
+  bare: join(projectRoot, 'dist/bench/baseline/bare-ingress.js'),
+};
+const startLimitMs = 15_000;
+
+/** Starts a webhook endpoint in a process of its own, and waits until it answers. Without a port it takes any. */
+export async function startIngressProcess(
+  kind: IngressKind,
+  env: Record<string, string>,
+  port = 0,
+): Promise<IngressProcess> {
+  return await startAt(kind, env, port || (await freePort()));
+}
+
+async function startAt(kind: IngressKind, env: Record<string, string>, port: number): Promise<IngressProcess> {
+  const ports = { FARETRAIL_INGRESS_PORT: String(port), BENCH_PORT: String(port) };
+  const child = spawn(process.execPath, [programs[kind]], {
+    env: { PATH: process.env.PATH, TZ: 'UTC', ...env, ...ports },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  const deadline = Date.now() + startLimitMs;
+  for (;;) {
+    const isUp = await fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isUp) break;
+    if (Date.now() > deadline || child.exitCode !== null) throw new Error('a webhook endpoint did not start');
+    await sleep(50);
+  }
+  return {
+    port,
+    pid: child.pid ?? 0,
+    async metric(name) {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
+      return values.reduce((sum, [, value]) => sum + Number(value), 0);
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findDevServer } from '../local/temporal/dev-server.js';
+import { benchAcknowledge, type IngressOptions } from './acknowledge.js';
+import { benchDrain } from './drain.js';
+import { benchForwarding } from './forwarding.js';
+import { benchFreshness } from './freshness.js';
+import { type Measure, type Summary, summarize } from './report.js';
+
+const parts = {
+  acknowledge: benchAcknowledge,
+  drain: benchDrain,
+  forwarding: benchForwarding,
+  freshness: benchFreshness,
+} as const satisfies Record<string, (options: IngressOptions) => Promise<Measure[]>>;
+
+export type IngressPart = keyof typeof parts;
+export const ingressParts = Object.keys(parts) as IngressPart[];
+
+export interface BenchIngressOptions extends Omit<IngressOptions, 'place'> {
+  only: readonly IngressPart[];
+}
+
+/** Taking deliveries: the way to the 2xx, the way back from an outage, the steady state, and the way to a new status. */
+export async function benchIngress({ only, ...options }: BenchIngressOptions): Promise<Summary[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
+  try {
+    const place = { folder, temporalProgram: await findDevServer(options.say) };
+    const measures: Measure[] = [];
+    for (const part of ingressParts.filter((name) => only.includes(name))) {
+      measures.push(...(await parts[part]({ ...options, place })));
+    }
+    return measures.map(summarize);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

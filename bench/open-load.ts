@@ -1,0 +1,45 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface OpenLoad {
+  perSecond: number;
+  seconds: number;
+}
+
+export interface LoadResult {
+  /** Milliseconds from the moment at which a request was due to its answer, sorted. */
+  latencies: Float64Array;
+  /** How often each status came; 0 for a broken connection. */
+  statuses: Map<number, number>;
+  seconds: number;
+}
+
+/** Arrivals on a schedule that nothing delays: what waits for a slow answer counts from the moment at which it was due. */
+export async function openLoad(
+  { perSecond, seconds }: OpenLoad,
+  send: (index: number) => Promise<number>,
+): Promise<LoadResult> {
+  const count = Math.round(perSecond * seconds);
+  const latencies = new Float64Array(count);
+  const statuses = new Map<number, number>();
+  const under: Promise<void>[] = [];
+  const begin = performance.now();
+
+  async function one(index: number): Promise<void> {
+    const status = await send(index);
+    latencies[index] = performance.now() - (begin + (index * 1_000) / perSecond);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+
+  for (let started = 0; started < count; ) {
+    const due = Math.min(count, Math.floor(((performance.now() - begin) * perSecond) / 1_000) + 1);
+    for (; started < due; started += 1) under.push(one(started));
+    await sleep(1);
+  }
+  await Promise.all(under);
+  return { latencies: latencies.sort(), statuses, seconds: (performance.now() - begin) / 1_000 };
+}
+
+/** The value that `share` of the sorted numbers do not exceed. */
+export const quantile = (sorted: Float64Array, share: number): number =>
+  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

@@ -1,0 +1,90 @@
+import { isSameStatus } from '../src/domain/ride-status.js';
+import { createDeliveryAttempts } from './delivery-attempts.js';
+import { createDeliveryLedger } from './delivery-ledger.js';
+import { type DeliveryReport, type DeliveryRequestInput, DeliveryRequestSchema } from './delivery-requests.js';
+import { plannedDeliveries, sendAll } from './delivery-runs.js';
+import { createDeliverySender } from './delivery-sender.js';
+import {
+  changedSettings,
+  type DeliveryChange,
+  type DeliverySettings,
+  defaultDeliverySettings,
+} from './delivery-settings.js';
+import { createDeliveryWriter, type Tidings } from './delivery-writer.js';
+import { createOrderAnnouncer, type StatusChange } from './order-announcer.js';
+import type { OrderBook } from './orders.js';
+import type { SubscriberBook } from './subscribers.js';
+
+export interface DeliveryPorts {
+  orders: OrderBook;
+  subscribers: SubscriberBook;
+  businessId: string;
+  speed: number;
+  /** 0 to 1. */
+  random: () => number;
+  /** Settings at the start, over the defaults. */
+  change: DeliveryChange;
+}
+
+export type Deliveries = ReturnType<typeof createDeliveries>;
+
+/** The part of the service that tells its subscribers what happens. Throws `ZodError` for bad settings. */
+export function createDeliveries({ orders, subscribers, businessId, speed, random, change }: DeliveryPorts) {
+  let current = changedSettings(defaultDeliverySettings, change);
+  const settings = (): DeliverySettings => current;
+  const ledger = createDeliveryLedger();
+  const writer = createDeliveryWriter({ settings, businessId });
+  const isLive = (subscriberId: string) => subscribers.find(subscriberId) !== undefined;
+  const attempts = createDeliveryAttempts({ settings, ledger, sender: createDeliverySender(), speed, isLive });
+
+  function tell(tidings: Tidings): void {
+    for (const subscriber of subscribers.of(tidings.eventType)) {
+      if (random() < current.lost) {
+        ledger.countLost();
+        continue;
+      }
+      const delivery = writer.write(subscriber, writer.number(tidings));
+      const copies = random() < current.duplicated ? 2 : 1;
+      for (let i = 0; i < copies; i += 1) attempts.submit(delivery, Math.floor(random() * current.delayUpToMs));
+    }
+  }
+
+  const announcer = createOrderAnnouncer({
+    orders: orders.all,
+    isWanted: ({ order }) =>
+      current.enabled && (order.interface === 'business' || current.partnerOrders) && subscribers.count() > 0,
+    countsFirstStatus: () => current.firstStatus,
+    announce: ({ order, status, previousStatus }: StatusChange) => {
+      const { orderId } = order.order;
+      tell({ eventType: 'status_changed', orderId, status, previousStatus });
+      if (current.reportWhenCompleted && isSameStatus(status, 'Completed'))
+        tell({ eventType: 'business_report', orderId, status: undefined });
+    },
+  });
+
+  return {
+    ledger,
+    settings,
+    /** Lays a change over the settings, and gives all of them. Throws `ZodError`. */
+    setSettings(given: DeliveryChange): DeliverySettings {
+      current = changedSettings(current, given);
+      announcer.update();
+      return current;
+    },
+    stepsChanged: announcer.stepsChanged,
+    subscribersChanged: announcer.update,
+    /** Sends what a command asks for; resolves when each has had its first attempt. Throws `ZodError`, `InvalidInput`. */
+    async deliver(input: DeliveryRequestInput): Promise<DeliveryReport> {
+      const request = DeliveryRequestSchema.parse(input);
+      const planned = plannedDeliveries(request, { orders, subscribers, number: writer.number, random });
+      return await sendAll(planned, request, {
+        send: ({ subscriber, tidings }) => attempts.sendNow(writer.write(subscriber, tidings, request), request),
+        isOver: attempts.isClosed,
+      });
+    },
+    async close(): Promise<void> {
+      announcer.close();
+      await attempts.close();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { type DeliveryAttempt, type DeliveryLedger, isDelivered } from './delivery-ledger.js';
+import type { DeliveryMessage } from './delivery-message.js';
+import type { DeliverySender } from './delivery-sender.js';
+import type { DeliverySettings } from './delivery-settings.js';
+import { createWorkQueue } from './work-queue.js';
+
+/** A delivery on its way. */
+export interface Delivery {
+  facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'ms'>;
+  message: DeliveryMessage;
+}
+
+export interface AttemptPorts {
+  settings(): DeliverySettings;
+  ledger: DeliveryLedger;
+  sender: DeliverySender;
+  /** Divides every wait. */
+  speed: number;
+  /** Is anybody still subscribed under this id? */
+  isLive(subscriberId: string): boolean;
+}
+
+export type DeliveryAttempts = ReturnType<typeof createDeliveryAttempts>;
+
+/** Sends deliveries, so many at a time, and sends again what was not answered with a 2xx. */
+export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive }: AttemptPorts) {
+  let isClosed = false;
+  const timers = new Set<NodeJS.Timeout>();
+  const queue = createWorkQueue(attempt, () => settings().concurrency);
+
+  function later(waitMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, waitMs / speed).unref();
+    timers.add(timer);
+  }
+
+  async function send({ facts, message }: Delivery, number: number): Promise<number | null> {
+    const at = new Date().toISOString();
+    const outcome = await sender.post(message, settings().timeoutMs);
+    if (!isClosed) ledger.record({ at, ...facts, attempt: number, ...outcome });
+    return outcome.answer;
+  }
+
+  async function attempt({ delivery, number }: { delivery: Delivery; number: number }): Promise<void> {
+    if (!isDelivered(await send(delivery, number))) retry(delivery, number);
+  }
+
+  function retry(delivery: Delivery, number: number): void {
+    const waitMs = settings().retryDelaysMs[number - 1];
+    if (waitMs === undefined || isClosed) {
+      ledger.countGivenUp();
+      return;
+    }
+    ledger.countRetrying(1);
+    later(waitMs, () => {
+      ledger.countRetrying(-1);
+      if (isWanted(delivery)) queue.add({ delivery, number: number + 1 });
+      else ledger.countGivenUp();
+    });
+  }
+
+  const isWanted = ({ facts }: Delivery): boolean =>
+    isLive(facts.subscriberId) && (facts.cause === 'command' || settings().enabled);
+
+  return {
+    /** Into the queue, after a wait. Further attempts follow by the schedule. */
+    submit(delivery: Delivery, waitMs = 0): void {
+      if (waitMs === 0) queue.add({ delivery, number: 1 });
+      else later(waitMs, () => queue.add({ delivery, number: 1 }));
+    },
+    /** At once, past the queue. Gives the answer of the first attempt. */
+    async sendNow(delivery: Delivery, { isRetried }: { isRetried: boolean }): Promise<number | null> {
+      const answer = await send(delivery, 1);
+      if (isRetried && !isDelivered(answer)) retry(delivery, 1);
+      return answer;
+    },
+    isClosed: () => isClosed,
+    async close(): Promise<void> {
+      isClosed = true;
+      queue.close();
+      for (const timer of timers) clearTimeout(timer);
+      await sender.close();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { DeliveryAttempt, DeliveryCounts, DeliveryFilter } from './delivery-ledger.js';
+import type { DeliveryReport, DeliveryRequestInput } from './delivery-requests.js';
+import type { DeliveryChange, DeliverySettings } from './delivery-settings.js';
+import type { SandboxState } from './sandbox-state.js';
+import { type NewSubscriber, NewSubscriberSchema, type Subscriber } from './subscribers.js';
+
+/** What one can tell a sandbox about its subscribers and the deliveries to them. */
+export interface DeliveryCommands {
+  /** All live subscribers with their secrets: to check what was kept of them, and to search for leaks. */
+  subscribers(): Subscriber[];
+  /** Adds one without any call of the service. */
+  addSubscriber(subscriber: NewSubscriber): Subscriber;
+  /** False: there is no such subscriber (any more). */
+  removeSubscriber(id: string): boolean;
+  deliverySettings(): DeliverySettings;
+  /** Lays a change over the settings in force. Gives all of them. */
+  setDeliverySettings(change: DeliveryChange): DeliverySettings;
+  /** Sends deliveries now; resolves when each has had its first attempt. */
+  deliver(request: DeliveryRequestInput): Promise<DeliveryReport>;
+  /** The attempts so far, announced ones and others. */
+  deliveries(filter?: DeliveryFilter): DeliveryAttempt[];
+  deliveryCounts(): DeliveryCounts;
+  resetDeliveries(): void;
+}
+
+export const createDeliveryCommands = ({ subscribers, deliveries }: SandboxState): DeliveryCommands => ({
+  subscribers: subscribers.all,
+  addSubscriber: (subscriber) => subscribers.add(NewSubscriberSchema.parse(subscriber)),
+  removeSubscriber: subscribers.remove,
+  deliverySettings: deliveries.settings,
+  setDeliverySettings: deliveries.setSettings,
+  deliver: deliveries.deliver,
+  deliveries: deliveries.ledger.entries,
+  deliveryCounts: deliveries.ledger.counts,
+  resetDeliveries: deliveries.ledger.reset,
+});

@@ -1,0 +1,51 @@
+import { type DeliveryFacts, type DeliveryShape, deliveryBody } from './delivery-bodies.js';
+import { type DeliveryFlaw, flawedBody, wrongPath } from './delivery-flaws.js';
+import { type SecretPlace, secretHeaders, withSecretField } from './delivery-secrets.js';
+import type { DeliverySettings } from './delivery-settings.js';
+import type { Subscriber } from './subscribers.js';
+
+/** A delivery as it goes out, each attempt the same. Holds secrets: never note it. */
+export interface DeliveryMessage {
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** Sent in chunks, without a length. */
+  isChunked: boolean;
+}
+
+/** How one message differs from what the settings say. */
+export interface MessageForm {
+  shape?: DeliveryShape | undefined;
+  secret?: SecretPlace | undefined;
+  flaw?: DeliveryFlaw | undefined;
+  /** Of an oversized body, in all. */
+  bytes?: number | undefined;
+}
+
+const defaultOversize = 262_145; // one byte more than an ingress has to take
+const wrongSecret = '00000000-0000-4000-8000-000000000000';
+
+/** Writes a delivery for one subscriber. */
+export function toMessage(
+  subscriber: Subscriber,
+  facts: DeliveryFacts,
+  settings: DeliverySettings,
+  { flaw, bytes = defaultOversize, ...form }: MessageForm = {},
+): DeliveryMessage {
+  const own = settings.bySubscriber[subscriber.id];
+  const shape = form.shape ?? own?.shape ?? settings.shape;
+  const place: SecretPlace = flaw === 'noSecret' ? { mode: 'none' } : (form.secret ?? own?.secret ?? settings.secret);
+  const secret = flaw === 'wrongSecret' ? wrongSecret : subscriber.secretId;
+  const usual = Buffer.from(JSON.stringify(withSecretField(deliveryBody(shape, facts), place, secret)));
+  const body = flawedBody(flaw, usual, bytes);
+  return {
+    url: flaw === 'wrongPath' ? wrongPath(subscriber.hookAddress) : subscriber.hookAddress,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'ride-service-sandbox',
+      ...secretHeaders(body, place, secret),
+    },
+    body,
+    isChunked: flaw === 'oversizedChunked',
+  };
+}

@@ -1,0 +1,50 @@
+import type { Delivery } from './delivery-attempts.js';
+import type { DeliveryFacts } from './delivery-bodies.js';
+import { type MessageForm, toMessage } from './delivery-message.js';
+import type { DeliverySettings } from './delivery-settings.js';
+import type { Subscriber } from './subscribers.js';
+
+/** What a delivery is about. */
+export interface Tidings extends Pick<DeliveryFacts, 'eventType' | 'orderId' | 'status'> {
+  previousStatus?: string | undefined;
+}
+
+/** Tidings with a number and a time of their own. */
+export interface NumberedTidings extends Tidings {
+  number: number;
+  timestamp: string;
+}
+
+export type DeliveryWriter = ReturnType<typeof createDeliveryWriter>;
+
+/** Makes deliveries out of tidings, as the settings say. */
+export function createDeliveryWriter({ settings, businessId }: { settings(): DeliverySettings; businessId: string }) {
+  let lastNumber = 0;
+  return {
+    /** The number is part of the time, so no two times are the same. */
+    number(tidings: Tidings): NumberedTidings {
+      lastNumber += 1;
+      const fraction = String(lastNumber % 1_000_000).padStart(6, '0');
+      return { ...tidings, number: lastNumber, timestamp: new Date().toISOString().replace('Z', `${fraction}Z`) };
+    },
+    /** With a form: as a command wants it. The same arguments give the same bytes. */
+    write(
+      subscriber: Subscriber,
+      { number, timestamp, previousStatus, eventType, orderId, status }: NumberedTidings,
+      form?: MessageForm,
+    ): Delivery {
+      const { id: subscriberId, hookAddress } = subscriber;
+      const about = { eventType, orderId, status };
+      const cause = form ? 'command' : 'change';
+      return {
+        facts: { delivery: number, subscriberId, ...about, cause, flaw: form?.flaw },
+        message: toMessage(
+          subscriber,
+          { ...about, previousStatus, businessId, timestamp, hookAddress },
+          settings(),
+          form,
+        ),
+      };
+    },
+  };
+}

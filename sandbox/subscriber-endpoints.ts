@@ -1,0 +1,99 @@
+import type { IssuedToken } from './access-tokens.js';
+import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
+import { type Endpoint, refuseToken, type ServiceCall, tokenFacts } from './endpoint.js';
+import { refuseCompany } from './order-endpoints.js';
+import type { SandboxState } from './sandbox-state.js';
+import { type Subscriber, SubscriptionBodySchema } from './subscribers.js';
+import { mediaTypeOf } from './token-form.js';
+
+/** Create a subscriber: path, headers, body, answer and the token without scope are given (upstream section 7). */
+export const createSubscriberEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'createSubscriber',
+  method: 'POST',
+  url: '/v1/subscribers',
+  prepare(call) {
+    const token = state.tokens.ofHeader(call.headers.authorization);
+    const answer = (): Answer =>
+      refuseCaller(state, token, call.query.businessId) ?? refuseHeaders(call) ?? answerCreate(state, call.body);
+    return { facts: tokenFacts(token), answer };
+  },
+});
+
+/** List subscribers: assumed. The secret is not repeated: whether it can be read again is unknown. */
+export const listSubscribersEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'listSubscribers',
+  method: 'GET',
+  url: '/v1/subscribers',
+  prepare({ headers, query }) {
+    const token = state.tokens.ofHeader(headers.authorization);
+    const answer = (): Answer => refuseCaller(state, token, query.businessId) ?? answerList(state);
+    return { facts: tokenFacts(token), answer };
+  },
+});
+
+/** Delete a subscriber: assumed. */
+export const deleteSubscriberEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'deleteSubscriber',
+  method: 'DELETE',
+  url: '/v1/subscribers/:id',
+  prepare({ headers, query, params: { id = '' } }) {
+    const token = state.tokens.ofHeader(headers.authorization);
+    const answer = (): Answer => refuseCaller(state, token, query.businessId) ?? answerDelete(state, id);
+    return { facts: tokenFacts(token), answer };
+  },
+});
+
+const refuseCaller = (state: SandboxState, token: IssuedToken | undefined, businessId: unknown): Answer | undefined =>
+  refuseToken(token) ?? refuseScoped(token) ?? refuseCompany(state, businessId);
+
+/** Subscriptions want the token that was asked for without scope (given); 403 for any other is assumed. */
+function refuseScoped(token: IssuedToken | undefined): Answer | undefined {
+  if (token?.interface === 'business' && token.scope === '') return undefined;
+  return errorAnswer(403, 'FORBIDDEN', 'needs a token of the business interface without scope');
+}
+
+function refuseHeaders({ headers }: ServiceCall): Answer | undefined {
+  const must = 'must be application/json';
+  const details: Record<string, string> = {};
+  if (mediaTypeOf(headers.accept) !== 'application/json') details.Accept = must;
+  if (mediaTypeOf(headers['content-type']) !== 'application/json') details['Content-Type'] = must;
+  return Object.keys(details).length === 0
+    ? undefined
+    : errorAnswer(400, 'VALIDATION_ERROR', 'header missing', { details });
+}
+
+function answerCreate(state: SandboxState, body: Buffer): Answer {
+  const { data, error } = SubscriptionBodySchema.safeParse(parsed(body));
+  if (error) {
+    const details = Object.fromEntries(error.issues.map(({ path, message }) => [path.join('.') || 'body', message]));
+    return errorAnswer(400, 'VALIDATION_ERROR', 'body not valid', { details });
+  }
+  const subscriber = state.subscribers.add({ hookAddress: data.hook_address, eventType: data.event_types });
+  return jsonAnswer(201, { ...subscriberBody(state, subscriber), secret_id: subscriber.secretId });
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The given fields of the answer but the secret. Times have fractions of different lengths, so that they stay text. */
+const subscriberBody = ({ businessId }: SandboxState, { id, hookAddress, eventType, createdAt }: Subscriber) => ({
+  id,
+  hook_address: hookAddress,
+  event_types: [{ event_type: eventType }],
+  business_ids: [{ business_id: businessId }],
+  created_at: createdAt.replace('Z', '256789Z'),
+  updated_at: createdAt,
+});
+
+const answerList = (state: SandboxState): Answer =>
+  jsonAnswer(200, { subscribers: state.subscribers.all().map((subscriber) => subscriberBody(state, subscriber)) });
+
+const answerDelete = (state: SandboxState, id: string): Answer =>
+  state.subscribers.remove(id)
+    ? { status: 204, headers: {}, text: '' }
+    : errorAnswer(404, 'SUBSCRIBER_NOT_FOUND', 'no such subscriber');

@@ -1,0 +1,97 @@
+import type { Subscriber } from '../contracts/subscriber-reply.js';
+import type { Account } from '../domain/account.js';
+import type { AccountName } from '../domain/keys.js';
+import type {
+  Registration,
+  RemovalOutcome,
+  RemoveSubscriberInput,
+  SubscriptionAddress,
+} from '../domain/subscription-requests.js';
+import { subscriptionId } from '../domain/workflow-ids.js';
+import { isOutcomeUnclear } from '../ride-api/outcome.js';
+import type { RideApi } from '../ride-api/ride-api.js';
+import type { AuthorizedCall } from './authorized-call.js';
+import { WebhookKeysMissing } from './subscription-trouble.js';
+
+/** What only holders of the webhook keys can do. */
+export interface WebhookSecrets {
+  /** Path of an address, its secret part included. */
+  pathOf(address: SubscriptionAddress): string;
+  seal(secretId: string, context: string): Promise<string>;
+}
+
+export interface SubscriberCallPorts {
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
+  rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'subscriberScope'>;
+  call: AuthorizedCall;
+  /** Null when this process holds no webhook keys. */
+  webhooks: WebhookSecrets | null;
+  /** What the contract profile switches on. */
+  enabled: { list: boolean; delete: boolean };
+}
+
+/** Whether a request is out of which nothing has been heard; kept up to date while it is made. */
+export interface Sending {
+  isSent: boolean;
+}
+
+export type SubscriberCalls = ReturnType<typeof createSubscriberCalls>;
+
+/** The calls about subscribers. Addresses and secrets stay in here: what comes out is sealed or harmless. */
+export function createSubscriberCalls({ account: accountOf, rideApi, call, webhooks, enabled }: SubscriberCallPorts) {
+  function addressOf(address: SubscriptionAddress): string {
+    if (!webhooks) throw new WebhookKeysMissing();
+    return `${address.publicUrl}${webhooks.pathOf(address)}`;
+  }
+
+  async function toRegistration(
+    { secretId, id, createdAt, updatedAt }: Subscriber,
+    address: SubscriptionAddress,
+  ): Promise<Registration> {
+    const subscriber = { id, createdAt, updatedAt };
+    if (secretId === null || !webhooks) return { subscriber, sealedSecret: null };
+    return { subscriber, sealedSecret: await webhooks.seal(secretId, subscriptionId(address)) };
+  }
+
+  /** The newest subscriber at this address, by the service's list. Undefined when there is no list or it has none. */
+  async function find(address: SubscriptionAddress): Promise<Registration | undefined> {
+    if (!enabled.list) return undefined;
+    const hookAddress = addressOf(address);
+    const account = accountOf(address.account);
+    const scope = rideApi.subscriberScope('listSubscribers');
+    const listed = await call(account, scope, (token) => rideApi.listSubscribers(account, token));
+    const found = listed.findLast((subscriber) => subscriber.hookAddress === hookAddress);
+    return found && (await toRegistration(found, address));
+  }
+
+  return {
+    find,
+
+    /** `onSend` is told each time before a request goes out. */
+    async create(address: SubscriptionAddress, sending: Sending, onSend: () => void): Promise<Registration> {
+      const account = accountOf(address.account);
+      const subscriber = { hookAddress: addressOf(address), eventType: address.eventType };
+      const scope = rideApi.subscriberScope('createSubscriber');
+      const created = await call(account, scope, async (token) => {
+        sending.isSent = true;
+        onSend();
+        return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
+          sending.isSent = isOutcomeUnclear(error);
+          throw error;
+        });
+      });
+      return await toRegistration(created, address);
+    },
+
+    async remove(input: RemoveSubscriberInput): Promise<RemovalOutcome> {
+      const subscriberId = input.subscriberId ?? (await find(input))?.subscriber.id ?? null;
+      if (subscriberId === null) return { kind: enabled.list ? 'removed' : 'unknown', subscriberId };
+      if (!enabled.delete) return { kind: 'registered', subscriberId };
+      const account = accountOf(input.account);
+      const scope = rideApi.subscriberScope('deleteSubscriber');
+      await call(account, scope, (token) => rideApi.deleteSubscriber(account, subscriberId, token));
+      return { kind: 'removed', subscriberId };
+    },
+  };
+}

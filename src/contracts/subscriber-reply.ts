@@ -1,0 +1,43 @@
+import { isJsonObject, ownValue } from './json-object.js';
+
+/** One subscriber as the service tells of it. */
+export interface Subscriber {
+  id: string;
+  /** The secret that the service gives once; null when the answer lacks it. Never log it, never keep it in clear. */
+  secretId: string | null;
+  /** Holds the secret part of our path: never log it. */
+  hookAddress: string | null;
+  /** Texts as they came: fractions of a second have up to nine digits, more than a `Date` holds. */
+  createdAt: string | null;
+  updatedAt: string | null;
+}
+
+const maxLength = 1_000;
+const maxIdLength = 200;
+const maxTimeLength = 64;
+
+function textOf(value: unknown, longest = maxLength): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= longest ? value : null;
+}
+
+/** Reads one subscriber (fields given, upstream section 7). Undefined when nothing names it: all else may be missing. */
+export function parseSubscriber(body: unknown): Subscriber | undefined {
+  const idOnWire = ownValue(body, 'id');
+  const id = textOf(Number.isSafeInteger(idOnWire) ? String(idOnWire) : idOnWire, maxIdLength);
+  if (id === null || /[\s\p{C}]/u.test(id)) return undefined;
+  return {
+    id,
+    secretId: textOf(ownValue(body, 'secret_id')),
+    hookAddress: textOf(ownValue(body, 'hook_address')),
+    createdAt: textOf(ownValue(body, 'created_at'), maxTimeLength),
+    updatedAt: textOf(ownValue(body, 'updated_at'), maxTimeLength),
+  };
+}
+
+/** Reads a list of subscribers, bare or under `subscribers` (assumed). Undefined when there is no list; what cannot be
+ *  read in it is left out. */
+export function parseSubscriberList(body: unknown): Subscriber[] | undefined {
+  const list = isJsonObject(body) ? ownValue(body, 'subscribers') : body;
+  if (!Array.isArray(list)) return undefined;
+  return list.flatMap((item) => parseSubscriber(item) ?? []);
+}

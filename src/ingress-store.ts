@@ -1,0 +1,68 @@
+import type { IngressConfig } from './config.js';
+import type { IngressMetrics } from './ingress-metrics.js';
+import type { Logger } from './logging.js';
+import type { DeliveryStore } from './webhooks/delivery-intake.js';
+import { createDirectForwarding, type RoutingPorts } from './webhooks/forward-routing.js';
+import { createForwarder } from './webhooks/forwarder.js';
+import { openJournal } from './webhooks/journal.js';
+
+/** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
+export interface IngressStore extends DeliveryStore {
+  /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
+  close(): Promise<void>;
+}
+
+/** What a store is made of. */
+export interface IngressStoreParts {
+  config: Pick<IngressConfig, 'journalDir' | 'journalMaxMb'>;
+  routing: Omit<RoutingPorts, 'onForwarded'>;
+  metrics: IngressMetrics;
+  logger: Logger;
+  /** Why Temporal cannot be asked; null when it can. Ends within seconds. */
+  whyTemporalIsOut(): Promise<string | null>;
+}
+
+const forwardLimitMs = 10_000;
+
+/** The journal and its forwarder; with the journal off, Temporal itself. Throws `JournalError`. */
+export async function openIngressStore(parts: IngressStoreParts): Promise<IngressStore> {
+  const { config, metrics } = parts;
+  const routing: RoutingPorts = { ...parts.routing, onForwarded: metrics.countForwarded };
+  if (config.journalDir === null) {
+    const forward = createDirectForwarding(routing);
+    return { accept: forward, whyNotReady: parts.whyTemporalIsOut, close: async () => {} };
+  }
+  return await openJournalStore(config.journalDir, routing, parts);
+}
+
+async function openJournalStore(
+  folder: string,
+  routing: RoutingPorts,
+  parts: IngressStoreParts,
+): Promise<IngressStore> {
+  const { config, metrics, logger } = parts;
+  const journal = await openJournal({ folder, maxBytes: config.journalMaxMb * 1024 * 1024 });
+  metrics.showJournal(journal);
+  const forwarder = createForwarder({
+    ...routing,
+    journal,
+    onFailed(error) {
+      metrics.countForwardFailure();
+      logger.debug({ err: error }, 'deliveries could not be forwarded; they are tried again');
+    },
+    onOutage(isOut) {
+      metrics.setOutage(isOut);
+      if (isOut) logger.warn('Temporal takes no deliveries; they wait in the journal');
+      else logger.info('Temporal takes deliveries again');
+    },
+  });
+  forwarder.start();
+  return {
+    accept: (delivery) => journal.append(delivery),
+    whyNotReady: () => journal.whyUnwritable(),
+    async close() {
+      await forwarder.stop(forwardLimitMs);
+      await journal.close();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type DeliveryReading, isTestEvent, whyToPark } from '../contracts/delivery-body.js';
+import type { JsonObject } from '../contracts/json-object.js';
+import type { AccountName } from '../domain/keys.js';
+import { type EventType, isEventType } from '../domain/subscription.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import type { Sealer } from '../sealing.js';
+import type { AcceptedSubscriptions, Standing } from './accepted-subscriptions.js';
+import { deliveryIdOf } from './delivery-id.js';
+import { parseJsonObject } from './delivery-request.js';
+import type { DeliveryOutcome, IngressEvents } from './ingress-events.js';
+import type { JournaledDelivery } from './journaled-delivery.js';
+import { type ReadCapability, rememberAddresses } from './known-addresses.js';
+import { sealContent } from './sealed-content.js';
+import { createSampling, findSecret } from './secret-sighting.js';
+import type { Provable, Verification } from './verification.js';
+
+/** Keeps deliveries: the journal, or Temporal itself where there is none. */
+export interface DeliveryStore {
+  /** Resolves once the delivery is durable. Rejects with a coded error when it is not; then it was not taken. */
+  accept(delivery: JournaledDelivery): Promise<void>;
+  /** Why it can take nothing now, in one line; null when it can. */
+  whyNotReady(): string | null | Promise<string | null>;
+}
+
+/** An account as the ingress knows it. */
+export interface IngressAccount {
+  name: AccountName;
+  businessId?: string;
+}
+
+/** What the pipeline is made of. */
+export interface DeliveryIntakeParts {
+  accounts: readonly IngressAccount[];
+  readCapability: ReadCapability;
+  readBody: (body: JsonObject) => DeliveryReading;
+  subscriptions: AcceptedSubscriptions;
+  verification: Verification;
+  sealer: Pick<Sealer, 'seal'>;
+  store: DeliveryStore;
+  events: Pick<IngressEvents, 'secretSeen' | 'failure'>;
+  now?: () => number;
+}
+
+/** An address of ours that a delivery came to. */
+export interface Arrival extends SubscriptionKey {
+  generation: string;
+  businessId?: string | undefined;
+  /** Milliseconds since the epoch. */
+  arrivedAt: number;
+}
+
+/** What the sender is told. `deliveryId` stands in every 202. */
+export interface Receipt {
+  outcome: DeliveryOutcome;
+  deliveryId?: string;
+}
+
+/** The pipeline of a delivery, apart from HTTP. */
+export interface DeliveryIntake {
+  /** Whose address this is; null for any address that we did not make, for whatever reason. */
+  admit(account: string, eventType: string, capability: string): Arrival | null;
+  /** From the raw bytes to the store. Never rejects. */
+  take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<Receipt>;
+}
+
+/** How long what we know of a subscription may lag behind when it speaks against a delivery. */
+const refusalLagMs = 1_000;
+
+/** Puts the pipeline together. */
+export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake {
+  const { verification, events, now = Date.now } = parts;
+  const accounts = new Map<string, IngressAccount>(parts.accounts.map((account) => [account.name, account]));
+  const isSampled = createSampling();
+  const readCapability = rememberAddresses(parts.readCapability);
+
+  async function judge(arrival: Arrival, delivery: Provable): Promise<DeliveryOutcome> {
+    const { generation, arrivedAt } = arrival;
+    const first = toOutcome(await parts.subscriptions.standingOf(arrival, generation), delivery, verification);
+    if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
+    // Its secret may have been stored since we last looked.
+    const readSince = arrivedAt - refusalLagMs;
+    const standing = await parts.subscriptions.standingOf(arrival, generation, { readSince });
+    return toOutcome(standing, delivery, verification);
+  }
+
+  async function lookForSecret(arrival: Arrival, delivery: Provable): Promise<void> {
+    if (verification.needsSecret || !isSampled(`${arrival.account}/${arrival.eventType}/${arrival.generation}`)) return;
+    const standing = await parts.subscriptions.standingOf(arrival, arrival.generation);
+    if (typeof standing === 'object' && standing.secrets.length > 0)
+      events.secretSeen(arrival, findSecret(delivery, standing.secrets));
+  }
+
+  async function keep(arrival: Arrival, delivery: Provable, isChecked: boolean): Promise<Receipt> {
+    const { account, eventType, generation, businessId, arrivedAt } = arrival;
+    const reading = parts.readBody(delivery.body);
+    const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
+    if (isTestEvent(reading)) return { outcome: 'test', deliveryId };
+
+    const parkReason = whyToPark(reading, { eventType, businessId });
+    const kept: JournaledDelivery = {
+      account,
+      eventType,
+      orderId: parkReason === null ? reading.orderId : null,
+      deliveryId,
+      receivedAt: new Date(arrivedAt).toISOString(),
+    };
+    if (reading.status !== undefined) kept.status = reading.status;
+    if (!isChecked) kept.uncheckedGeneration = generation;
+    if (parkReason !== null) kept.parkReason = parkReason;
+    if (!isChecked || parkReason !== null) {
+      const headersToCheck = isChecked ? [] : verification.headers;
+      kept.sealed = await sealContent(parts.sealer, { account, deliveryId }, delivery, headersToCheck);
+    }
+    try {
+      await parts.store.accept(kept);
+    } catch (error) {
+      return { outcome: toFailure(error) };
+    }
+    if (!isChecked) return { outcome: 'unchecked', deliveryId };
+    return { outcome: parkReason === null ? 'accepted' : 'parked', deliveryId };
+  }
+
+  return {
+    admit(account, eventType, capability) {
+      // First the mac, so that a refusal takes as long whether or not there is such an account.
+      const key = { account: account as AccountName, eventType: eventType as EventType };
+      const generation = readCapability(key, capability);
+      const held = accounts.get(account);
+      if (generation === undefined || !held || !isEventType(eventType)) return null;
+      return { account: held.name, eventType, generation, businessId: held.businessId, arrivedAt: now() };
+    },
+
+    async take(arrival, headers, rawBody) {
+      try {
+        const body = parseJsonObject(rawBody);
+        if (body === null) return { outcome: 'notJson' };
+        const delivery = { headers, rawBody, body };
+        const outcome = await judge(arrival, delivery);
+        if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
+        await lookForSecret(arrival, delivery);
+        return await keep(arrival, delivery, outcome === 'accepted');
+      } catch (error) {
+        events.failure(error);
+        return { outcome: 'failed' };
+      }
+    },
+  };
+}
+
+function toOutcome(standing: Standing, delivery: Provable, verification: Verification): DeliveryOutcome {
+  if (standing === 'unknown') return 'unchecked';
+  if (typeof standing === 'string') return standing;
+  const verdict = verification.verify(delivery, standing);
+  return verdict === 'verified' ? 'accepted' : verdict;
+}
+
+function toFailure(error: unknown): DeliveryOutcome {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'JournalFull') return 'journalFull';
+  return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
+}

@@ -1,0 +1,104 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import type { JsonObject } from '../contracts/json-object.js';
+import { valueAt } from '../contracts/json-pointer.js';
+
+/** How deliveries prove where they come from, as the contract profile says (assumed, upstream section 8). */
+export type VerificationSettings = ContractProfile['delivery']['verification'];
+
+/** A `secret_id` in clear, in this process alone. */
+export interface DeliverySecret {
+  /** SHA-256 of it, so that values of any length are compared in constant time. */
+  digest: Buffer;
+  /** Its bytes, for the mode `hmac`. */
+  bytes: Buffer;
+}
+
+/** The parts of a delivery that may prove it. */
+export interface Provable {
+  headers: IncomingHttpHeaders;
+  rawBody: Buffer;
+  body: JsonObject;
+}
+
+/** What the generation that a delivery came to accepts. */
+export interface AcceptedProof {
+  secrets: readonly DeliverySecret[];
+  /** Nobody knows its secret, so the path alone must do. */
+  isSecretLost: boolean;
+  /** It has a secret that our keys do not open. */
+  hasUnreadableSecret: boolean;
+}
+
+/** `noSecretYet`: there is nothing to compare with, so this is our fault and not the sender's (upstream R9). */
+export type Verdict = 'verified' | 'wrongSecret' | 'noSecretYet';
+
+/** One verification mode. */
+export interface Verification {
+  /** False: an address that nobody can guess is all the proof there is. */
+  needsSecret: boolean;
+  /** The headers that a later check needs, in lower case. */
+  headers: readonly string[];
+  verify(delivery: Provable, accepted: AcceptedProof): Verdict;
+}
+
+const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
+
+/** Keeps a `secret_id` in the form that comparing needs. */
+export const toDeliverySecret = (secretId: string): DeliverySecret => ({
+  digest: sha256(secretId),
+  bytes: Buffer.from(secretId),
+});
+
+/** Is this text the secret? In constant time for texts of one length; the length of a secret is no secret. */
+export const isSecret = (text: string, { digest }: DeliverySecret): boolean => timingSafeEqual(sha256(text), digest);
+
+/** HMAC-SHA256 of the raw bytes under the secret. */
+export const hmacOf = (rawBody: Buffer, { bytes }: DeliverySecret): Buffer =>
+  createHmac('sha256', bytes).update(rawBody).digest();
+
+/** The check that a contract profile asks for. */
+export function createVerification(settings: VerificationSettings): Verification {
+  const isProof = createProof(settings);
+  return {
+    needsSecret: settings.mode !== 'path',
+    headers: headersOf(settings),
+    verify(delivery, { secrets, isSecretLost, hasUnreadableSecret }) {
+      if (settings.mode === 'path' || isSecretLost) return 'verified';
+      if (secrets.some((secret) => isProof(delivery, secret))) return 'verified';
+      return secrets.length === 0 || hasUnreadableSecret ? 'noSecretYet' : 'wrongSecret';
+    },
+  };
+}
+
+function headersOf(settings: VerificationSettings): string[] {
+  if (settings.mode === 'header') return [settings.name.toLowerCase()];
+  return settings.mode === 'hmac' ? [settings.header.toLowerCase()] : [];
+}
+
+function createProof(settings: VerificationSettings): (delivery: Provable, secret: DeliverySecret) => boolean {
+  switch (settings.mode) {
+    case 'path':
+      return () => true;
+    case 'header': {
+      const name = settings.name.toLowerCase();
+      return ({ headers }, secret) => isSecretText(headers[name], secret);
+    }
+    case 'body':
+      return ({ body }, secret) => isSecretText(valueAt(body, settings.pointer), secret);
+    case 'hmac': {
+      const name = settings.header.toLowerCase();
+      return ({ headers, rawBody }, secret) => {
+        const given = headers[name];
+        if (typeof given !== 'string' || !given.startsWith(settings.prefix)) return false;
+        const mac = Buffer.from(given.slice(settings.prefix.length), settings.encoding);
+        const expected = hmacOf(rawBody, secret);
+        return mac.length === expected.length && timingSafeEqual(mac, expected);
+      };
+    }
+  }
+}
+
+const isSecretText = (value: unknown, secret: DeliverySecret): boolean =>
+  typeof value === 'string' && isSecret(value, secret);

@@ -1,0 +1,134 @@
+import { condition, continueAsNew, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { type CompanyReport, openReport, type ReceiptObservation, recordReceipt } from '../domain/company-report.js';
+import { type CompanyReportInput, parseCompanyReportInput } from '../domain/company-report-input.js';
+import { InvalidInput } from '../domain/errors.js';
+import { companyReportId, fromCompanyReportId } from '../domain/workflow-ids.js';
+import { showReport } from './company-report-display.js';
+import {
+  type CarriedInbox,
+  carryInbox,
+  isReadWanted,
+  listen,
+  openInbox,
+  type ReportInbox,
+  watchQuiet,
+} from './company-report-inbox.js';
+import { lookOn, readNow } from './company-report-looks.js';
+import { tellReport } from './company-report-notices.js';
+import { refuseBadInput } from './order-inbox.js';
+import { rideAccountKey } from './search-attribute-keys.js';
+
+/** When a run continues as new, beside the server's own hint, and when it ends. */
+export interface CompanyReportLimits {
+  maxEvents: number;
+  maxSignals: number;
+  quietMs: number;
+}
+
+/** A receipt is usually final within seven days (assumed, upstream section 5.3). */
+const defaultLimits: CompanyReportLimits = { maxEvents: 4_000, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
+
+/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+export interface CompanyReportProgress {
+  limits?: CompanyReportLimits;
+  carried?: { report: CompanyReport; notBefore: string | null; inbox: CarriedInbox };
+}
+
+interface Reporting {
+  readonly input: CompanyReportInput;
+  readonly limits: CompanyReportLimits;
+  readonly inbox: ReportInbox;
+  /** One line for each receiver that could not be told. */
+  readonly undelivered: string[];
+  report: CompanyReport;
+  /** No look before this instant: the service, or our back-off, said so. */
+  notBefore: string | null;
+}
+
+/**
+ * Reports about one order, or one that names none. A report is a hint: it leads to reading the receipt (R17), one read for
+ * all that came before it. Ends when nothing was reported for seven days. Fails with `InvalidInput` (names the field).
+ */
+export async function companyReport(
+  input: CompanyReportInput,
+  progress?: CompanyReportProgress,
+): Promise<CompanyReport> {
+  const run = open(input, progress);
+  listen(run, run.inbox);
+  watchQuiet(run.inbox, run.limits.quietMs);
+  while (!isOver(run)) {
+    await handleNext(run);
+    await continueIfLong(run);
+  }
+  return run.report;
+}
+
+function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportProgress = {}): Reporting {
+  const input = refuseBadInput(() => parseCompanyReportInput(rawInput));
+  refuseBadInput(() => checkWorkflowId(input));
+  if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  return {
+    input,
+    limits: limits ?? defaultLimits,
+    inbox: openInbox(carried?.inbox),
+    undelivered: [],
+    report: carried?.report ?? openReport(input),
+    notBefore: carried?.notBefore ?? null,
+  };
+}
+
+/** Deliveries find the run by its id. Without an order that is the id of the delivery. */
+function checkWorkflowId({ account, orderId }: CompanyReportInput): void {
+  const { workflowId } = workflowInfo();
+  const about = orderId ?? fromCompanyReportId(workflowId)?.about;
+  const expected = about === undefined ? `report/${account}/<delivery id>` : companyReportId({ account, about });
+  if (workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
+}
+
+const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted(inbox);
+
+const hasTooManySignals = ({ inbox, limits }: Reporting): boolean => inbox.signals >= limits.maxSignals;
+
+async function handleNext(run: Reporting): Promise<void> {
+  const { inbox, input, report } = run;
+  const mustLeave = () => hasTooManySignals(run) || isOver(run);
+  const isInterrupted = () => isReadWanted(inbox) || mustLeave();
+  const look = { account: input.account, shown: report.unavailable?.code ?? null, notBefore: run.notBefore };
+  if (isReadWanted(inbox)) {
+    const serves = inbox.asked;
+    if (input.orderId !== undefined) {
+      const seen = await readNow({ ...look, orderId: input.orderId }, mustLeave);
+      if (seen === undefined) return;
+      record(run, seen);
+    }
+    inbox.served = serves;
+  } else if (input.orderId !== undefined && look.shown !== null) {
+    const seen = await lookOn({ ...look, orderId: input.orderId }, isInterrupted);
+    if (seen === undefined) return;
+    record(run, seen);
+  } else {
+    return await condition(isInterrupted);
+  }
+  await tellReport(input.notify ?? [], run.report, run.undelivered);
+  showReport(run.report, run.undelivered);
+}
+
+function record(run: Reporting, seen: ReceiptObservation): void {
+  run.report = recordReceipt(run.report, seen);
+  run.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
+  showReport(run.report, run.undelivered);
+}
+
+function isLong({ inbox, limits }: Reporting): boolean {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return !isReadWanted(inbox) && (continueAsNewSuggested || historyLength >= limits.maxEvents);
+}
+
+async function continueIfLong(run: Reporting): Promise<void> {
+  if (isOver(run) || !(isLong(run) || hasTooManySignals(run))) return;
+  const { input, limits, report, notBefore, inbox } = run;
+  await continueAsNew<typeof companyReport>(input, {
+    limits,
+    carried: { report, notBefore, inbox: carryInbox(inbox) },
+  });
+}

@@ -1,0 +1,120 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  allHandlersFinished,
+  condition,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { DeliveryActivities } from '../activities/delivery-activities.js';
+import { InvalidInput } from '../domain/errors.js';
+import type { OrderId } from '../domain/keys.js';
+import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
+import { describeParked } from '../domain/parked-delivery-details.js';
+import {
+  parkedMemoField,
+  parseDiscardInput,
+  parseParkedDeliveryInput,
+  parseRouteInput,
+  type RoutedDelivery,
+} from '../domain/parked-delivery-input.js';
+import { parkedDeliveryId } from '../domain/workflow-ids.js';
+import { refuseBadInput } from './order-inbox.js';
+import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from './parked-delivery-messages.js';
+import { rideAccountKey } from './search-attribute-keys.js';
+
+interface Parked {
+  delivery: ParkedDelivery;
+  /** A person's decision is being carried out. */
+  isBusy: boolean;
+}
+
+/**
+ * A delivery that nobody could place, kept sealed until a person routes or discards it, however long that takes. Fails with
+ * `InvalidInput` (names the field).
+ */
+export async function parkedDelivery(input: ParkedDeliveryInput): Promise<ParkedDelivery> {
+  const parked = open(input);
+  setHandler(parkedDeliveryQuery, () => parked.delivery);
+  setHandler(routeDeliveryUpdate, (given) => route(parked, parseRouteInput(given).orderId), {
+    validator: (given) => refuseBadInput(() => checkFree(parked, parseRouteInput(given))),
+  });
+  setHandler(discardDeliveryUpdate, (given) => discard(parked, parseDiscardInput(given).reason), {
+    validator: (given) => refuseBadInput(() => checkFree(parked, parseDiscardInput(given))),
+  });
+  upsertSearchAttributes([{ key: rideAccountKey, value: parked.delivery.account }]);
+  show(parked.delivery);
+  await condition(() => parked.delivery.outcome !== 'waiting' && allHandlersFinished());
+  return parked.delivery;
+}
+
+function open(rawInput: ParkedDeliveryInput): Parked {
+  const { sealed: _sealed, ...kept } = refuseBadInput(() => parseParkedDeliveryInput(rawInput));
+  refuseBadInput(() => checkWorkflowId(kept));
+  return { delivery: { ...kept, outcome: 'waiting', orderId: null, discardReason: null }, isBusy: false };
+}
+
+function checkWorkflowId(key: Pick<ParkedDeliveryInput, 'account' | 'deliveryId'>): void {
+  const expected = parkedDeliveryId(key);
+  if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
+}
+
+/** One decision at a time, and one in all. */
+function checkFree({ delivery, isBusy }: Parked, _readable: unknown): void {
+  if (delivery.outcome === 'waiting' && !isBusy) return;
+  const standing = isBusy ? 'is just being routed' : `was ${delivery.outcome}`;
+  throw ApplicationFailure.nonRetryable(`This delivery ${standing}.`, 'AlreadyDecided');
+}
+
+async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> {
+  parked.isBusy = true;
+  try {
+    const { account, eventType, deliveryId, receivedAt } = parked.delivery;
+    const handedOver = await handOver({ account, eventType, deliveryId, receivedAt, orderId });
+    if (handedOver === 'ignored') {
+      const message = `Nobody follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
+      throw ApplicationFailure.nonRetryable(message, 'NotRouted');
+    }
+    decide(parked, { outcome: 'routed', orderId });
+    return { ...parked.delivery, handedOver };
+  } finally {
+    parked.isBusy = false;
+  }
+}
+
+/** A person waits for the answer, so it is not tried for long; a delivery that arrives twice is one. */
+async function handOver(input: Parameters<DeliveryActivities['handOverDelivery']>[0]) {
+  const { handOverDelivery } = proxyActivities<DeliveryActivities>({
+    startToCloseTimeout: 10_000,
+    scheduleToCloseTimeout: 20_000,
+    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 5_000 },
+    summary: `Give the delivery to order ${input.orderId}`,
+  });
+  try {
+    return await handOverDelivery(input);
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    const message = 'The delivery could not be handed over within 20 s. It stays parked: route it again.';
+    throw ApplicationFailure.nonRetryable(message, 'NotRouted');
+  }
+}
+
+function discard(parked: Parked, reason: string): ParkedDelivery {
+  decide(parked, { outcome: 'discarded', discardReason: reason });
+  return parked.delivery;
+}
+
+function decide(parked: Parked, decision: Partial<ParkedDelivery>): void {
+  parked.delivery = { ...parked.delivery, ...decision };
+  show(parked.delivery);
+}
+
+/** The memo lets the list of parked deliveries be read without asking each run. */
+function show(delivery: ParkedDelivery): void {
+  setCurrentDetails(describeParked(delivery));
+  upsertMemo({ [parkedMemoField]: delivery });
+}

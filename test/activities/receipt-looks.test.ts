@@ -1,0 +1,143 @@
+import type { Info } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { createReceiptActivities, type ReceiptActivities } from '../../src/activities/receipt-activities.js';
+import type { ReceiptLookInput, ReceiptObservation } from '../../src/domain/company-report.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import { RideApiUnreachable } from '../../src/ride-api/errors.js';
+import { apiError } from './api-errors.js';
+import { account, iso, logger, start } from './attempts.js';
+
+const receipt = { payment_summary: { total_inc_tax: '22.00' } };
+const minute = 60_000;
+
+const lookAt = (more: Partial<ReceiptLookInput> = {}): ReceiptLookInput => ({
+  account: account.name,
+  orderId: toOrderId('4711'),
+  shown: null,
+  notBefore: null,
+  ...more,
+});
+
+/** Temporal and the service, as far as the activities see them. The last answer goes on for ever. */
+function createStage(...answers: (Error | typeof receipt)[]) {
+  const stage = { now: start, asked: [] as number[], run, answers };
+  const activities = createReceiptActivities({
+    account: () => account,
+    async readReceipt() {
+      stage.asked.push(stage.now);
+      const next = stage.answers.length > 1 ? stage.answers.shift() : stage.answers[0];
+      if (next instanceof Error) throw next;
+      return next ?? receipt;
+    },
+    now: () => stage.now,
+    random: () => 0,
+  });
+
+  /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
+  async function run(
+    name: keyof ReceiptActivities,
+    input: ReceiptLookInput,
+    untilMs = 24 * 60 * minute,
+  ): Promise<{ seen?: ReceiptObservation; failures: ApplicationFailure[] }> {
+    const failures: ApplicationFailure[] = [];
+    let heartbeatDetails: unknown;
+    for (const end = stage.now + untilMs; stage.now <= end; ) {
+      const info: Partial<Info> = { attempt: failures.length + 1, heartbeatDetails };
+      const environment = new MockActivityEnvironment(info, { logger });
+      environment.on('heartbeat', (details: unknown) => (heartbeatDetails = details));
+      try {
+        return { seen: await environment.run(activities[name], input), failures };
+      } catch (error) {
+        if (!(error instanceof ApplicationFailure)) throw error;
+        failures.push(error);
+        const delay = Number(error.nextRetryDelay);
+        expect(delay, 'a delay of 0 would end the activity').toBeGreaterThanOrEqual(1);
+        stage.now += delay;
+      }
+    }
+    return { failures };
+  }
+  return stage;
+}
+
+describe('a look at a receipt', () => {
+  it('gives it as it came', async () => {
+    const { seen } = await createStage(receipt).run('readReceipt', lookAt());
+    expect(seen).toEqual({ kind: 'receipt', receipt, at: iso(start), reads: 1 });
+  });
+
+  it('looks for two minutes for one that is not there yet, then says so', async () => {
+    const stage = createStage(apiError('ORDER_UNKNOWN'));
+    const { seen, failures } = await stage.run('readReceipt', lookAt());
+    expect(seen).toMatchObject({ kind: 'trouble', trouble: { code: 'notReady', since: iso(start) } });
+    expect(stage.now - start).toBeGreaterThanOrEqual(2 * minute);
+    expect(stage.now - start).toBeLessThan(3 * minute);
+    expect(failures.length).toBeLessThan(20);
+  });
+
+  it('has patience with an outage, and none with what a person must repair', async () => {
+    const outage = createStage(new RideApiUnreachable('CONNECTION_REFUSED', 'https://service.example'));
+    expect((await outage.run('readReceipt', lookAt())).seen).toMatchObject({
+      trouble: { code: 'upstreamUnavailable' },
+    });
+    expect(outage.now - start).toBeGreaterThanOrEqual(5 * minute);
+    for (const [refusal, code] of [
+      ['FORBIDDEN', 'forbidden'],
+      ['TOKEN_REJECTED', 'credentialsRejected'],
+    ] as const) {
+      const stage = createStage(apiError(refusal));
+      expect((await stage.run('readReceipt', lookAt())).seen).toMatchObject({ trouble: { code } });
+      expect(stage.asked).toEqual([start]);
+    }
+  });
+
+  it('says at once where there are no receipts', async () => {
+    const stage = createStage(new InvalidInput('orderReceipt: not an operation of the partner interface'));
+    const { seen } = await stage.run('readReceipt', lookAt());
+    expect(seen).toMatchObject({ trouble: { code: 'notOffered', message: expect.stringContaining('partner') } });
+  });
+
+  it('answers who waits for it with the trouble that is shown already', async () => {
+    const stage = createStage(apiError('FORBIDDEN'));
+    const { seen } = await stage.run('readReceipt', lookAt({ shown: 'forbidden' }));
+    expect(seen).toMatchObject({ trouble: { code: 'forbidden' }, notBefore: iso(start + minute) });
+  });
+
+  it('keeps to the wait that it is given', async () => {
+    const stage = createStage(receipt);
+    await stage.run('readReceipt', lookAt({ notBefore: iso(start + minute) }));
+    expect(stage.asked).toEqual([start + minute]);
+  });
+});
+
+describe('who looks on', () => {
+  it.each([
+    ['notReady', apiError('ORDER_UNKNOWN'), 10],
+    ['forbidden', apiError('FORBIDDEN'), 60],
+    ['credentialsRejected', apiError('TOKEN_REJECTED'), 1],
+  ] as const)(
+    'for a receipt while %s stands asks slowly, without an end, until it is there',
+    async (shown, error, everyMinutes) => {
+      const stage = createStage(error, error, error, receipt);
+      const { seen, failures } = await stage.run('awaitReceipt', lookAt({ shown }));
+      expect(seen).toMatchObject({ kind: 'receipt', reads: 4 });
+      expect(stage.asked).toEqual([0, 1, 2, 3].map((times) => start + times * everyMinutes * minute));
+      expect(failures.map(({ type, category }) => `${type} ${category}`)).toEqual(Array(3).fill('NotYet BENIGN'));
+    },
+  );
+
+  it('tells of another trouble, with patience of its own', async () => {
+    const stage = createStage(apiError('FORBIDDEN'), apiError('UPSTREAM_FAILED'));
+    const { seen } = await stage.run('awaitReceipt', lookAt({ shown: 'forbidden' }));
+    expect(seen).toMatchObject({ trouble: { code: 'upstreamUnavailable', since: iso(start + 60 * minute) } });
+  });
+
+  it('forgets a short outage that ended in the trouble shown', async () => {
+    const stage = createStage(apiError('UPSTREAM_FAILED'), apiError('FORBIDDEN'), apiError('UPSTREAM_FAILED'), receipt);
+    const { seen } = await stage.run('awaitReceipt', lookAt({ shown: 'forbidden' }));
+    expect(seen).toMatchObject({ kind: 'receipt' });
+  });
+});

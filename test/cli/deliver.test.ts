@@ -1,0 +1,255 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createContext } from '../../src/cli/command-context.js';
+import { type DeliverSession, deliver } from '../../src/cli/deliver-command.js';
+import { loadCliConfig } from '../../src/config.js';
+import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
+import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import type { AcceptedGeneration, SubscriptionMemo } from '../../src/domain/subscription.js';
+import type { SubscriptionKey } from '../../src/domain/workflow-ids.js';
+import { createNamedKey, type KeyRing } from '../../src/key-ring.js';
+import { createSealer } from '../../src/sealing.js';
+import { createWebhookPaths } from '../../src/webhook-paths.js';
+import { createVerification, toDeliverySecret, type VerificationSettings } from '../../src/webhooks/verification.js';
+import { nowhere, runHere } from './fake-process.js';
+
+const keyText = `k1:${Buffer.alloc(32, 7).toString('base64url')}`;
+const keys: KeyRing = [createNamedKey('k1', Buffer.alloc(32, 7))];
+const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
+const about = { order: toOrderId('7b21'), status: 'Driving' };
+const secretId = '5b1f0c1e-7d0a-4a3b-9c55-0123456789ab';
+const businessId = '00000000-0000-4000-8000-000000000000';
+const deliveryId = '0123456789abcdef0123456789abcdef';
+
+let server: Server;
+let url: string;
+let reply: { status: number; type: string; body: string };
+let received: { path: string; headers: IncomingHttpHeaders; rawBody: Buffer; body: Record<string, unknown> }[];
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const rawBody = Buffer.concat(pieces);
+      const { url: path = '', headers } = request;
+      received.push({ path, headers, rawBody, body: JSON.parse(rawBody.toString()) });
+      response.writeHead(reply.status, { 'content-type': reply.type }).end(reply.body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+beforeEach(() => {
+  received = [];
+  reply = { status: 202, type: 'application/json', body: JSON.stringify({ deliveryId }) };
+});
+afterAll(() => server.close());
+
+const generation = (change: Partial<AcceptedGeneration> = {}): AcceptedGeneration => ({
+  generation: 'mabc1',
+  until: null,
+  secrets: [],
+  isSecretLost: false,
+  ...change,
+});
+const sealed = () => createSealer(keys).seal(secretId, 'subscription/business/status_changed');
+
+interface Given {
+  memo?: SubscriptionMemo | null;
+  verification?: VerificationSettings;
+  env?: Record<string, string>;
+  at?: SubscriptionKey;
+}
+
+/** Runs the command on a subscription that stands in Temporal with this memo. */
+async function run({ memo = { accepted: [generation()] }, verification, env = {}, at = key }: Given, options = {}) {
+  const output = { stdout: '', stderr: '' };
+  const settings = {
+    FARETRAIL_WEBHOOK_KEYS: keyText,
+    FARETRAIL_BUSINESS_BASE_URL: 'https://business.example',
+    FARETRAIL_BUSINESS_CLIENT_ID: 'client',
+    FARETRAIL_BUSINESS_ID: businessId,
+    ...env,
+  };
+  const config = loadCliConfig(settings);
+  const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
+  const describe = async () => {
+    if (memo === null) throw new WorkflowNotFoundError('not found', 'id', undefined);
+    return { memo: { subscription: memo } };
+  };
+  const client = { workflow: { getHandle: () => ({ describe }) } } as unknown as DeliverSession['client'];
+  const context = createContext(
+    {
+      env: {},
+      stdout: { write: (text) => (output.stdout += text) },
+      stderr: { write: (text) => (output.stderr += text) },
+      loadSettings: () => config,
+      loadSettingsWithSecrets: () => Promise.reject(new Error('not needed')) as never,
+      onInterrupt: () => () => undefined,
+    },
+    { json: true },
+  );
+  const session: DeliverSession = { client, config: { ...config, profile }, within: (_, act) => act() };
+  const exitCode = await deliver(context, session, at, { ...about, url, ...options });
+  return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
+}
+
+describe('the test delivery', () => {
+  it('goes to the newest accepted address, and its id is told', async () => {
+    const accepted = [
+      generation({ generation: 'new1' }),
+      generation({ generation: 'old1', until: '2999-01-01T00:00:00Z' }),
+    ];
+    const { exitCode, json } = await run({ memo: { accepted } });
+    expect({ exitCode, json }).toEqual({
+      exitCode: 0,
+      json: { ok: true, url, httpStatus: 202, deliveryId, detail: null },
+    });
+    const [, , account, eventType, capability] = received[0]?.path.split('/') ?? [];
+    expect([account, eventType]).toEqual(['business', 'status_changed']);
+    expect(createWebhookPaths(keys).readCapability(key, capability ?? '')).toBe('new1');
+  });
+
+  it('is read by the ingress as what was asked for, and is another one each time', async () => {
+    await run({});
+    await run({});
+    const { pointers, statuses } = defaultContractProfile;
+    const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
+    const expected = { orderId: '7b21', status: 'Driving', eventType: 'status_changed', businessId };
+    for (const { body } of received) expect(read(body)).toMatchObject(expected);
+    expect(received[0]?.rawBody).not.toEqual(received[1]?.rawBody);
+  });
+
+  it('of a report can name no order, and has no status', async () => {
+    await run({ at: { ...key, eventType: 'business_report' } }, { order: undefined, status: undefined });
+    expect(received[0]?.body).toEqual({
+      event_type: 'business_report',
+      business_id: businessId,
+      timestamp: expect.any(String),
+    });
+  });
+
+  const modes: VerificationSettings[] = [
+    { mode: 'path' },
+    { mode: 'header', name: 'X-Check' },
+    { mode: 'body', pointer: '/auth/secret_id' },
+    { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=' },
+  ];
+  it.each(modes)('is verified by the ingress in mode $mode, and by no other secret', async (verification) => {
+    await run({ memo: { accepted: [generation({ secrets: [await sealed()] })] }, verification });
+    const { headers, rawBody, body } = received[0] ?? { headers: {}, rawBody: Buffer.alloc(0), body: {} };
+    const verdict = (secret: string) =>
+      createVerification(verification).verify(
+        { headers, rawBody, body: body as never },
+        { secrets: [toDeliverySecret(secret)], isSecretLost: false, hasUnreadableSecret: false },
+      );
+    expect(verdict(secretId)).toBe('verified');
+    expect(verdict('another')).toBe(verification.mode === 'path' ? 'verified' : 'wrongSecret');
+  });
+
+  it('goes to an older address while the secret of the newest is not known', async () => {
+    const accepted = [
+      generation({ generation: 'new1' }),
+      generation({ generation: 'old1', secrets: [await sealed()] }),
+    ];
+    await run({ memo: { accepted }, verification: { mode: 'header', name: 'x-check' } });
+    expect(received[0]).toMatchObject({ path: expect.stringContaining('/old1.'), headers: { 'x-check': secretId } });
+  });
+
+  it('carries no secret where it was lost', async () => {
+    const accepted = [generation({ isSecretLost: true })];
+    expect(await run({ memo: { accepted }, verification: { mode: 'body', pointer: '/s' } })).toMatchObject({
+      exitCode: 0,
+    });
+    expect(received[0]?.body).not.toHaveProperty('s');
+  });
+
+  it('goes where the settings say when no address is given', async () => {
+    const port = new URL(url).port;
+    await run({ env: { FARETRAIL_INGRESS_PORT: port, FARETRAIL_INGRESS_HOST: '0.0.0.0' } }, { url: undefined });
+    expect(received).toHaveLength(1);
+    const env = { FARETRAIL_INGRESS_PORT: '1', FARETRAIL_PUBLIC_URL: `${url}/behind/a/proxy` };
+    await run({ env }, { url: undefined });
+    expect(received[1]?.path).toMatch(/^\/behind\/a\/proxy\/webhooks\/business\//);
+  });
+});
+
+describe('a delivery that cannot be made', () => {
+  it.each([
+    ['nothing has subscribed', { memo: null }],
+    ['the subscription has ended', { memo: { accepted: [] } }],
+  ])('because %s is not found, and the remedy is told', async (_, given) => {
+    await expect(run(given)).rejects.toMatchObject({
+      code: 'NotSubscribed',
+      message: expect.stringContaining('faretrail subscribe business status_changed'),
+    });
+  });
+
+  it('because the secret is not known yet says so', async () => {
+    const verification = { mode: 'header', name: 'x' } as const;
+    await expect(run({ verification })).rejects.toMatchObject({ code: 'NotInPlace' });
+  });
+
+  it('because its address is refused by now says so', async () => {
+    const accepted = [generation({ until: '2020-01-01T00:00:00Z' })];
+    await expect(run({ memo: { accepted } })).rejects.toMatchObject({ code: 'NotInPlace' });
+  });
+
+  it('without the webhook keys is wrong usage', async () => {
+    await expect(run({ env: { FARETRAIL_WEBHOOK_KEYS: '' } })).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS'),
+    });
+  });
+
+  it('because nothing listens names the place, never the path', async () => {
+    const failure = await run({}, { url: 'http://127.0.0.1:1' }).catch((error: Error) => error);
+    expect(failure).toMatchObject({ code: 'NoAnswer', message: expect.stringContaining('http://127.0.0.1:1 (ECONN') });
+    expect(String((failure as Error).stack)).not.toContain('/webhooks/');
+  });
+});
+
+describe('the answer', () => {
+  it('that refuses ends with 1 and its reason', async () => {
+    reply = { status: 401, type: 'application/problem+json', body: '{"detail":"not verified"}' };
+    const { exitCode, json } = await run({});
+    expect(exitCode).toBe(1);
+    expect(json).toEqual({ ok: false, url, httpStatus: 401, deliveryId: null, detail: 'not verified' });
+  });
+
+  it('that is no ingress is never repeated: it may hold the address or the secret', async () => {
+    const accepted = [generation({ secrets: [await sealed()] })];
+    const verification = { mode: 'header', name: 'x-check' } as const;
+    for (const status of [200, 404]) {
+      reply = { status, type: 'application/json', body: JSON.stringify({ deliveryId: secretId, detail: 'mabc1.' }) };
+      const { stdout, stderr } = await run({ memo: { accepted }, verification });
+      expect(stdout + stderr).not.toMatch(/mabc1|5b1f0c1e|webhooks/);
+    }
+  });
+});
+
+describe('the command line', () => {
+  it.each([
+    [['business', 'order_changed', '--order', '1', '--status', 'x'], 'eventType: must be'],
+    [['Business', 'status_changed', '--order', '1', '--status', 'x'], 'account: must be'],
+    [['business', 'status_changed', '--order', 'a/b', '--status', 'x'], '--order: must not hold'],
+    [['business', 'status_changed', '--status', 'Driving'], '--order: missing'],
+    [['business', 'status_changed', '--order', '1'], '--status: missing'],
+    [['business', 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
+    [['business', 'status_changed', '--order', '1', '--status', 'x', '--url', 'http://far.example'], '--url: must be'],
+  ])('%j ends with 2 before any connection', async (argv, reason) => {
+    const { exitCode, stderr } = await runHere(['deliver', ...argv], { ...nowhere, FARETRAIL_WEBHOOK_KEYS: keyText });
+    expect(stderr).toContain(reason);
+    expect(exitCode).toBe(2);
+  });
+
+  it('explains itself within 100 columns', async () => {
+    const { exitCode, stdout } = await runHere(['deliver', '--help']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/Examples:\n {2}faretrail deliver/);
+    expect(stdout.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type CompanyReport,
+  openReport,
+  type ReceiptObservation,
+  type ReceiptTroubleCode,
+  receiptPaceMs,
+  recordDeliveries,
+  recordReceipt,
+  toReportNotice,
+} from '../../src/domain/company-report.js';
+import { describeReport } from '../../src/domain/company-report-details.js';
+import { parseCompanyReportInput } from '../../src/domain/company-report-input.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import type { DeliveryNotice } from '../../src/domain/notices.js';
+
+const at = '2031-05-01T10:00:00.000Z';
+const later = '2031-05-01T11:00:00.000Z';
+const account = toAccountName('business');
+const fresh = openReport({ account, orderId: toOrderId('4711') });
+const notice = (deliveryId: string): DeliveryNotice => ({ deliveryId, eventType: 'business_report', receivedAt: at });
+const trouble = (code: ReceiptTroubleCode, since = at): ReceiptObservation => ({
+  kind: 'trouble',
+  trouble: { code, message: 'why', since },
+  notBefore: at,
+  reads: 1,
+});
+const receipt = { payment_summary: { total_inc_tax: '22.00' } };
+const read: ReceiptObservation = { kind: 'receipt', receipt, at, reads: 2 };
+
+describe('reports', () => {
+  it('are counted, duplicates apart, and the last 20 are kept', () => {
+    const ids = fc.array(fc.nat({ max: 40 }).map(String), { maxLength: 200 });
+    fc.assert(
+      fc.property(fc.array(ids, { maxLength: 10 }), (batches) => {
+        let report: CompanyReport = fresh;
+        let seen: string[] = [];
+        for (const batch of batches) ({ report, seen } = recordDeliveries(report, seen, batch.map(notice)));
+        const all = batches.flat();
+        const first = [...new Set(all)];
+        expect(report.deliveries).toEqual({ received: all.length, duplicate: all.length - first.length });
+        expect(report.reports.map(({ deliveryId }) => deliveryId)).toEqual(first.slice(-20));
+      }),
+    );
+  });
+
+  it('that nobody can read are never duplicates of each other', () => {
+    const { report } = recordDeliveries(fresh, [], [notice(''), notice('')]);
+    expect(report.deliveries).toEqual({ received: 2, duplicate: 0 });
+  });
+});
+
+describe('a look', () => {
+  it('that finds the receipt clears the trouble', () => {
+    const report = recordReceipt(recordReceipt(fresh, trouble('upstreamUnavailable')), read);
+    expect(report).toMatchObject({ receipt, receiptAt: at, reads: 3, unavailable: null, attention: null });
+  });
+
+  it('that fails leaves the receipt of an earlier read', () => {
+    const report = recordReceipt(recordReceipt(fresh, read), trouble('forbidden'));
+    expect(report).toMatchObject({ receipt, unavailable: { code: 'forbidden' } });
+  });
+
+  it('that fails in the same way goes on with the trouble, in another way begins one', () => {
+    const troubled = recordReceipt(fresh, trouble('forbidden', at));
+    expect(recordReceipt(troubled, trouble('forbidden', later)).unavailable).toMatchObject({ since: at });
+    expect(recordReceipt(troubled, trouble('notReady', later)).unavailable).toMatchObject({ since: later });
+  });
+
+  it.each(['scopeRejected', 'forbidden', 'notReady', 'notOffered'] as const)(
+    'that finds %s calls for nobody, and is repeated seldom',
+    (code) => {
+      expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: null, unavailable: { code } });
+      expect(receiptPaceMs(code)).toBeGreaterThanOrEqual(600_000);
+    },
+  );
+
+  it.each(['credentialsRejected', 'grantRejected', 'unreadableStatus', 'upstreamUnavailable'] as const)(
+    'that finds %s calls for a person, and is repeated each minute',
+    (code) => {
+      expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: { code }, unavailable: { code } });
+      expect(receiptPaceMs(code)).toBe(60_000);
+    },
+  );
+});
+
+it('others are told of the receipt and the reports', () => {
+  const { report } = recordDeliveries(recordReceipt(fresh, read), [], [notice('d1')]);
+  expect(toReportNotice(report)).toEqual({
+    account,
+    orderId: '4711',
+    reports: [{ deliveryId: 'd1', receivedAt: at }],
+    receipt,
+    receiptAt: at,
+    unavailable: null,
+  });
+});
+
+describe('the report in the Temporal UI', () => {
+  it('shows the receipt, the reports and who could not be told', () => {
+    const { report } = recordDeliveries(recordReceipt(fresh, read), [], [notice('d1')]);
+    const text = describeReport(report, ['nobody by signal x']);
+    expect(text).toContain('**Receipt of order 4711, read at 2031-05-01 10:00:00 UTC**');
+    expect(text).toContain('| payment_summary total_inc_tax\u00a0\u00a0 | 22.00\u00a0\u00a0 |');
+    expect(text).toContain('| 2031-05-01 10:00:00 UTC\u00a0\u00a0 | d1\u00a0\u00a0 |');
+    expect(text).toContain('Not notified: nobody by signal x');
+  });
+
+  it('says why there is none', () => {
+    expect(describeReport(recordReceipt(fresh, trouble('notReady')))).toContain('**No receipt: notReady** since');
+    expect(describeReport(recordReceipt(fresh, trouble('grantRejected')))).toContain(
+      '**Attention: grantRejected** since',
+    );
+    expect(describeReport(openReport({ account }))).toContain('names no order');
+  });
+
+  it('stays below what the server takes, whatever a receipt holds', () => {
+    const texts = fc.string({ unit: 'binary', maxLength: 300 });
+    const receipts = fc.dictionary(texts, fc.oneof(texts, fc.dictionary(texts, fc.integer())), { maxKeys: 100 });
+    fc.assert(
+      fc.property(receipts, (value) => {
+        const text = describeReport(recordReceipt(fresh, { kind: 'receipt', receipt: value, at, reads: 1 }));
+        expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(20_000);
+      }),
+    );
+  });
+});
+
+describe('the input', () => {
+  it('is read, with and without an order', () => {
+    expect(parseCompanyReportInput({ account: 'business' })).toEqual({ account });
+    const notify = [{ workflowId: 'w', signal: 's' }];
+    const given = { account: 'business', orderId: 4711, notify };
+    expect(parseCompanyReportInput(given)).toEqual({ account, orderId: '4711', notify });
+    expect(parseCompanyReportInput({ account: 'business', orderId: null, notify: null })).toEqual({ account });
+  });
+
+  it.each([
+    ['JSON object', null],
+    ['account', {}],
+    ['orderId', { account: 'business', orderId: 'a/b' }],
+    ['notify', { account: 'business', notify: {} }],
+    ['unknown field "order"', { account: 'business', order: '1' }],
+  ])('is refused by name: %s', (named, input) => {
+    expect(() => parseCompanyReportInput(input)).toThrow(InvalidInput);
+    expect(() => parseCompanyReportInput(input)).toThrow(named);
+  });
+});

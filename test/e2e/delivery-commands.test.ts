@@ -1,0 +1,204 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { toAccountName } from '../../src/domain/keys.js';
+import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
+import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
+import { parseKeyRing } from '../../src/key-ring.js';
+import { createSealer } from '../../src/sealing.js';
+import { createDeliveryPort } from '../../src/temporal-deliveries.js';
+import { sealContent } from '../../src/webhooks/sealed-content.js';
+import { runHere } from '../cli/fake-process.js';
+import { type WorkerEnv, workerEnv } from '../support/accounts.js';
+import { findLeaks } from '../support/leaks.js';
+import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+
+const newKeys = (): string => `w1:${randomBytes(32).toString('base64url')}`;
+const account = toAccountName('business');
+const statusChanged = { account, eventType: 'status_changed' } as const;
+
+let stack: OrderStack;
+let env: WorkerEnv;
+let ingress: Server;
+let publicUrl: string;
+
+/** Stands for an ingress that takes deliveries. */
+beforeAll(async () => {
+  ingress = createServer((request, response) =>
+    response.writeHead(request.url === '/readyz' ? 200 : 404).end('ready\n'),
+  );
+  await new Promise<void>((resolve) => ingress.listen(0, '127.0.0.1', resolve));
+  publicUrl = `http://127.0.0.1:${(ingress.address() as AddressInfo).port}`;
+  const shared: WorkerEnv = {
+    FARETRAIL_SEALING_KEYS: newKeys(),
+    FARETRAIL_WEBHOOK_KEYS: newKeys(),
+    FARETRAIL_PUBLIC_URL: publicUrl,
+  };
+  stack = await startOrderStack({ env: shared });
+  const queue = { FARETRAIL_TASK_QUEUE: stack.config.taskQueue };
+  env = { ...workerEnv(stack.sandbox.url, { ...shared, ...queue }), TEMPORAL_ADDRESS: inject('temporalAddress') };
+});
+afterAll(async () => {
+  await stack.close();
+  ingress.close();
+});
+
+/** All that was printed, and all secrets that the service has issued so far. */
+const said: string[] = [];
+const issued: string[] = [];
+async function run(argv: string[], more: WorkerEnv = {}) {
+  const ended = await runHere([...argv, '--json'], { ...env, ...more });
+  said.push(ended.stdout, ended.stderr);
+  issued.push(...stack.sandbox.subscribers().map(({ secretId }) => secretId));
+  const text = ended.stdout || ended.stderr;
+  return { exitCode: ended.exitCode, json: JSON.parse(text) as Record<string, unknown> };
+}
+
+const key = ['business', 'status_changed'];
+
+describe('the commands of subscriptions', () => {
+  it('subscribe once, however often it is asked for, and show where it stands', async () => {
+    const first = await run(['subscribe', ...key]);
+    expect(first).toMatchObject({
+      exitCode: 0,
+      json: {
+        workflowId: subscriptionId(statusChanged),
+        state: 'started',
+        subscription: { state: 'active', publicUrl, generations: [{ state: 'current' }] },
+        warnings: [],
+      },
+    });
+    expect(await run(['subscribe', ...key])).toMatchObject({ exitCode: 0, json: { state: 'alreadySubscribed' } });
+    const elsewhere = await run(['subscribe', ...key, '--public-url', 'https://other.example']);
+    expect(elsewhere).toMatchObject({ exitCode: 1, json: { subscription: { publicUrl } } });
+    expect(JSON.stringify(elsewhere.json.warnings)).toContain('move business status_changed --public-url');
+  });
+
+  it('rotate, move, list and end it', async () => {
+    const rotated = await run(['rotate', ...key, '--grace', '30m']);
+    const states = [{ state: 'current' }, { state: 'replaced' }];
+    expect(rotated).toMatchObject({ exitCode: 0, json: { subscription: { generations: states } } });
+    const moved = await run(['move', ...key, '--public-url', 'https://other.example', '--grace', '0']);
+    expect(moved).toMatchObject({
+      exitCode: 0,
+      json: { subscription: { publicUrl: 'https://other.example', generations: [{ state: 'current' }] } },
+    });
+    const listed = async () => (await run(['subscriptions', '--account', 'business'])).json.subscriptions;
+    const one = { ...statusChanged, state: 'active', accepted: 1, attention: null };
+    await expect.poll(listed).toMatchObject([{ ...one, subscriberId: expect.any(String) }]);
+    const ended = await run(['unsubscribe', ...key, '--reason', 'moved away']);
+    expect(ended).toMatchObject({ exitCode: 0, json: { end: { reason: 'moved away' } } });
+    await expect.poll(listed).toEqual([]);
+  });
+
+  it('end with 3 when nobody has subscribed', async () => {
+    for (const argv of [['rotate'], ['move', '--public-url', 'https://other.example'], ['unsubscribe']]) {
+      const ended = await run([...argv, 'business', 'business_report']);
+      expect(ended).toMatchObject({ exitCode: 3, json: { error: { code: 'NotSubscribed' } } });
+    }
+  });
+
+  it('send nothing while no worker can act on it, and say so', async () => {
+    const queue = { FARETRAIL_TASK_QUEUE: `q-${randomUUID()}` };
+    const started = await run(['subscribe', 'business', 'business_report'], queue);
+    expect(started).toMatchObject({ exitCode: 1, json: { state: 'started', subscription: null } });
+    expect(JSON.stringify(started.json.warnings)).toContain('no worker polls');
+    const rotated = await run(['rotate', 'business', 'business_report'], queue);
+    expect(rotated).toMatchObject({ exitCode: 1, json: { error: { code: 'NoWorker' } } });
+    const id = subscriptionId({ account, eventType: 'business_report' });
+    await stack.client.workflow.getHandle(id).terminate();
+  });
+});
+
+describe('the commands of parked deliveries', () => {
+  const secret = randomUUID();
+  const body = JSON.stringify({ event_type: 'status_changed', note: 'no order here', my_secret_id: secret });
+
+  async function park(): Promise<string> {
+    const deliveryId = randomBytes(16).toString('hex');
+    const keys = parseKeyRing(env.FARETRAIL_WEBHOOK_KEYS ?? '');
+    if (!('ring' in keys)) throw new Error('the keys are unreadable');
+    const content = { rawBody: Buffer.from(body), headers: { 'content-type': 'application/json' } };
+    const sealed = await sealContent(createSealer(keys.ring), { account, deliveryId }, content);
+    const receivedAt = new Date().toISOString();
+    const delivery: ParkedDeliveryInput = { ...statusChanged, deliveryId, receivedAt, reason: 'noOrderId', sealed };
+    await portOf(stack).park(delivery);
+    return deliveryId;
+  }
+
+  const portOf = ({ client, config }: OrderStack) =>
+    createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
+  const parkedIds = async () =>
+    ((await run(['parked'])).json.deliveries as { deliveryId: string; reason?: string }[])
+      .filter(({ reason }) => reason === 'noOrderId')
+      .map(({ deliveryId }) => deliveryId);
+
+  it('list it, open it without its secret, and give it to an order, which is read', async () => {
+    const deliveryId = await park();
+    await expect.poll(parkedIds).toContain(deliveryId);
+    const opened = await run(['parked', '--open', deliveryId]);
+    expect(opened).toMatchObject({ exitCode: 0, json: { account, delivery: { outcome: 'waiting' } } });
+    expect(JSON.parse(String(opened.json.body))).toMatchObject({ note: 'no order here', my_secret_id: '[secret]' });
+    const orderId = stack.newOrder('business', [['Completed', 0]]);
+    const routed = await run(['route', 'business', deliveryId, '--order', orderId]);
+    expect(routed).toMatchObject({
+      exitCode: 0,
+      json: { state: 'done', delivery: { handedOver: 'started', orderId } },
+    });
+    const trail = await stack.client.workflow.getHandle(followOrderId({ account, orderId: orderId as never })).result();
+    expect(trail).toMatchObject({ outcome: 'completed', deliveries: { received: 1 } });
+    await expect.poll(parkedIds).not.toContain(deliveryId);
+    expect(await run(['route', 'business', deliveryId, '--order', orderId])).toMatchObject({
+      exitCode: 0,
+      json: { state: 'alreadyDecided' },
+    });
+    expect((await run(['discard', 'business', deliveryId, '--reason', 'late'])).exitCode).toBe(1);
+  });
+
+  it('discard it with a reason', async () => {
+    const deliveryId = await park();
+    const discarded = await run(['discard', 'business', deliveryId, '--reason', 'a test']);
+    expect(discarded).toMatchObject({ exitCode: 0, json: { delivery: { outcome: 'discarded' } } });
+    const result = await stack.client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).result();
+    expect(result).toMatchObject({ outcome: 'discarded', discardReason: 'a test' });
+  });
+
+  it('need the keys of the ingress to open one, and say so', async () => {
+    const deliveryId = await park();
+    const wrong = await run(['parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: newKeys() });
+    expect(wrong).toMatchObject({ exitCode: 1, json: { error: { code: 'ContentUnreadable' } } });
+    expect(await run(['parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: '' })).toMatchObject({ exitCode: 2 });
+    await stack.client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).terminate();
+  });
+
+  it('end with 3 for a delivery that nobody has parked', async () => {
+    const unknown = 'f'.repeat(32);
+    const commands = [
+      ['parked', '--open', unknown],
+      ['route', 'business', unknown, '--order', '1'],
+      ['discard', 'business', unknown, '--reason', 'x'],
+    ];
+    for (const argv of commands) {
+      expect(await run(argv)).toMatchObject({ exitCode: 3, json: { error: { code: 'NotParked' } } });
+    }
+  });
+
+  it('never print a secret', () => {
+    expect(issued.length).toBeGreaterThan(2);
+    const ofService = Object.fromEntries(issued.map((one, index) => [`secret ${index}`, one]));
+    const secrets = { ...ofService, secret, keys: env.FARETRAIL_WEBHOOK_KEYS?.split(':')[1] ?? '' };
+    expect(findLeaks(secrets, { said: Buffer.from(said.join('\n')) })).toEqual([]);
+    expect(said.join('\n')).not.toMatch(/\/webhooks\//);
+  });
+});
+
+it('the doctor asks the ingress', async () => {
+  const ingressOf = async (more: WorkerEnv) =>
+    ((await run(['doctor'], more)).json.checks as { name: string }[]).filter(({ name }) => name === 'ingress');
+  expect(await ingressOf({})).toMatchObject([{ result: 'ok' }]);
+  const nobody = { FARETRAIL_PUBLIC_URL: 'http://127.0.0.1:1' };
+  expect(await ingressOf(nobody)).toMatchObject([
+    { result: 'failed', message: expect.stringContaining('npm run ingress') },
+  ]);
+});

@@ -1,0 +1,68 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One POST that reached the receiver, read to its end. */
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  json: Record<string, unknown> | undefined;
+}
+
+/** A small receiving endpoint. */
+export interface Receiver {
+  url: string;
+  received: Received[];
+  /** What it answers, after a wait; it may look at what came. */
+  answer: (received: Received) => { status: number; afterMs?: number };
+  /** The most requests that it had open at a time. */
+  mostOpen: number;
+  /** How many connections were opened to it. */
+  connections: number;
+  close(): Promise<void>;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  let open = 0;
+  const server = createServer((request, response) => {
+    open += 1;
+    receiver.mostOpen = Math.max(receiver.mostOpen, open);
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const body = Buffer.concat(pieces);
+      const received = { path: request.url ?? '', headers: request.headers, body, json: toJson(body) };
+      receiver.received.push(received);
+      const { status, afterMs = 0 } = receiver.answer(received);
+      setTimeout(() => {
+        open -= 1;
+        response.writeHead(status).end();
+      }, afterMs);
+    });
+  });
+  server.on('connection', () => {
+    receiver.connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: [],
+    answer: () => ({ status: 202 }),
+    mostOpen: 0,
+    connections: 0,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+function toJson(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}

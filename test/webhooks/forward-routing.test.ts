@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { createDirectForwarding, createRouting, type ForwardOutcome } from '../../src/webhooks/forward-routing.js';
+import { recordedPort } from './forward-port.js';
+import { aDelivery } from './journal-folders.js';
+
+const id = (digit: string) => digit.repeat(32);
+const passAll = async () => null;
+
+describe('deliveries on their way', () => {
+  it('of one order go to it in one call', async () => {
+    const { port, calls } = recordedPort();
+    const route = createRouting({ port, check: passAll });
+    const result = await route([aDelivery({ deliveryId: id('a') }), aDelivery({ deliveryId: id('b') })]);
+    expect(calls).toEqual([`order 42: ${id('a')} ${id('b')}`]);
+    expect(result).toEqual({ done: [0, 1], error: null });
+  });
+
+  it('about reports go to the report of the order, or to one of their own', async () => {
+    const { port, calls } = recordedPort();
+    const forward = createDirectForwarding({ port, check: passAll });
+    await forward(aDelivery({ eventType: 'business_report', deliveryId: id('a') }));
+    await forward(aDelivery({ eventType: 'business_report', deliveryId: id('b'), orderId: null }));
+    expect(calls).toEqual([`report 42: ${id('a')}`, `report ${id('b')}: ${id('b')}`]);
+  });
+
+  it('that have no place are parked with the reason, and the others go on', async () => {
+    const { port, calls } = recordedPort();
+    const route = createRouting({ port, check: passAll });
+    await route([aDelivery({ deliveryId: id('a'), parkReason: 'otherCompany' }), aDelivery({ deliveryId: id('b') })]);
+    await route([aDelivery({ deliveryId: id('c'), orderId: null })]);
+    expect(calls).toEqual([`order 42: ${id('b')}`, `parked otherCompany: ${id('a')}`, `parked noOrderId: ${id('c')}`]);
+  });
+
+  it('that were admitted by their path alone are checked first', async () => {
+    const { port, calls } = recordedPort();
+    const route = createRouting({
+      port,
+      check: async ({ uncheckedGeneration }) => {
+        if (uncheckedGeneration === 'later') throw new Error('nobody knows');
+        return uncheckedGeneration === 'old' ? 'endedGeneration' : null;
+      },
+    });
+    const unchecked = (digit: string, uncheckedGeneration: string) =>
+      aDelivery({ deliveryId: id(digit), uncheckedGeneration });
+    const result = await route([unchecked('a', 'good'), unchecked('b', 'old'), unchecked('c', 'later')]);
+    expect(calls).toEqual([`order 42: ${id('a')}`, `parked endedGeneration: ${id('b')}`]);
+    expect(result).toMatchObject({ done: [0, 1], error: { message: 'nobody knows' } });
+  });
+
+  it('are told to the run without what only the ingress needs', async () => {
+    const told: unknown[] = [];
+    const { port } = recordedPort();
+    const toOrder = async (_key: unknown, deliveries: unknown[]) => {
+      told.push(...deliveries);
+      return 'signalled' as const;
+    };
+    const delivery = aDelivery({ status: 'Driving', uncheckedGeneration: 'g1', sealed: 'e30' });
+    await createDirectForwarding({ port: { ...port, toOrder }, check: passAll })(delivery);
+    const { deliveryId, receivedAt } = delivery;
+    expect(told).toEqual([{ deliveryId, receivedAt, eventType: 'status_changed', status: 'Driving' }]);
+  });
+
+  it('that Temporal does not take are not acknowledged on the direct way, and count for nothing', async () => {
+    const recorded = recordedPort();
+    const outcomes: ForwardOutcome[] = [];
+    const onForwarded = (_about: unknown, outcome: ForwardOutcome) => void outcomes.push(outcome);
+    const forward = createDirectForwarding({ port: recorded.port, check: passAll, onForwarded });
+    recorded.refuse = () => new Error('no');
+    await expect(forward(aDelivery())).rejects.toThrow('no');
+    expect(outcomes).toEqual([]);
+    recorded.refuse = () => undefined;
+    await forward(aDelivery());
+    expect(outcomes).toEqual(['signalled']);
+  });
+});

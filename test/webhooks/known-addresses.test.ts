@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { createNamedKey } from '../../src/key-ring.js';
+import { createWebhookPaths } from '../../src/webhook-paths.js';
+import { rememberAddresses } from '../../src/webhooks/known-addresses.js';
+import { account, webhookKeys } from './ingress-stand.js';
+
+const key = { account, eventType: 'status_changed' } as const;
+const older = createNamedKey('w0', new Uint8Array(32).fill(1));
+const capabilityUnder = (keys: Parameters<typeof createWebhookPaths>[0], generation: string) =>
+  createWebhookPaths(keys)
+    .pathOf({ ...key, generation })
+    .replace(/.*\//, '');
+
+it('computes the mac of an address once, and never takes another one for it', () => {
+  const paths = createWebhookPaths([...webhookKeys, older]);
+  let computed = 0;
+  const read = rememberAddresses((...given) => {
+    computed += 1;
+    return paths.readCapability(...given);
+  });
+  const good = capabilityUnder(webhookKeys, 'g1');
+  for (let count = 0; count < 10; count += 1) expect(read(key, good)).toBe('g1');
+  expect(computed).toBe(1);
+
+  const [generation, mac = ''] = good.split('.');
+  const wrong = [`${generation}.${mac.slice(1)}A`, `${generation}.`, generation ?? '', `${good}.x`, `g2.${mac}`, ''];
+  for (const capability of wrong) expect(read(key, capability)).toBeUndefined();
+  expect(read({ ...key, eventType: 'business_report' }, good)).toBeUndefined();
+
+  expect(read(key, capabilityUnder([older], 'g1'))).toBe('g1'); // the same generation, from before the keys changed
+  expect(read(key, good)).toBe('g1');
+});
