@@ -44,7 +44,8 @@ const parkedAtOnce = 8;
 export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
   async function judge(delivery: JournaledDelivery, index: number): Promise<Judged> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
-    const reason = parkReason ?? (uncheckedGeneration === undefined ? null : await check(delivery));
+    const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
+    const reason = refusal ?? parkReason ?? null;
     const hasNoPlace = reason === null && eventType === 'status_changed' && orderId === null;
     return { index, delivery, reason: hasNoPlace ? 'noOrderId' : reason };
   }

@@ -9,6 +9,9 @@ const shortestFile = 8_192;
 /** More than LMDB needs to open a file, and enough to notice that a full disk has room again. */
 const probeBytes = 262_144;
 
+/** No room: what is in the journal can be forwarded all the same. */
+const fullDiskCodes: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
 /**
  * Makes the folder and finds out what LMDB would fail on, since it takes the process with it when it cannot open its
  * file. Throws `JournalUnwritable`, which names the setting.
@@ -18,9 +21,16 @@ export async function prepareFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await tryToWrite(join(folder, 'probe'));
   } catch (error) {
-    throw unusable(reasonOf(error));
+    const isFull = fullDiskCodes.includes((error as NodeJS.ErrnoException).code);
+    if (!isFull || !(await hasJournal(folder))) throw unusable(reasonOf(error));
   }
   await checkFile(join(folder, 'data.mdb'));
+}
+
+/** Both of LMDB's files are there, so that it needs no room to open them. */
+async function hasJournal(folder: string): Promise<boolean> {
+  const sizeOf = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0;
+  return (await sizeOf('data.mdb')) >= shortestFile && (await sizeOf('lock.mdb')) > 0;
 }
 
 async function tryToWrite(path: string): Promise<void> {

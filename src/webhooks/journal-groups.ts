@@ -1,5 +1,5 @@
+import type { JournalDatabase } from './journal-file.js';
 import { type GroupId, groupIdOf, type JournalKey, keysOfGroup, toDelivery } from './journal-keys.js';
-import type { JournalDatabase } from './journal-store.js';
 import type { JournaledDelivery } from './journaled-delivery.js';
 
 /** One delivery with the key it is removed by. */

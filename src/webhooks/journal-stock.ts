@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createJournalAges } from './journal-ages.js';
 import type { JournalChange } from './journal-commits.js';
+import type { JournalDatabase } from './journal-file.js';
 import { seqPerMs, timeOf } from './journal-keys.js';
 import { measure } from './journal-size.js';
-import type { JournalDatabase } from './journal-store.js';
 
 /** What is known of the journal without looking: how much there is, how old it is, which number comes next. */
 export interface JournalStock {

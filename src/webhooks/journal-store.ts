@@ -1,22 +1,17 @@
 import { join } from 'node:path';
-import { open, type RootDatabase } from 'lmdb';
 import { createJournalCommits, type JournalChange, stalled, unwritable } from './journal-commits.js';
 import { reasonOf } from './journal-errors.js';
-import { prepareFolder } from './journal-folder.js';
-import type { JournalKey } from './journal-keys.js';
+import { commit, type JournalDatabase, openJournalFile } from './journal-file.js';
 import { createReserve, NoRoom, type RoomNeeded } from './journal-reserve.js';
 import { estimate, isLarge, measure } from './journal-size.js';
 
-/** The library's handle. */
-export type JournalDatabase = RootDatabase<Buffer, JournalKey>;
-
-/** The database file under the journal. */
+/** The disk under the journal. */
 export interface JournalStore {
   /** Resolves when it is on the disk. Rejects with `JournalUnwritable`; then it may still get there. */
   write(change: JournalChange): Promise<void>;
-  /** For reading. Throws `JournalUnwritable` while the file is being reopened. */
+  /** For reading. Throws `JournalUnwritable` while the file is being opened anew. */
   database(): JournalDatabase;
-  /** Why nothing can be written now. */
+  /** Why no delivery can be written now. */
   trouble(): string | null;
   /** Waits for what was asked for, but not for a disk that does not answer. */
   close(): Promise<void>;
@@ -27,51 +22,39 @@ export interface JournalStoreOptions {
   maxBytes: number;
   /** A commit that takes longer makes the journal unwritable until it ends. */
   stallMs: number;
+  /** How often a refusing disk is tried again. */
   retryMs: number;
   /** These changes are on the disk; called before their promises resolve. */
   onCommitted(changes: readonly JournalChange[], database: JournalDatabase): void;
-  /** The file was opened anew: after an error nobody knows what of the last commit is in it. */
+  /** The file was opened anew: nobody knows what of the last commit is in it. */
   onReopened(database: JournalDatabase): Promise<void>;
 }
 
-/** Written and removed in one commit. */
-const probeKey = ['~probe'] as unknown as JournalKey;
-
-/**
- * Opens the file. After a failed commit it writes nothing more through this handle, since LMDB may have given it up
- * (MDB_PANIC, where the next transaction would never end), but opens the file anew until a commit succeeds. While the disk
- * is full it still removes.
- */
+/** Writes to the file and gets over what the disk refuses. On a full disk it still removes. */
 export async function openJournalStore(options: JournalStoreOptions): Promise<JournalStore> {
-  const { folder, stallMs, retryMs, onCommitted, onReopened } = options;
+  const { folder, stallMs, retryMs, onCommitted } = options;
+  const file = await openJournalFile(options);
   const reserve = createReserve(join(folder, 'data.mdb'));
-  let database: JournalDatabase | null = await openDatabase(options);
-  let trouble: string | null = null;
   let noRoom: string | null = null;
   let isClosed = false;
-  let reopening: Promise<void> | null = null;
 
   const commits = createJournalCommits({
     stallMs,
     async commit(changes) {
+      const database = file.database();
       if (!database) throw unwritable('closed');
       const needed = roomFor(changes);
       if (needed.bytes > 0 || noRoom !== null) await makeRoom(needed, database);
       await commit(database, changes);
       onCommitted(changes, database);
     },
-    onFailure(error) {
-      if (error instanceof NoRoom) return error.message;
-      trouble = reasonOf(error);
-      later(() => (reopening = reopen()));
-      return trouble;
-    },
+    onFailure: (error) => (error instanceof NoRoom ? error.message : file.broke(error)),
   });
-  const whyNoRemoval = () => (isClosed ? 'closed' : (trouble ?? (commits.isStalled() ? stalled : null)));
+  const whyNoRemoval = () => (isClosed ? 'closed' : (file.trouble() ?? (commits.isStalled() ? stalled : null)));
 
-  async function makeRoom(needed: RoomNeeded, into: JournalDatabase): Promise<void> {
+  async function makeRoom(needed: RoomNeeded, database: JournalDatabase): Promise<void> {
     try {
-      await reserve.ensure(needed, measure(into));
+      await reserve.ensure(needed, measure(database));
       noRoom = null;
     } catch (error) {
       if (noRoom === null) lookForRoom();
@@ -82,35 +65,11 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
 
   /** A commit of nothing makes room too. */
   function lookForRoom(): void {
-    later(async () => {
+    setTimeout(async () => {
+      if (isClosed) return;
       await commits.add({ remove: [] }).catch(() => undefined);
       if (noRoom !== null) lookForRoom();
-    });
-  }
-
-  function later(act: () => unknown): void {
-    setTimeout(() => {
-      if (!isClosed) act();
     }, retryMs).unref();
-  }
-
-  async function reopen(): Promise<void> {
-    try {
-      await closeDatabase();
-      database = await openDatabase(options);
-      await commit(database, [{ put: probeKey, value: Buffer.alloc(1) }, { remove: [probeKey] }]);
-      await onReopened(database);
-      trouble = null;
-    } catch (error) {
-      trouble = reasonOf(error);
-      later(() => (reopening = reopen()));
-    }
-  }
-
-  async function closeDatabase(): Promise<void> {
-    const old = database;
-    database = null;
-    await old?.close();
   }
 
   return {
@@ -120,6 +79,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
       await commits.add(change);
     },
     database() {
+      const database = file.database();
       if (!database) throw unwritable(whyNoRemoval() ?? 'closed');
       return database;
     },
@@ -127,8 +87,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
     async close() {
       isClosed = true;
       await commits.settled();
-      await reopening;
-      if (!commits.isStalled()) await closeDatabase();
+      if (!commits.isStalled()) await file.close();
     },
   };
 }
@@ -142,45 +101,4 @@ function roomFor(changes: readonly JournalChange[]): RoomNeeded {
     if (isLarge(change.value.length)) needed.largeBytes += bytes;
   }
   return needed;
-}
-
-async function openDatabase({ folder, maxBytes }: JournalStoreOptions): Promise<JournalDatabase> {
-  await prepareFolder(folder);
-  return open<Buffer, JournalKey>({
-    path: folder,
-    encoding: 'binary',
-    // Only without it does an error of the flush reject the write; and one writer at a time shares flushes anyway.
-    overlappingSync: false,
-    // With it, each failed commit also rejects a promise that nobody can catch.
-    eventTurnBatching: false,
-    // Room above our own bound: a removal needs new pages too.
-    mapSize: 2 * maxBytes + 2 ** 25,
-    noSubdir: false,
-    maxDbs: 1,
-  });
-}
-
-/** All or nothing. */
-async function commit(database: JournalDatabase, changes: readonly JournalChange[]): Promise<void> {
-  if (changes.every((change) => 'remove' in change && change.remove.length === 0)) return;
-  try {
-    await database.batch(() => {
-      for (const change of changes) {
-        if ('put' in change) void database.put(change.put, change.value);
-        else for (const key of change.remove) void database.remove(key);
-      }
-    });
-  } catch (error) {
-    throw await causeOf(error);
-  }
-}
-
-/** The library rejects with a general error that carries a promise of the true one. */
-async function causeOf(error: unknown): Promise<unknown> {
-  const { commitError } = error as { commitError?: Promise<unknown> };
-  if (!commitError) return error;
-  return await commitError.then(
-    () => error,
-    (cause: unknown) => cause,
-  );
 }
