@@ -9,6 +9,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          maxWorkers: 2,
           include: ['test/**/*.test.ts'],
           exclude: needServers,
           env: { TZ: 'UTC' },
@@ -19,6 +20,7 @@ export default defineConfig({
       {
         test: {
           name: 'temporal',
+          maxWorkers: 3, // they mostly wait
           include: needServers,
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },

@@ -1,6 +1,6 @@
-import { type Notify, parseFollowOrderInput } from './follow-input.js';
 import { toInputFields } from './input-fields.js';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
+import { type Notify, toNotify } from './notify.js';
 
 /** What `companyReport` is started with. */
 export interface CompanyReportInput {
@@ -20,14 +20,10 @@ const known: readonly string[] = ['account', 'orderId', 'notify'];
 export function parseCompanyReportInput(value: unknown): CompanyReportInput {
   const { account, orderId, notify } = toInputFields(value, known);
   const isAbout = orderId !== undefined && orderId !== null;
-  const receivers = readNotify(account, notify);
+  const hasReceivers = notify !== undefined && notify !== null;
   return {
     account: toAccountName(account),
     ...(isAbout ? { orderId: toOrderId(orderId) } : {}),
-    ...(receivers === undefined ? {} : { notify: receivers }),
+    ...(hasReceivers ? { notify: toNotify(notify) } : {}),
   };
 }
-
-/** `notify` follows the rules of an order's, whose parser wants an order with it. */
-const readNotify = (account: unknown, notify: unknown): Notify[] | undefined =>
-  parseFollowOrderInput({ account, orderId: 'any', notify }).notify;

@@ -1,11 +1,7 @@
 import { InvalidInput } from './errors.js';
+import { toInputFields, toInputText } from './input-fields.js';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
-
-/** Who is told of each change and of the end: a workflow, by signal. */
-export interface Notify {
-  workflowId: string;
-  signal: string;
-}
+import { type Notify, toNotify } from './notify.js';
 
 /** What `followOrder` is started with. */
 export interface FollowOrderInput {
@@ -25,28 +21,6 @@ const dayMs = 86_400_000;
 export const defaultFollowForMs = 7 * dayMs;
 /** Longer than any order is made ahead. */
 export const maxFollowForMs = 400 * dayMs;
-const maxNotify = 10;
-const maxText = 200;
-
-type Fields = Record<string, unknown>;
-
-function toFields(value: unknown, name: string, known: readonly string[]): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidInput(`${name}: must be a JSON object`);
-  }
-  const unknownField = Object.keys(value).find((key) => !known.includes(key));
-  if (unknownField !== undefined) {
-    throw new InvalidInput(`${name}: unknown field "${unknownField.slice(0, 40)}"; known are ${known.join(', ')}`);
-  }
-  return value as Fields;
-}
-
-function toText(value: unknown, field: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > maxText) {
-    throw new InvalidInput(`${field}: must be a text of 1 to ${maxText} characters`);
-  }
-  return value;
-}
 
 /** V8 reads 30 February as 2 March. */
 const isCalendarDay = (instant: string): boolean => {
@@ -74,22 +48,6 @@ export function readInstant(value: unknown): string | undefined {
   }
 }
 
-function toNotify(value: unknown): Notify[] {
-  if (!Array.isArray(value) || value.length > maxNotify) {
-    throw new InvalidInput(`notify: must be a list of at most ${maxNotify} entries`);
-  }
-  return value.map((entry: unknown, index) => {
-    const name = `notify[${index}]`;
-    const fields = toFields(entry, name, ['workflowId', 'signal', 'url']);
-    if (fields.url !== undefined && fields.url !== null)
-      throw new InvalidInput(`${name}.url: not available yet; give workflowId and signal`);
-    return {
-      workflowId: toText(fields.workflowId, `${name}.workflowId`),
-      signal: toText(fields.signal, `${name}.signal`),
-    };
-  });
-}
-
 function toFollowForMs(value: unknown): number {
   if (!Number.isInteger(value) || (value as number) < 1000 || (value as number) > maxFollowForMs) {
     throw new InvalidInput(`followForMs: must be a whole number of milliseconds from 1000 to ${maxFollowForMs}`);
@@ -103,13 +61,13 @@ function toFollowForMs(value: unknown): number {
  */
 export function parseFollowOrderInput(value: unknown): FollowOrderInput {
   const known = ['account', 'orderId', 'reference', 'scheduledAt', 'notify', 'followForMs'] as const;
-  const fields = toFields(value, 'input', known);
+  const fields = toInputFields(value, known);
   // JSON made by other languages often says null for a field that is not set.
   const given = (key: (typeof known)[number]): boolean => fields[key] !== undefined && fields[key] !== null;
   return {
     account: toAccountName(fields.account),
     orderId: toOrderId(fields.orderId),
-    ...(given('reference') ? { reference: toText(fields.reference, 'reference') } : {}),
+    ...(given('reference') ? { reference: toInputText(fields.reference, 'reference') } : {}),
     ...(given('scheduledAt') ? { scheduledAt: toInstant(fields.scheduledAt, 'scheduledAt') } : {}),
     ...(given('notify') ? { notify: toNotify(fields.notify) } : {}),
     ...(given('followForMs') ? { followForMs: toFollowForMs(fields.followForMs) } : {}),
@@ -118,6 +76,6 @@ export function parseFollowOrderInput(value: unknown): FollowOrderInput {
 
 /** Reads the argument of `stopFollowing`. Throws `InvalidInput`. */
 export function parseStopInput(value: unknown): { reason: string } {
-  const fields = toFields(value, 'input', ['reason']);
-  return { reason: toText(fields.reason, 'reason') };
+  const fields = toInputFields(value, ['reason']);
+  return { reason: toInputText(fields.reason, 'reason') };
 }

@@ -1,14 +1,24 @@
 import { InvalidInput } from './errors.js';
 
+const maxText = 200;
+
 /** Reads an input object that any language may send. Throws `InvalidInput` for a field that is not `known`, so that a
  *  misspelt option is never silently without effect. */
-export function toInputFields(value: unknown, known: readonly string[]): Record<string, unknown> {
+export function toInputFields(value: unknown, known: readonly string[], name = 'input'): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidInput('input: must be a JSON object');
+    throw new InvalidInput(`${name}: must be a JSON object`);
   }
   const unknownField = Object.keys(value).find((key) => !known.includes(key));
   if (unknownField !== undefined) {
-    throw new InvalidInput(`input: unknown field "${unknownField.slice(0, 40)}"; known are ${known.join(', ')}`);
+    throw new InvalidInput(`${name}: unknown field "${unknownField.slice(0, 40)}"; known are ${known.join(', ')}`);
   }
   return value as Record<string, unknown>;
+}
+
+/** Reads a text of 1 to 200 characters. Throws `InvalidInput` naming the field. */
+export function toInputText(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value === '' || value.length > maxText) {
+    throw new InvalidInput(`${field}: must be a text of 1 to ${maxText} characters`);
+  }
+  return value;
 }

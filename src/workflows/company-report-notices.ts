@@ -1,6 +1,6 @@
 import { getExternalWorkflowHandle, isCancellation, log } from '@temporalio/workflow';
 import { type CompanyReport, toReportNotice } from '../domain/company-report.js';
-import type { Notify } from '../domain/follow-input.js';
+import type { Notify } from '../domain/notify.js';
 
 /** Tells all receivers what is known of the report. One that has ended is named in `undelivered` and stops nobody. */
 export async function tellReport(

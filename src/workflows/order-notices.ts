@@ -1,5 +1,5 @@
 import { getExternalWorkflowHandle, isCancellation, log } from '@temporalio/workflow';
-import type { Notify } from '../domain/follow-input.js';
+import type { Notify } from '../domain/notify.js';
 import { type OrderChange, toOrderChange } from '../domain/order-change.js';
 import type { OrderTrail } from '../domain/trail.js';
 

@@ -131,5 +131,5 @@ it('keeps its promises however changes, deliveries, reads, restarts and continue
     await deliver(model, 'Completed', false);
     await checkEnd(model, await started.result());
   });
-  await fc.assert(property, { numRuns: isLong ? 150 : 12, endOnFailure: true });
+  await fc.assert(property, { numRuns: isLong ? 150 : 6, endOnFailure: true });
 });
