@@ -47,7 +47,8 @@ export function createJournalCommits({ stallMs, commit, onFailure }: JournalComm
     for (const { reject } of [...batch, ...queue.splice(0)]) reject(error);
   }
 
-  async function commitBatch(batch: readonly Waiting[]): Promise<void> {
+  /** What to do for those who waited, once the next commit is on its way. */
+  async function commitBatch(batch: readonly Waiting[]): Promise<() => void> {
     const stall = setTimeout(() => {
       isStalled = true;
       rejectAll(batch, stalled);
@@ -55,9 +56,12 @@ export function createJournalCommits({ stallMs, commit, onFailure }: JournalComm
     }, stallMs);
     try {
       await commit(batch.map(({ change }) => change));
-      for (const { resolve } of batch) resolve();
+      return () => {
+        for (const { resolve } of batch) resolve();
+      };
     } catch (error) {
       rejectAll(batch, onFailure(error));
+      return () => undefined;
     } finally {
       clearTimeout(stall);
       isStalled = false;
@@ -65,13 +69,17 @@ export function createJournalCommits({ stallMs, commit, onFailure }: JournalComm
   }
 
   async function run(): Promise<void> {
+    await nextTurn(); // requests that were read in one go share a commit
+    let tellBefore: () => void = () => undefined;
     while (queue.length > 0) {
-      await nextTurn(); // requests that were read in one go share a commit
       const batch = queue.slice(0, maxChangesPerCommit);
       queue = queue.slice(maxChangesPerCommit);
-      await commitBatch(batch);
+      const committing = commitBatch(batch);
+      tellBefore(); // answers are written while the disk works
+      tellBefore = await committing;
     }
     running = null;
+    tellBefore();
   }
 
   return {

@@ -33,14 +33,14 @@ export function findGroups(database: JournalDatabase, after: GroupId | null, lim
   return found;
 }
 
-/** The deliveries of a group, at most 1,000 and as many as fit into half a megabyte, but at least one. */
-export function readGroup(database: JournalDatabase, id: GroupId): JournalGroup {
+/** The deliveries of a group, at most so many (1,000) and as many as fit into half a megabyte, but at least one. */
+export function readGroup(database: JournalDatabase, id: GroupId, most = groupBounds.entries): JournalGroup {
   const { first, last } = keysOfGroup(id);
   const entries: JournalEntry[] = [];
   let bytes = 0;
   for (const { key, value } of database.getRange({ start: first, end: last, inclusiveEnd: true })) {
     bytes += value.length;
-    const isFull = entries.length === groupBounds.entries || bytes > groupBounds.bytes;
+    const isFull = entries.length === most || bytes > groupBounds.bytes;
     if (isFull && entries.length > 0) return { entries, hasMore: true };
     entries.push({ key, delivery: toDelivery(key, value) });
   }

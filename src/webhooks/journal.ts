@@ -26,8 +26,8 @@ export interface Journal {
   append(delivery: JournaledDelivery): Promise<void>;
   /** Up to `limit` groups behind `after`; null starts at the front. Throws `JournalUnwritable` while reopening. */
   groupsAfter(after: GroupId | null, limit: number): GroupId[];
-  /** A bounded part of a group. Throws `JournalUnwritable` while reopening. */
-  readGroup(id: GroupId): JournalGroup;
+  /** A bounded part of a group, at most `most` entries. Throws `JournalUnwritable` while reopening. */
+  readGroup(id: GroupId, most?: number): JournalGroup;
   /** Resolves when they are gone from the disk. */
   remove(keys: readonly JournalKey[]): Promise<void>;
   /** The one listener is told of each group that got a delivery, once it is on the disk; null: any may have got one. */
@@ -88,7 +88,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       tell = listener;
     },
     groupsAfter: (after, limit) => findGroups(store.database(), after, limit),
-    readGroup: (id) => readGroup(store.database(), id),
+    readGroup: (id, most) => readGroup(store.database(), id, most),
     depth: () => stock.entries(),
     bytes: () => stock.bytes(),
     oldestAt: () => stock.oldestAt(),
