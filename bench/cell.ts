@@ -35,14 +35,11 @@ export interface Cell {
   close(): Promise<void>;
 }
 
-// Retries are due when they say; by default the server may be up to a second late.
-const dynamicConfig = { 'history.timerProcessorMaxTimeShift': '"10ms"' };
-
 export async function openCell(place: BenchPlace, options: CellOptions): Promise<Cell> {
   const { side, cadence } = options;
   const folder = mkdtempSync(join(place.folder, 'cell-'));
   const databaseFile = join(folder, 'temporal.db');
-  const server = await startDevServer({ program: place.temporalProgram, databaseFile, dynamicConfig });
+  const server = await startDevServer({ program: place.temporalProgram, databaseFile });
   const sandbox = await startSandbox(options.sandbox);
   const env = workerEnv({ folder: place.folder, sandboxUrl: sandbox.url, cadence });
   const shared = { ...options, env, address: server.address, trackerCodePath: place.trackerCodePath };

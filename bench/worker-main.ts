@@ -4,6 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporal
 import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
+import { shortenWorkflowStacks } from '../src/workflow-code.js';
 import { createTracker } from './baseline/worker.js';
 import type { WorkerState } from './worker-process.js';
 
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
   });
+  shortenWorkflowStacks();
   const config = loadWorkerConfig(process.env);
   const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
   const rideApi = createRideApi({ profile: config.profile });

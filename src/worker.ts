@@ -12,12 +12,14 @@ import { createOrderWorker, type OrderWorker } from './order-worker.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { ensureSearchAttributes } from './search-attributes.js';
 import { connectNative } from './temporal-connection.js';
+import { shortenWorkflowStacks } from './workflow-code.js';
 
 async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
   const logger = createLogger({ level: config.logLevel, process: 'worker' });
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
+  shortenWorkflowStacks();
   const { connection, namespace, address } = await connectNative();
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');

@@ -1,4 +1,4 @@
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 
 /** The workflows as one script, for `workflowBundle`. Rejects when they import what workflows may not. */
@@ -7,6 +7,12 @@ export async function bundleWorkflows(workflowsPath: string, logger: Logger): Pr
   const preloadModules = [workflowsPath];
   return (await bundleWorkflowCode({ workflowsPath, preloadModules, logger })).code;
 }
+
+/**
+ * For the threads that run workflows, so before they start: each promise of a run keeps the stack of its making, and whole
+ * stacks would cost a third of its memory and of the time of its tasks. Stacks of the calling thread stay as they are.
+ */
+export const shortenWorkflowStacks = (): void => setFlagsFromString('--stack-trace-limit=4');
 
 const mebibyte = 1_048_576;
 /** What a worker needs before it follows any order. */

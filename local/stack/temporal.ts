@@ -11,9 +11,6 @@ export interface LocalTemporal {
 
 const usualPort = 7233;
 
-/** Retry timers of the development server are otherwise up to a second late, which shows in accelerated rides. */
-const dynamicConfig = { 'history.timerProcessorMaxTimeShift': '"10ms"' };
-
 /** `TEMPORAL_ADDRESS` where it is set, else a server of our own with a database in `folder`. */
 export async function startTemporal(folder: string, say: (line: string) => void): Promise<LocalTemporal> {
   const address = process.env.TEMPORAL_ADDRESS;
@@ -24,5 +21,5 @@ export async function startTemporal(folder: string, say: (line: string) => void)
   const databaseFile = join(folder, port === usualPort ? 'temporal.db' : `temporal-${port}.db`);
   const uiPort = await usualOrFreePort(8233);
   const namespace = process.env.TEMPORAL_NAMESPACE || 'default';
-  return await startDevServer({ program, namespace, databaseFile, port, uiPort, dynamicConfig });
+  return await startDevServer({ program, namespace, databaseFile, port, uiPort });
 }

@@ -19,7 +19,7 @@ export interface DevServerOptions {
   uiPort?: number;
   /** Made when missing. Default: `default`. */
   namespace?: string;
-  /** Dynamic settings of the server; a value is JSON, so a text carries its quotes. */
+  /** More dynamic settings of the server; a value is JSON, so a text carries its quotes. */
   dynamicConfig?: Readonly<Record<string, string>>;
   /** Default: 30 s; it usually takes one. */
   readyWithinMs?: number;
@@ -45,6 +45,17 @@ export class DevServerFailed extends FaretrailError<'DevServerEnded' | 'DevServe
 }
 
 const ip = '127.0.0.1';
+/**
+ * The one shard of a development server does what hundreds do elsewhere, and by default it looks for work only 20 times
+ * a second and fires retry timers up to a second late.
+ */
+const oneShardSettings: Readonly<Record<string, string>> = {
+  'history.transferProcessorMaxPollRPS': '2000',
+  'history.transferProcessorMaxPollHostRPS': '2000',
+  'history.timerProcessorMaxPollRPS': '2000',
+  'history.timerProcessorMaxPollHostRPS': '2000',
+  'history.timerProcessorMaxTimeShift': '"10ms"',
+};
 const searchAttributes = Object.values(searchAttributeNames);
 const readyByDefaultMs = 30_000;
 const attempts = 3; // a free port may be taken by the time the server opens it, and it picks five more by itself
@@ -81,7 +92,7 @@ interface Chosen {
 }
 
 function commandLine(options: DevServerOptions, { port, uiPort, namespace }: Chosen): string[] {
-  const settings = Object.entries(options.dynamicConfig ?? {});
+  const settings = Object.entries({ ...oneShardSettings, ...options.dynamicConfig });
   return [
     ...['server', 'start-dev', '--ip', ip, '--port', String(port), '--namespace', namespace, '--log-level', 'warn'],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
