@@ -11,9 +11,9 @@ describe('an order at either interface', () => {
   it.each(['partner', 'business'] as const)('of %s is followed to its end with its timeline', async (at) => {
     const orderId = stack.newOrder(at, [
       ['Pending', 0],
-      ['Routing', 1_000],
-      ['Confirmed', 2_000],
-      ['Completed', 3_000],
+      ['Routing', 3_000],
+      ['Confirmed', 6_000],
+      ['Completed', 9_000],
     ]);
     const trail = await (await stack.follow(at, orderId, { reference: 'shop-7' })).result();
     expect(trail).toMatchObject({ account: at, orderId, reference: 'shop-7', status: 'Completed', terminal: true });
@@ -24,8 +24,8 @@ describe('an order at either interface', () => {
   it('keeps a status that nobody has documented, and goes on', async () => {
     const orderId = stack.newOrder('partner', [
       ['Driver Swapped!', 0],
-      ['Driving', 700],
-      ['Canceled', 1_400],
+      ['Driving', 3_000],
+      ['Canceled', 6_000],
     ]);
     const trail = await (await stack.follow('partner', orderId)).result();
     expect(trail.timeline.map(({ status }) => status)).toEqual(['Driver Swapped!', 'Driving', 'Cancelled']);
