@@ -7,6 +7,7 @@ import type { AccountName } from '../domain/keys.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/observation.js';
 import { isSameStatus } from '../domain/ride-status.js';
 import { judge, type Struggle, struggleAfter } from '../domain/struggle.js';
+import { notYet, toDelay } from './not-yet.js';
 import type { OrderReader } from './order-reader.js';
 import { toFailureType, toReadTrouble } from './read-trouble.js';
 
@@ -60,7 +61,7 @@ export function createOrderActivities({
       return raiseOrWait(struggle) ?? fail(struggle, 1);
     }
     if (before) heartbeat(null);
-    if (!isNews(reading)) throw notYet(reading, input);
+    if (!isNews(reading)) throw stillSo(reading, input);
     return { kind: 'reading', reading, at: iso(now()), reads: attempt };
 
     function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
@@ -72,14 +73,17 @@ export function createOrderActivities({
 
   function waitUntil(notBefore: string | null): undefined {
     const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
-    if (waitMs > 0) throw notNow(`Waits until ${notBefore}.`, waitMs);
+    if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
   }
 
-  function notYet(reading: OrderReading, { since, scheduledAt, pushed, account: name }: LookInput): ApplicationFailure {
+  function stillSo(
+    reading: OrderReading,
+    { since, scheduledAt, pushed, account: name }: LookInput,
+  ): ApplicationFailure {
     const pickup = scheduledAt === null ? null : Date.parse(scheduledAt);
     const cadence = { status: reading.status, since: Date.parse(since), scheduledAt: pickup, pushed, now: now() };
     const everyMs = nextReadMs(cadence, account(name).poll);
-    return notNow(`Still ${reading.status}.`, everyMs * (1 + random() * jitterShare));
+    return notYet(`Still ${reading.status}.`, everyMs * (1 + random() * jitterShare));
   }
 
   return {
@@ -97,13 +101,6 @@ function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details
   const isMoved = pickup !== undefined && pickup !== scheduledAt;
   return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
 }
-
-/** "Not yet" is the normal case: benign failures are no errors in logs and metrics. */
-const notNow = (message: string, afterMs: number): ApplicationFailure =>
-  ApplicationFailure.create({ type: 'NotYet', message, category: 'BENIGN', nextRetryDelay: toDelay(afterMs) });
-
-/** Temporal takes a delay of 0 for "never again". */
-const toDelay = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 function fail({ code, message, since, failures }: Struggle, waitMs: number): never {
   throw ApplicationFailure.create({

@@ -10,6 +10,7 @@ import {
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { judge, type Struggle, struggleAfter, type TroubleCode } from '../domain/struggle.js';
+import { notYet, toDelay } from './not-yet.js';
 import { toFailureType, toReadTrouble } from './read-trouble.js';
 import type { ReceiptReader } from './receipt-reader.js';
 
@@ -65,7 +66,7 @@ export function createReceiptActivities({
     function found(code: ReceiptTroubleCode, message: string, isAnswer: boolean, struggle?: Struggle) {
       const paceMs = receiptPaceMs(code) * (1 + random() * jitterShare);
       if (before) heartbeat(null);
-      if (code === input.shown && !isAnswer) throw notNow(`Still ${code}.`, paceMs);
+      if (code === input.shown && !isAnswer) throw notYet(`Still ${code}.`, paceMs);
       const notBefore = struggle?.notBefore ?? iso(now() + paceMs);
       const trouble = { code, message, since: iso(now()) };
       return { kind: 'trouble', trouble, notBefore, reads: attempt } as const;
@@ -74,7 +75,7 @@ export function createReceiptActivities({
 
   function waitUntil(notBefore: string | null): undefined {
     const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
-    if (waitMs > 0) throw notNow(`Waits until ${notBefore}.`, waitMs);
+    if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
   }
 
   function raiseOrWait(struggle: Struggle, reads: number): ReceiptObservation | undefined {
@@ -99,13 +100,6 @@ const toCode = (code: TroubleCode): ReceiptTroubleCode => (code === 'orderUnknow
 
 const messageOf = ({ code, message }: Struggle): string =>
   code === 'orderUnknown' ? 'The service has no receipt of this order yet.' : message;
-
-/** "Not yet" is the normal case: benign failures are no errors in logs and metrics. */
-const notNow = (message: string, afterMs: number): ApplicationFailure =>
-  ApplicationFailure.create({ type: 'NotYet', message, category: 'BENIGN', nextRetryDelay: toDelay(afterMs) });
-
-/** Temporal takes a delay of 0 for "never again". */
-const toDelay = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 function fail(struggle: Struggle, waitMs: number): never {
   throw ApplicationFailure.create({

@@ -1,7 +1,7 @@
-import { ApplicationFailure } from '@temporalio/common';
 import type { AccountName } from '../domain/keys.js';
 import type { SilenceWatch } from '../domain/subscription-input.js';
 import { judgeSilence, type OrderCounts, silenceWindowStart } from '../domain/subscription-silence.js';
+import { notYet } from './not-yet.js';
 
 /** What a watch needs to know of the run that watches. */
 export interface WatchSilenceInput extends SilenceWatch {
@@ -42,12 +42,8 @@ export function createSilenceActivities({ countOrders, now = Date.now, random = 
       const verdict = judgeSilence(counts, input.minOrders, isSilent);
       const isDue = verdict && tellAgainAt !== null && Date.parse(tellAgainAt) <= now();
       if (verdict !== isSilent || isDue) return { isSilent: verdict, counts };
-      throw ApplicationFailure.create({
-        type: 'NotYet',
-        message: verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.',
-        category: 'BENIGN',
-        nextRetryDelay: Math.ceil(everyMs * (1 + random() * jitterShare)),
-      });
+      const message = verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.';
+      throw notYet(message, everyMs * (1 + random() * jitterShare));
     },
   };
 }

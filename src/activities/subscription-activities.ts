@@ -10,6 +10,7 @@ import type {
   RemoveSubscriberInput,
   SubscribingOutcome,
 } from '../domain/subscription-requests.js';
+import { notYet, toDelay } from './not-yet.js';
 import { toFailureType } from './read-trouble.js';
 import type { Sending, SubscriberCalls } from './subscriber-calls.js';
 import { toSubscriptionTrouble } from './subscription-trouble.js';
@@ -66,10 +67,8 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
   }
 
   function waitUntil(notBefore: string | null): undefined {
-    const nextRetryDelay = notBefore === null ? 0 : Math.ceil(Date.parse(notBefore) - now());
-    const message = `Waits until ${notBefore}.`;
-    if (nextRetryDelay > 0)
-      throw ApplicationFailure.create({ type: 'NotYet', message, category: 'BENIGN', nextRetryDelay });
+    const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
+    if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
   }
 
   return {
@@ -106,8 +105,7 @@ function fail({ code, message, since, failures }: Struggle, waitMs: number): nev
   throw ApplicationFailure.create({
     type: toFailureType(code),
     message: `${message} Attempt ${failures} since ${since}.`,
-    // Temporal takes a delay of 0 for "never again".
-    nextRetryDelay: Math.max(1, Math.ceil(waitMs)),
+    nextRetryDelay: toDelay(waitMs),
   });
 }
 

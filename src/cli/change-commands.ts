@@ -1,8 +1,4 @@
-import {
-  isGrpcDeadlineError,
-  WorkflowNotFoundError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { parseStopInput } from '../domain/follow-input.js';
 import type { OrderTrail } from '../domain/trail.js';
@@ -20,10 +16,9 @@ import {
 import { tellEnded } from './ended-run.js';
 import { type OrderArguments, withOrderArguments } from './order-command.js';
 import { getOrderRun, readTrail } from './order-run.js';
+import { answerWithinMs, sendUpdate } from './sent-update.js';
 import { trailText } from './trail-view.js';
-import { accountQueue, hasWorker, mainQueue, noWorkerText } from './workers-alive.js';
-
-const answerWithinMs = 30_000;
+import { accountQueue, hasWorker, noWorkerText } from './workers-alive.js';
 
 /** `refresh` and `stop`: what changes a followed order. */
 export function addChangeCommands(program: Command, run: RunCommand): void {
@@ -63,12 +58,12 @@ function change(
   return withSession(context, async (session) => {
     const outline = await getOrderRun(session, key);
     if (!outline.isOpen) return await tellEnded(context, session, key);
-    const queue = mainQueue(session);
-    // Sent all the same, it would wait at the server for nobody knows how long, and then act.
-    if (!(await hasWorker(session, queue)))
-      throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
     try {
-      const trail = await session.within(answerWithinMs, () => send(session));
+      const trail = await sendUpdate(
+        session,
+        () => send(session),
+        () => noAnswer(session, key),
+      );
       context.tell(
         { workflowId: outline.workflowId, state: 'done', trail, failure: null },
         trailText(trail, context.paint),
@@ -76,14 +71,10 @@ function change(
       return exitCodes.done;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return await tellEnded(context, session, key); // ended meanwhile
-      if (isTimeout(error)) throw await noAnswer(session, key);
       throw error;
     }
   });
 }
-
-const isTimeout = (error: unknown): boolean =>
-  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
 
 async function noAnswer(session: Session, key: FollowOrderKey): Promise<CliFailure> {
   const queue = accountQueue(session, key.account);

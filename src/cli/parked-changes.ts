@@ -1,9 +1,4 @@
-import {
-  isGrpcDeadlineError,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
 import type { ParkedDelivery } from '../domain/parked-delivery.js';
@@ -11,23 +6,14 @@ import { parseDiscardInput, type RoutedDelivery } from '../domain/parked-deliver
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../workflows/parked-delivery-messages.js';
 import { CliFailure, exitCodes, RunFailed, toRunFailure } from './cli-failure.js';
-import {
-  type CommandContext,
-  type CommonOptions,
-  type RunCommand,
-  type Session,
-  withSession,
-} from './command-context.js';
+import { type CommandContext, type CommonOptions, type RunCommand, withSession } from './command-context.js';
 import { checked } from './order-command.js';
 import { getParked, parkedHandle, toDeliveryId } from './parked-run.js';
 import { decidedText } from './parked-view.js';
-import { hasWorker, mainQueue, noWorkerText } from './workers-alive.js';
+import { answerWithinMs, sendUpdate } from './sent-update.js';
 
 type ParkedArguments = [account: AccountName, deliveryId: string];
 type Handle = ReturnType<typeof parkedHandle>;
-
-/** Above the 20 s for which the run tries to hand a delivery over. */
-const answerWithinMs = 30_000;
 
 const withParkedArguments = (command: Command): Command =>
   command
@@ -82,11 +68,8 @@ function decide(
     const { key, isOpen } = await getParked(session, [account], deliveryId);
     const handle = parkedHandle(session, key);
     if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
-    const queue = mainQueue(session);
-    if (!(await hasWorker(session, queue)))
-      throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
     try {
-      const answer = await ask(session, () => send(handle));
+      const answer = await sendUpdate(session, () => send(handle), noAnswer);
       const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
       const text = decidedText(answer, handedOver, context.paint);
       context.tell({ workflowId: parkedDeliveryId(key), state: 'done', delivery: answer }, text);
@@ -98,15 +81,9 @@ function decide(
   });
 }
 
-async function ask<Answer>(session: Session, send: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await session.within(answerWithinMs, send);
-  } catch (error) {
-    const isLate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
-    if (!isLate) throw error;
-    const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail parked`;
-    throw new CliFailure('NoAnswer', message);
-  }
+async function noAnswer(): Promise<CliFailure> {
+  const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail parked`;
+  return new CliFailure('NoAnswer', message);
 }
 
 /** Throws `RunFailed` for a run that somebody terminated, or that could not read its input. */

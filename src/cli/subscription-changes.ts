@@ -1,4 +1,3 @@
-import { isGrpcDeadlineError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { parseEndInput, parseMoveInput, parseRotateInput } from '../domain/subscription-input.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
@@ -10,14 +9,12 @@ import {
 import { CliFailure, exitCodes } from './cli-failure.js';
 import { type CommonOptions, type RunCommand, type Session, withSession } from './command-context.js';
 import { checked } from './order-command.js';
+import { answerWithinMs, sendUpdate } from './sent-update.js';
 import { type SubscriptionArguments, toDurationMs, withSubscriptionArguments } from './subscription-command.js';
 import { getSubscription, readSubscriptionStatus } from './subscription-run.js';
 import { subscriptionEndText, subscriptionText } from './subscription-view.js';
-import { hasWorker, mainQueue, noWorkerText } from './workers-alive.js';
 
 type GraceOptions = CommonOptions & { grace?: number };
-
-const answerWithinMs = 30_000;
 
 const graceOption = (command: Command): Command =>
   command.option(
@@ -107,15 +104,7 @@ const handleOf = ({ client }: Session, key: SubscriptionKey) => client.workflow.
 /** Sends an update to the running subscription. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
 async function change<Answer>(session: Session, key: SubscriptionKey, send: () => Promise<Answer>): Promise<Answer> {
   await getSubscription(session, key);
-  const queue = mainQueue(session);
-  // Sent all the same, it would wait at the server for nobody knows how long, and then act.
-  if (!(await hasWorker(session, queue))) throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
-  try {
-    return await session.within(answerWithinMs, send);
-  } catch (error) {
-    const isLate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
-    throw isLate ? await noAnswer(session, key) : error;
-  }
+  return await sendUpdate(session, send, () => noAnswer(session, key));
 }
 
 async function noAnswer(session: Session, key: SubscriptionKey): Promise<CliFailure> {

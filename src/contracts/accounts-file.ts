@@ -1,25 +1,12 @@
 import { z } from 'zod';
-
-const baseUrlRule = 'must be an https URL (http only at a loopback address) without credentials, query and fragment';
+import { toWebAddress, webAddressRule } from '../domain/web-address.js';
 
 /** The one rule for addresses we call or publish. The result has no trailing slash. */
-export const BaseUrl = z.string(baseUrlRule).transform((value, context) => {
-  const url = toBaseUrl(value);
-  if (url === undefined) context.addIssue(baseUrlRule);
+export const BaseUrl = z.string(webAddressRule).transform((value, context) => {
+  const url = toWebAddress(value);
+  if (url === undefined) context.addIssue(webAddressRule);
   return url ?? z.NEVER;
 });
-
-function toBaseUrl(value: string): string | undefined {
-  if (!URL.canParse(value) || /[?#\s]/.test(value)) return undefined;
-  const url = new URL(value);
-  if (url.username !== '' || url.password !== '') return undefined;
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) return undefined;
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
-}
-
-// `URL` has brought every spelling of an IPv4 address to four decimal parts, and put IPv6 in brackets.
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 const secretRule =
   'must be {"env": "NAME"} or {"file": "PATH"}; a secret itself does not belong in this file, move it there and rotate it';

@@ -2,6 +2,7 @@ import { InvalidInput } from './errors.js';
 import { toInputFields } from './input-fields.js';
 import { type AccountName, toAccountName } from './keys.js';
 import { type EventType, eventTypes, isEventType } from './subscription.js';
+import { toWebAddress, webAddressRule } from './web-address.js';
 
 /** When deliveries count as silent; see `judgeSilence`. */
 export interface SilenceWatch {
@@ -43,28 +44,11 @@ function toInteger(value: unknown, field: string, { min, max }: { min: number; m
 
 const toGraceMs = (value: unknown): number => toInteger(value, 'graceMs', { min: 0, max: maxGraceMs });
 
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
-
-function readUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Reads the public base of the ingress and takes a trailing slash away. Throws `InvalidInput` naming the field. */
 export function toPublicUrl(value: unknown): string {
-  const isText = typeof value === 'string' && value.length <= maxUrlLength && !/[?#\s]/.test(value);
-  const url = isText ? readUrl(value) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-  if (!url || !isSafe || url.username !== '' || url.password !== '') {
-    throw new InvalidInput(
-      'publicUrl: must be an https URL (http only at a loopback address) without credentials, query and fragment',
-    );
-  }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  const address = typeof value === 'string' && value.length <= maxUrlLength ? toWebAddress(value) : undefined;
+  if (address === undefined) throw new InvalidInput(`publicUrl: ${webAddressRule}`);
+  return address;
 }
 
 function toEventType(value: unknown): EventType {

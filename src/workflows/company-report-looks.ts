@@ -1,6 +1,7 @@
-import { CancellationScope, condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ReceiptActivities } from '../activities/receipt-activities.js';
 import type { ReceiptLookInput, ReceiptObservation } from '../domain/company-report.js';
+import { unless } from './interruptible.js';
 
 /** The activities name each delay themselves; this one speaks after the death of a worker. */
 const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
@@ -22,12 +23,3 @@ export const readNow = (look: ReceiptLookInput, mustLeave: () => boolean): Promi
 /** Looks on while there is none; undefined when `interrupted` became true first. */
 export const lookOn = (look: ReceiptLookInput, interrupted: () => boolean): Promise<ReceiptObservation | undefined> =>
   unless(interrupted, () => receipts(look.account, `Look for the receipt: ${look.shown}`).awaitReceipt(look));
-
-async function unless<T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> {
-  const scope = new CancellationScope();
-  return await scope.run(async () => {
-    const first = await Promise.race([act(), condition(interrupted).then(() => undefined)]);
-    scope.cancel(); // ends what lost the race; no effect on what has ended
-    return first;
-  });
-}

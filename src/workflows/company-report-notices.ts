@@ -1,24 +1,13 @@
-import { getExternalWorkflowHandle, isCancellation, log } from '@temporalio/workflow';
 import { type CompanyReport, toReportNotice } from '../domain/company-report.js';
 import type { Notify } from '../domain/notify.js';
+import { tellReceiver } from './receivers.js';
 
-/** Tells all receivers what is known of the report. One that has ended is named in `undelivered` and stops nobody. */
+/** Tells all receivers what is known of the report; those that have ended are named in `undelivered`. */
 export async function tellReport(
   receivers: readonly Notify[],
   report: CompanyReport,
   undelivered: string[],
 ): Promise<void> {
   const notice = toReportNotice(report);
-  await Promise.all(
-    receivers.map(async ({ workflowId, signal }) => {
-      try {
-        await getExternalWorkflowHandle(workflowId).signal(signal, notice);
-      } catch (error) {
-        if (isCancellation(error)) throw error;
-        const line = `${workflowId} by signal ${signal}: no such running workflow`;
-        if (!undelivered.includes(line)) undelivered.push(line);
-        log.warn('notify failed', { workflowId, signal });
-      }
-    }),
-  );
+  await Promise.all(receivers.map((receiver) => tellReceiver(receiver, notice, undelivered)));
 }

@@ -3,6 +3,7 @@ import { type CompanyReport, openReport, type ReceiptObservation, recordReceipt 
 import { type CompanyReportInput, parseCompanyReportInput } from '../domain/company-report-input.js';
 import { InvalidInput } from '../domain/errors.js';
 import { companyReportId, fromCompanyReportId } from '../domain/workflow-ids.js';
+import { refuseBadInput } from './bad-input.js';
 import { showReport } from './company-report-display.js';
 import {
   type CarriedInbox,
@@ -15,7 +16,6 @@ import {
 } from './company-report-inbox.js';
 import { lookOn, readNow } from './company-report-looks.js';
 import { tellReport } from './company-report-notices.js';
-import { refuseBadInput } from './order-inbox.js';
 import { rideAccountKey } from './search-attribute-keys.js';
 
 /** When a run continues as new, beside the server's own hint, and when it ends. */

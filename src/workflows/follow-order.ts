@@ -13,16 +13,9 @@ import { type FollowOrderInput, parseFollowOrderInput } from '../domain/follow-i
 import { toOrderChange } from '../domain/order-change.js';
 import { expiresAt, type OrderTrail, openTrail, recordObservation } from '../domain/trail.js';
 import { followOrderId } from '../domain/workflow-ids.js';
+import { refuseBadInput } from './bad-input.js';
 import { showTrail } from './order-display.js';
-import {
-  type CarriedInbox,
-  carryInbox,
-  isReadWanted,
-  listen,
-  type OrderInbox,
-  openInbox,
-  refuseBadInput,
-} from './order-inbox.js';
+import { type CarriedInbox, carryInbox, isReadWanted, listen, type OrderInbox, openInbox } from './order-inbox.js';
 import { type Look, nextLook } from './order-looks.js';
 import { createNotifier, type Notifier } from './order-notices.js';
 import { rideAccountKey } from './search-attribute-keys.js';

@@ -1,8 +1,8 @@
-import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
-import { InvalidInput } from '../domain/errors.js';
+import { condition, setHandler } from '@temporalio/workflow';
 import { parseStopInput } from '../domain/follow-input.js';
 import { type DeliveryNotice, readDeliveries } from '../domain/notices.js';
 import type { OrderTrail } from '../domain/trail.js';
+import { refuseBadInput } from './bad-input.js';
 import {
   deliveryReceivedSignal,
   orderTrailQuery,
@@ -98,14 +98,4 @@ function recordDeliveries(run: TrailHolder, inbox: OrderInbox, deliveries: Deliv
     pushed: true,
     deliveries: { received: received + deliveries.length, duplicate: before + duplicate },
   };
-}
-
-/** Runs a parser; its `InvalidInput` becomes the failure type of that name, which ends the run or refuses the update. */
-export function refuseBadInput<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof InvalidInput) throw ApplicationFailure.nonRetryable(error.message, error.code);
-    throw error;
-  }
 }

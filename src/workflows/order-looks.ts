@@ -1,9 +1,10 @@
-import { CancellationScope, condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { OrderActivities } from '../activities/order-activities.js';
 import type { FollowOrderInput } from '../domain/follow-input.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { LookInput, OrderObservation } from '../domain/observation.js';
 import { type OrderTrail, scheduledAt } from '../domain/trail.js';
+import { unless } from './interruptible.js';
 import { isReadWanted, type OrderInbox } from './order-inbox.js';
 
 /** What a look needs to know of the run. */
@@ -84,14 +85,4 @@ async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise
   const interrupted = () => isReadWanted(inbox) || mustLeave();
   const seen = await unless(interrupted, () => observeOrder(toLookInput(follow)));
   return seen === undefined ? undefined : { seen, claims: [], serves: inbox.served };
-}
-
-/** Runs `act`, but gives up on it when `interrupted` becomes true. */
-async function unless<T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> {
-  const scope = new CancellationScope();
-  return await scope.run(async () => {
-    const first = await Promise.race([act(), condition(interrupted).then(() => undefined)]);
-    scope.cancel(); // ends what lost the race; no effect on what has ended
-    return first;
-  });
 }

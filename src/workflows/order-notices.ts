@@ -1,7 +1,8 @@
-import { getExternalWorkflowHandle, isCancellation, log } from '@temporalio/workflow';
+import { isCancellation } from '@temporalio/workflow';
 import type { Notify } from '../domain/notify.js';
 import { type OrderChange, toOrderChange } from '../domain/order-change.js';
 import type { OrderTrail } from '../domain/trail.js';
+import { tellReceiver } from './receivers.js';
 
 /** Tells others of changes, one after the other, so that each sees them in their order. */
 export interface Notifier {
@@ -20,12 +21,9 @@ export function createNotifier(receivers: Notify[], told: OrderChange | null): N
 
   async function send(receiver: Notify, change: OrderChange): Promise<void> {
     try {
-      await getExternalWorkflowHandle(receiver.workflowId).signal(receiver.signal, change);
+      await tellReceiver(receiver, change, undelivered);
     } catch (error) {
-      if (isCancellation(error)) return;
-      const line = `${receiver.workflowId} by signal ${receiver.signal}: no such running workflow`;
-      if (!undelivered.includes(line)) undelivered.push(line);
-      log.warn('notify failed', { workflowId: receiver.workflowId, signal: receiver.signal });
+      if (!isCancellation(error)) throw error;
     }
   }
 

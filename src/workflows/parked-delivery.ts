@@ -23,7 +23,7 @@ import {
   type RoutedDelivery,
 } from '../domain/parked-delivery-input.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-import { refuseBadInput } from './order-inbox.js';
+import { refuseBadInput } from './bad-input.js';
 import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from './parked-delivery-messages.js';
 import { rideAccountKey } from './search-attribute-keys.js';
 

@@ -2,7 +2,7 @@ import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow'
 import { defaultGraceMs, parseEndInput, parseMoveInput, parseRotateInput } from '../domain/subscription-input.js';
 import type { SubscriptionState } from '../domain/subscription-state.js';
 import { type SubscriptionEnd, type SubscriptionStatus, toSubscriptionStatus } from '../domain/subscription-status.js';
-import { refuseBadInput } from './order-inbox.js';
+import { refuseBadInput } from './bad-input.js';
 import {
   endSubscriptionUpdate,
   moveSubscriptionUpdate,

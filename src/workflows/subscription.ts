@@ -22,7 +22,7 @@ import {
   withUnclearRequest,
 } from '../domain/subscription-state.js';
 import { type SubscriptionEnd, toSubscriptionMemo } from '../domain/subscription-status.js';
-import { refuseBadInput } from './order-inbox.js';
+import { refuseBadInput } from './bad-input.js';
 import { showSubscription } from './subscription-display.js';
 import {
   askForAddress,
