@@ -144,6 +144,20 @@ describe('a forwarder while Temporal is down', () => {
     expect(outages).toEqual([true, false]);
   });
 
+  it('asks with one delivery at a time, however many wait for an order', async () => {
+    const journal = await aJournal();
+    await Promise.all(Array.from({ length: 200 }, () => journal.append(aDelivery())));
+    const recorded = recordedPort();
+    recorded.refuse = unavailable;
+    aForwarder({ journal, port: recorded.port });
+    await expect.poll(() => recorded.calls.length, { timeout: 3_000 }).toBeGreaterThan(2);
+    const sizes = recorded.calls.map((call) => call.split(': ')[1]?.split(' ').length);
+    expect(sizes).toEqual([200, ...sizes.slice(1).map(() => 1)]);
+    recorded.refuse = () => undefined;
+    await expect.poll(() => journal.depth(), { timeout: 3_000 }).toBe(0);
+    expect(recorded.delivered.length).toBe(200);
+  });
+
   it('still notices its return while all calls hang', async () => {
     const journal = await aJournal();
     await Promise.all(Array.from({ length: 200 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
