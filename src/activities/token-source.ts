@@ -95,7 +95,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       if (now() >= deadline) throw stillWaiting(now());
       if (!hasAsked) await leases.renew(key, token?.id ?? null);
       hasAsked = true;
-      await sleep(pauseMs * (0.5 + Math.random()));
+      await sleep(Math.min(pauseMs * (0.5 + Math.random()), deadline - now()));
       lease = await leases.read(key);
     }
   }
