@@ -16,34 +16,18 @@ interface Entry {
   dueAt: number | null;
 }
 
-export interface BackoffOptions<Id> {
-  /** 0 up to 1. */
-  random?: () => number;
-  maxGroups?: number;
-  /** Groups beyond `maxGroups` are forgotten, so that their owner must find them again. */
-  onForgotten(id: Id): void;
-}
-
 const firstMs = 1_000;
 const longestMs = 30_000;
 
-export function createBackoff<Id>({
-  random = Math.random,
-  maxGroups = 10_000,
-  onForgotten,
-}: BackoffOptions<Id>): Backoff<Id> {
+/** `random`: 0 up to 1. */
+export function createBackoff<Id>(random: () => number = Math.random): Backoff<Id> {
   const entries = new Map<Id, Entry>();
 
   return {
     failed(id, now) {
       const failures = (entries.get(id)?.failures ?? 0) + 1;
       const waitMs = Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 10)) * (0.5 + random() / 2);
-      entries.delete(id); // to the end: the longest untouched is forgotten first
       entries.set(id, { failures, dueAt: now + waitMs });
-      const [oldest] = entries.keys();
-      if (entries.size <= maxGroups || oldest === undefined) return;
-      entries.delete(oldest);
-      onForgotten(oldest);
     },
     succeeded: (id) => void entries.delete(id),
     isWaiting: (id) => typeof entries.get(id)?.dueAt === 'number',

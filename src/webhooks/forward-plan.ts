@@ -1,16 +1,23 @@
-import { createAgenda } from './forward-agenda.js';
+import { createBacklog } from './forward-backlog.js';
 import { createBackoff } from './forward-backoff.js';
 import type { Journal } from './journal.js';
-import type { GroupId } from './journal-keys.js';
+import type { GroupId, JournalKey } from './journal-keys.js';
 
-/** Which groups are in flight, which wait after a failure, which is next. Every group with entries is one of these. */
+/** How a call for a group went. `postponed`: it was not the group's fault. */
+export type CallResult = 'succeeded' | 'postponed' | 'failed';
+
+/** Which groups are in flight, which wait after a failure, which is next: those that wait longest. */
 export interface ForwardPlan {
-  /** A group got a delivery; null: any may have. */
-  noteAppend(id: GroupId | null): void;
-  /** The next one, now in flight. Throws what reading the journal throws; then a walk through it is planned anew. */
+  /** An entry was made; null: nobody knows what is in the journal. */
+  noteAppend(key: JournalKey | null): void;
+  /** The next group, now in flight. Throws what reading the journal throws; nothing is lost by that. */
   take(): GroupId | undefined;
-  /** It is not in flight any more: nothing is left to do for now, it is to go on, or to wait. */
-  over(id: GroupId, next: 'rest' | 'goOn' | 'wait'): void;
+  /** The oldest entries of a group, as many as a call may carry. */
+  oldestOf(id: GroupId): JournalKey[];
+  /** These are gone from the journal. */
+  noteRemoved(id: GroupId, keys: readonly JournalKey[]): void;
+  /** It is not in flight any more. */
+  over(id: GroupId, result: CallResult): void;
   inFlight(): number;
   /** Does what is due. */
   tick(): void;
@@ -18,54 +25,60 @@ export interface ForwardPlan {
   isWaiting(): boolean;
 }
 
-/** Groups that are not remembered as waiting are found again after this. */
-const forgottenMs = 30_000;
-/** The journal could not be read. */
-const unreadableMs = 500;
+/** More that are ready are left to be found in the journal, so that memory stays small however long that is. */
+const mostReady = 10_000;
+/** The journal is scanned when fewer are ready. */
+const enoughReady = 1_000;
+/** Of a few hundred entries each: a millisecond or two, since deliveries are taken in the same thread. */
+const scansAtOnce = 4;
 
-export function createPlan(journal: Pick<Journal, 'groupsAfter'>, now: () => number): ForwardPlan {
-  const agenda = createAgenda((after, limit) => journal.groupsAfter(after, limit));
-  const backoff = createBackoff<GroupId>({ onForgotten: () => walkAfter(forgottenMs) });
+export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => number): ForwardPlan {
+  const ready = new Set<GroupId>();
   const inFlight = new Set<GroupId>();
-  const gotMore = new Set<GroupId>(); // while in flight
-  let walkAt: number | null = null;
+  const backoff = createBackoff<GroupId>();
+  const backlog = createBacklog(
+    (seq, limit) => journal.keysAfter(seq, limit),
+    () => ready.size < mostReady,
+  );
 
-  const isTaken = (id: GroupId) => inFlight.has(id) || backoff.isWaiting(id);
+  function makeReady(id: GroupId): void {
+    if (backlog.has(id) && !inFlight.has(id) && !backoff.isWaiting(id)) ready.add(id);
+  }
 
-  function walkAfter(ms: number): void {
-    walkAt = Math.min(walkAt ?? Number.POSITIVE_INFINITY, now() + ms);
+  function scan(): void {
+    for (let scans = 0; scans < scansAtOnce && backlog.isBehind() && ready.size < enoughReady; scans += 1)
+      for (const id of backlog.scan()) makeReady(id);
   }
 
   return {
-    noteAppend(id) {
-      if (id === null) agenda.addAll();
-      else if (inFlight.has(id)) gotMore.add(id);
-      else if (!backoff.isWaiting(id)) agenda.add(id);
+    noteAppend(key) {
+      if (key === null) {
+        ready.clear();
+        return backlog.forget();
+      }
+      const id = backlog.add(key);
+      if (id !== null) makeReady(id);
     },
     take() {
-      try {
-        const id = agenda.next(isTaken);
-        if (id !== undefined) inFlight.add(id);
-        return id;
-      } catch (error) {
-        walkAfter(unreadableMs);
-        throw error;
-      }
+      scan();
+      const [id] = ready;
+      if (id === undefined) return undefined;
+      ready.delete(id);
+      inFlight.add(id);
+      return id;
     },
-    over(id, next) {
+    oldestOf: backlog.oldestOf,
+    noteRemoved: backlog.remove,
+    over(id, result) {
       inFlight.delete(id);
-      const hasMore = gotMore.delete(id);
-      if (next === 'wait') return backoff.failed(id, now());
-      if (next === 'rest') backoff.succeeded(id);
-      if (next === 'goOn' || hasMore) agenda.add(id);
+      if (result === 'failed') backoff.failed(id, now());
+      if (result === 'succeeded') backoff.succeeded(id);
+      makeReady(id);
     },
     inFlight: () => inFlight.size,
     tick() {
-      for (const id of backoff.takeDue(now())) agenda.add(id);
-      if (walkAt === null || walkAt > now()) return;
-      walkAt = null;
-      agenda.addAll();
+      for (const id of backoff.takeDue(now())) makeReady(id);
     },
-    isWaiting: () => backoff.size() > 0 || walkAt !== null,
+    isWaiting: () => backoff.size() > 0 || backlog.isBehind(),
   };
 }

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createOutageWatch } from './forward-outage.js';
-import { createPlan } from './forward-plan.js';
+import { createOutageWatch, type OutageWatch } from './forward-outage.js';
+import { type CallResult, createPlan, type ForwardPlan } from './forward-plan.js';
 import { createRouting, type RoutingPorts } from './forward-routing.js';
 import type { Journal } from './journal.js';
-import type { GroupId } from './journal-keys.js';
+import type { GroupId, JournalKey } from './journal-keys.js';
+import type { JournaledDelivery } from './journaled-delivery.js';
 
 /** What a forwarder works with. */
 export interface ForwarderOptions extends RoutingPorts {
-  journal: Pick<Journal, 'groupsAfter' | 'readGroup' | 'remove' | 'onAppend'>;
+  journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
   /** A group was tried in vain. For metrics and logs; the error holds no content. */
   onFailed?: (error: Error) => void;
   /** Temporal as a whole takes nothing (true), or does again (false). */
@@ -30,9 +31,9 @@ const tickMs = 100;
 /** Forwards group by group: at least once, and nothing leaves the journal before Temporal has it. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { journal, onFailed, concurrency = 64, now = Date.now } = options;
-  const route = createRouting(options);
   const plan = createPlan(journal, now);
   const outage = createOutageWatch(concurrency, options.onOutage);
+  const forwardGroup = createGroupForwarding(options, plan, outage);
   const calls = new Set<Promise<void>>();
   let tick: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -62,37 +63,21 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   /** Never rejects. */
   async function forward(id: GroupId): Promise<void> {
     await undefined; // so that a call never ends before the next has begun
-    const next = await forwardGroup(id).catch((error: Error) => {
+    const result = await forwardGroup(id).catch((error: Error) => {
       onFailed?.(error);
-      return 'wait' as const;
+      return 'failed' as const;
     });
-    plan.over(id, next);
+    plan.over(id, result);
     tryMore();
-  }
-
-  async function forwardGroup(id: GroupId): Promise<'rest' | 'goOn'> {
-    const triedAt = now();
-    // A probe is small: while nothing can be forwarded, all time belongs to those who deliver.
-    const { entries, hasMore } = journal.readGroup(id, outage.isOut() ? 1 : undefined);
-    const { done, error } = await route(entries.map(({ delivery }) => delivery));
-    if (done.length > 0) {
-      outage.succeeded(now());
-      await journal.remove(done.flatMap((index) => (entries[index] ? [entries[index].key] : [])));
-    }
-    if (!error) return hasMore ? 'goOn' : 'rest';
-    if (!outage.failed(error, triedAt, now())) throw error;
-    onFailed?.(error);
-    return 'goOn'; // there was nothing wrong with this group
   }
 
   return {
     start() {
       isRunning = true;
-      journal.onAppend((id) => {
-        plan.noteAppend(id);
+      journal.onAppend((key) => {
+        plan.noteAppend(key);
         tryMore();
       });
-      plan.noteAppend(null);
       tryMore();
     },
     async stop(limitMs) {
@@ -105,4 +90,40 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       limit.abort();
     },
   };
+}
+
+/** One call to Temporal for all that a group has, as far as that fits. Rejects when it is to wait. */
+function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, outage: OutageWatch) {
+  const { journal, onFailed, now = Date.now } = options;
+  const route = createRouting(options);
+
+  return async (id: GroupId): Promise<CallResult> => {
+    const triedAt = now();
+    const keys = plan.oldestOf(id);
+    // A probe is small: while nothing can be forwarded, all time belongs to those who deliver.
+    const { entries, gone } = read(journal, outage.isOut() ? keys.slice(0, 1) : keys);
+    const { done, error } = await route(entries.map(({ delivery }) => delivery));
+    if (done.length > 0) {
+      outage.succeeded(now());
+      const forwarded = done.flatMap((index) => (entries[index] ? [entries[index].key] : []));
+      await journal.remove(forwarded);
+      gone.push(...forwarded);
+    }
+    plan.noteRemoved(id, gone);
+    if (!error) return 'succeeded';
+    if (!outage.failed(error, triedAt, now())) throw error;
+    onFailed?.(error);
+    return 'postponed';
+  };
+}
+
+/** What is there of these entries, and what is not any more. */
+function read(journal: Pick<Journal, 'read'>, keys: readonly JournalKey[]) {
+  const entries: { key: JournalKey; delivery: JournaledDelivery }[] = [];
+  const gone: JournalKey[] = [];
+  for (const { key, delivery } of journal.read(keys)) {
+    if (delivery) entries.push({ key, delivery });
+    else gone.push(key);
+  }
+  return { entries, gone };
 }

@@ -24,7 +24,7 @@ export interface JournalFileOptions {
   /** Between attempts to open it anew. */
   retryMs: number;
   /** It was opened anew: nobody knows what of the last commit is in it. */
-  onReopened(database: JournalDatabase): Promise<void>;
+  onReopened(database: JournalDatabase): void;
 }
 
 /** Written and removed in one commit. */
@@ -53,8 +53,8 @@ export async function openJournalFile(options: JournalFileOptions): Promise<Jour
       await closeDatabase();
       database = await openDatabase(options);
       await commit(database, [{ put: probeKey, value: Buffer.alloc(1) }, { remove: [probeKey] }]);
-      await options.onReopened(database);
       trouble = null;
+      options.onReopened(database);
     } catch (error) {
       broke(error);
     }

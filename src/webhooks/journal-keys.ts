@@ -6,28 +6,25 @@ declare const brand: unique symbol;
 
 /**
  * Names what is forwarded together: all deliveries of one event type about one order, or one delivery without an order.
- * JSON of the front of a `JournalKey`.
+ * JSON of what the keys of its entries share.
  */
 export type GroupId = string & { readonly [brand]: 'GroupId' };
 
-/** Entries of one order are neighbours. The order id is empty when there is none; `seq` grows and carries the time. */
-export type JournalKey = [account: AccountName, eventType: EventType, orderId: OrderId | '', seq: number];
-
-type Front = [account: AccountName, eventType: EventType, orderId: OrderId | '', seq?: number];
+/**
+ * `seq` grows and carries the time. It stands first, so that new entries are neighbours on the disk whatever orders they
+ * are about: a commit writes few pages, however long the journal is. The order id is empty when there is none.
+ */
+export type JournalKey = [seq: number, account: AccountName, eventType: EventType, orderId: OrderId | ''];
 
 /** The group that an entry belongs to. */
-export function groupIdOf([account, eventType, orderId, seq]: JournalKey): GroupId {
-  return JSON.stringify(orderId === '' ? [account, eventType, orderId, seq] : [account, eventType, orderId]) as GroupId;
+export function groupIdOf([seq, account, eventType, orderId]: JournalKey): GroupId {
+  return JSON.stringify(orderId === '' ? [account, eventType, '', seq] : [account, eventType, orderId]) as GroupId;
 }
 
-/** The inverse of `groupIdOf`, as far as a group's entries share their key. */
-export const fromGroupId = (id: GroupId): Front => JSON.parse(id) as Front;
-
-/** The first and the last key that a group may hold. */
-export function keysOfGroup(id: GroupId): { first: JournalKey; last: JournalKey } {
-  const [account, eventType, orderId, seq] = fromGroupId(id);
-  const at = (edge: number): JournalKey => [account, eventType, orderId, seq ?? edge];
-  return { first: at(0), last: at(Number.MAX_SAFE_INTEGER) };
+/** The keys of entries of a group. */
+export function keysOf(id: GroupId, seqs: readonly number[]): JournalKey[] {
+  const [account, eventType, orderId] = JSON.parse(id) as [AccountName, EventType, OrderId | ''];
+  return seqs.map((seq) => [seq, account, eventType, orderId]);
 }
 
 /** What the value of an entry holds: the delivery without what its key says. */
@@ -36,13 +33,16 @@ export function toValue({ account: _account, eventType: _type, orderId: _order, 
 }
 
 /** The inverse of `toValue`. */
-export function toDelivery([account, eventType, orderId]: JournalKey, value: Buffer): JournaledDelivery {
+export function toDelivery([, account, eventType, orderId]: JournalKey, value: Buffer): JournaledDelivery {
   const rest = JSON.parse(value.toString()) as Omit<JournaledDelivery, 'account' | 'eventType' | 'orderId'>;
   return { account, eventType, orderId: orderId === '' ? null : orderId, ...rest };
 }
 
 /** Per millisecond; times the milliseconds of the year 2200 it is below the largest exact integer. */
-export const seqPerMs = 1_024;
+const seqPerMs = 1_024;
+
+/** The next number: it never repeats, also when the clock goes back. */
+export const seqAfter = (last: number, nowMs: number): number => Math.max(last + 1, nowMs * seqPerMs);
 
 /** When the entry was made, to the millisecond. */
-export const timeOf = (seq: number): number => Math.floor(seq / seqPerMs);
+export const timeOf = ([seq]: JournalKey): number => Math.floor(seq / seqPerMs);

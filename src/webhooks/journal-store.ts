@@ -11,6 +11,8 @@ export interface JournalStore {
   write(change: JournalChange): Promise<void>;
   /** For reading. Throws `JournalUnwritable` while the file is being opened anew. */
   database(): JournalDatabase;
+  /** `database` does not throw. */
+  isReadable(): boolean;
   /** Why no delivery can be written now. */
   trouble(): string | null;
   /** Waits for what was asked for, but not for a disk that does not answer. */
@@ -27,7 +29,7 @@ export interface JournalStoreOptions {
   /** These changes are on the disk; called before their promises resolve. */
   onCommitted(changes: readonly JournalChange[], database: JournalDatabase): void;
   /** The file was opened anew: nobody knows what of the last commit is in it. */
-  onReopened(database: JournalDatabase): Promise<void>;
+  onReopened(database: JournalDatabase): void;
 }
 
 /** Writes to the file and gets over what the disk refuses. On a full disk it still removes. */
@@ -83,6 +85,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
       if (!database) throw unwritable(whyNoRemoval() ?? 'closed');
       return database;
     },
+    isReadable: () => file.database() !== null,
     trouble: () => whyNoRemoval() ?? noRoom,
     async close() {
       isClosed = true;

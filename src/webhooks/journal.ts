@@ -1,10 +1,9 @@
 import { JournalError } from './journal-errors.js';
 import { prepareFolder } from './journal-folder.js';
-import { findGroups, type JournalGroup, readGroup } from './journal-groups.js';
-import { type GroupId, groupIdOf, type JournalKey, toValue } from './journal-keys.js';
+import { type JournalKey, seqAfter, timeOf, toValue } from './journal-keys.js';
 import { lockJournal } from './journal-lock.js';
-import { estimate } from './journal-size.js';
-import { createJournalStock } from './journal-stock.js';
+import { edgeKey, type JournalEntry, keysAfter, readEntries } from './journal-reads.js';
+import { estimate, measure } from './journal-size.js';
 import { type JournalStore, openJournalStore } from './journal-store.js';
 import type { JournaledDelivery } from './journaled-delivery.js';
 
@@ -24,19 +23,19 @@ export interface JournalOptions {
 export interface Journal {
   /** Resolves when the delivery is on the disk. Rejects with a `JournalError`, and then there must be no 2xx. */
   append(delivery: JournaledDelivery): Promise<void>;
-  /** Up to `limit` groups behind `after`; null starts at the front. Throws `JournalUnwritable` while reopening. */
-  groupsAfter(after: GroupId | null, limit: number): GroupId[];
-  /** A bounded part of a group, at most `most` entries. Throws `JournalUnwritable` while reopening. */
-  readGroup(id: GroupId, most?: number): JournalGroup;
+  /** The oldest keys behind a number (0: from the front). Throws `JournalUnwritable` while reopening. */
+  keysAfter(seq: number, limit: number): JournalKey[];
+  /** A bounded number of entries, from the first of these keys on. Throws `JournalUnwritable` while reopening. */
+  read(keys: readonly JournalKey[]): JournalEntry[];
   /** Resolves when they are gone from the disk. */
   remove(keys: readonly JournalKey[]): Promise<void>;
-  /** The one listener is told of each group that got a delivery, once it is on the disk; null: any may have got one. */
-  onAppend(listener: (group: GroupId | null) => void): void;
+  /** The one listener is told of each entry, once it is on the disk; null: nobody knows what is there now. */
+  onAppend(listener: (key: JournalKey | null) => void): void;
   /** Entries. */
   depth(): number;
   /** Of pages in use. */
   bytes(): number;
-  /** When the oldest entry was made, to the second; null while empty. */
+  /** When the oldest entry was made, in milliseconds since the epoch; null while empty or being reopened. */
   oldestAt(): number | null;
   /** Why no delivery can be taken now; null when one can. Holds no path. */
   whyUnwritable(): string | null;
@@ -51,24 +50,24 @@ const roomForOne = 4_096;
 /** Opens the journal in a folder of its own, made when missing. Throws `JournalError`, which names the setting. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { folder, maxBytes, now = Date.now, stallMs = 5_000, retryMs = 1_000 } = options;
-  const stock = createJournalStock(now);
-  let tell: (group: GroupId | null) => void = () => undefined;
+  let tell: (key: JournalKey | null) => void = () => undefined;
   const { store, release } = await openLocked(folder, () =>
     openJournalStore({
       ...{ folder, maxBytes, stallMs, retryMs },
       onCommitted(changes, database) {
-        stock.note(changes, database);
-        for (const change of changes) if ('put' in change) tell(groupIdOf(change.put));
+        size = measure(database);
+        for (const change of changes) if ('put' in change) tell(change.put);
       },
-      async onReopened(database) {
-        await stock.take(database);
+      onReopened(database) {
+        size = measure(database);
         tell(null);
       },
     }),
   );
-  await stock.take(store.database());
-  let coming = 0; // bytes asked for and not yet in the stock
-  const isFull = (more: number) => stock.bytes() + coming + more > maxBytes;
+  let size = measure(store.database());
+  let [lastSeq] = edgeKey(store.database(), 'newest') ?? [0];
+  let coming = 0; // bytes asked for and not yet counted in the size
+  const isFull = (more: number) => size.bytes + coming + more > maxBytes;
 
   return {
     async append(delivery) {
@@ -76,9 +75,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       const bytes = estimate(value.length);
       if (isFull(bytes)) throw new JournalError('JournalFull', full);
       const { account, eventType, orderId } = delivery;
+      lastSeq = seqAfter(lastSeq, now());
       coming += bytes;
       try {
-        await store.write({ put: [account, eventType, orderId ?? '', stock.nextSeq()], value });
+        await store.write({ put: [lastSeq, account, eventType, orderId ?? ''], value });
       } finally {
         coming -= bytes;
       }
@@ -87,17 +87,23 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     onAppend(listener) {
       tell = listener;
     },
-    groupsAfter: (after, limit) => findGroups(store.database(), after, limit),
-    readGroup: (id, most) => readGroup(store.database(), id, most),
-    depth: () => stock.entries(),
-    bytes: () => stock.bytes(),
-    oldestAt: () => stock.oldestAt(),
+    keysAfter: (seq, limit) => keysAfter(store.database(), seq, limit),
+    read: (keys) => readEntries(store.database(), keys),
+    depth: () => size.entries,
+    bytes: () => size.bytes,
+    oldestAt: () => oldestAt(store),
     whyUnwritable: () => store.trouble() ?? (isFull(roomForOne) ? full : null),
     async close() {
       await store.close();
       await release();
     },
   };
+}
+
+function oldestAt(store: JournalStore): number | null {
+  if (!store.isReadable()) return null;
+  const key = edgeKey(store.database(), 'oldest');
+  return key ? timeOf(key) : null;
 }
 
 async function openLocked(folder: string, openStore: () => Promise<JournalStore>) {

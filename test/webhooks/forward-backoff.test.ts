@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createBackoff } from '../../src/webhooks/forward-backoff.js';
 
-const aBackoff = (options: { random?: () => number; maxGroups?: number } = {}) => {
-  const forgotten: string[] = [];
-  return { forgotten, backoff: createBackoff<string>({ onForgotten: (id) => forgotten.push(id), ...options }) };
-};
-
 describe('the back-off of a group', () => {
   it('doubles from one second to thirty, and starts again after a success', () => {
-    const { backoff } = aBackoff({ random: () => 1 });
+    const backoff = createBackoff<string>(() => 1);
     const waits = Array.from({ length: 8 }, () => {
       backoff.failed('a', 0);
       return [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000].find((ms) => backoff.takeDue(ms).length > 0);
@@ -20,22 +15,16 @@ describe('the back-off of a group', () => {
   });
 
   it('is spread, at least half of its time', () => {
-    const { backoff } = aBackoff({ random: () => 0 });
+    const backoff = createBackoff<string>(() => 0);
     backoff.failed('a', 0);
     expect([backoff.takeDue(499), backoff.takeDue(500)]).toEqual([[], ['a']]);
   });
 
   it('gives a group once, and then waits to hear how it went', () => {
-    const { backoff } = aBackoff();
+    const backoff = createBackoff<string>();
     backoff.failed('a', 0);
     expect(backoff.isWaiting('a')).toBe(true);
     expect(backoff.takeDue(60_000)).toEqual(['a']);
     expect([backoff.isWaiting('a'), backoff.takeDue(60_000)]).toEqual([false, []]);
-  });
-
-  it('remembers a bounded number of groups and says which it forgot', () => {
-    const { backoff, forgotten } = aBackoff({ maxGroups: 2 });
-    for (const id of ['a', 'b', 'a', 'c']) backoff.failed(id, 0);
-    expect([backoff.size(), forgotten]).toEqual([2, ['b']]);
   });
 });

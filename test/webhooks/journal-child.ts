@@ -3,18 +3,17 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { openJournal } from '../../src/webhooks/journal.js';
 
 // Appends without end, sixteen at a time, and prints the id of each delivery once it is acknowledged. With
-// JOURNAL_DRAIN=true it removes the first group when one is refused.
+// JOURNAL_DRAIN=true it removes the oldest when one is refused.
 const { JOURNAL_FOLDER: folder = '', JOURNAL_ROUND: round = '' } = process.env;
 const journal = await openJournal({ folder, maxBytes: 2 ** 30, retryMs: 50 });
 const say = (line: string) => writeSync(1, `${line}\n`);
 let made = 0;
 
 async function drainOne(): Promise<void> {
-  const [first] = process.env.JOURNAL_DRAIN === 'true' ? journal.groupsAfter(null, 1) : [];
-  if (!first) return;
-  const { entries } = journal.readGroup(first);
-  await journal.remove(entries.map(({ key }) => key));
-  say(`removed ${entries.length}`);
+  const keys = process.env.JOURNAL_DRAIN === 'true' ? journal.keysAfter(0, 100) : [];
+  if (keys.length === 0) return;
+  await journal.remove(keys);
+  say(`removed ${keys.length}`);
 }
 
 async function appendForEver(): Promise<never> {

@@ -27,7 +27,7 @@ describe.skipIf(!hasPrlimit)('a journal on a disk without room', () => {
     await child.kill();
 
     const journal = await aJournal({ folder, maxBytes: 2 ** 30 });
-    const kept = new Set(contentOf(journal).flatMap((group) => group.map(({ deliveryId }) => `kept ${deliveryId}`)));
+    const kept = new Set(contentOf(journal).map(({ deliveryId }) => `kept ${deliveryId}`));
     const first = child
       .lines()
       .filter((line) => line.startsWith('kept '))

@@ -39,9 +39,10 @@ export function aDelivery(
   };
 }
 
-/** All that the journal holds, as it would be forwarded. */
-export function contentOf(journal: Pick<Journal, 'groupsAfter' | 'readGroup'>): JournaledDelivery[][] {
-  return journal
-    .groupsAfter(null, 1_000_000)
-    .map((id) => journal.readGroup(id).entries.map(({ delivery }) => delivery));
+/** All that the journal holds, oldest first. */
+export function contentOf(journal: Pick<Journal, 'keysAfter' | 'read'>): JournaledDelivery[] {
+  return journal.keysAfter(0, 1_000_000).flatMap((key) => {
+    const [entry] = journal.read([key]);
+    return entry?.delivery ? [entry.delivery] : [];
+  });
 }
