@@ -7,6 +7,7 @@ export const parkReasonTexts: Record<ParkReason, string> = {
   orderIdUnusable: 'its order id cannot be used',
   otherCompany: 'it names another company',
   otherEventType: 'it names another event type than its address',
+  ambiguousBody: 'its body can be read in more than one way',
   wrongSecret: 'its secret is not that of the subscription',
   endedGeneration: 'its address was no longer accepted',
   neverSubscribed: 'nobody has subscribed to it',

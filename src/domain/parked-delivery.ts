@@ -7,6 +7,7 @@ export const parkReasons = [
   'orderIdUnusable',
   'otherCompany',
   'otherEventType',
+  'ambiguousBody',
   'wrongSecret',
   'endedGeneration',
   'neverSubscribed',

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type DeliveryReading, isTestEvent, whyToPark } from '../contracts/delivery-body.js';
+import { isClear } from '../contracts/json-clarity.js';
 import type { JsonObject } from '../contracts/json-object.js';
 import type { AccountName } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription.js';
@@ -95,9 +96,10 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     const { account, eventType, generation, businessId, arrivedAt } = arrival;
     const reading = parts.readBody(delivery.body);
     const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
-    if (isTestEvent(reading)) return { outcome: 'test', deliveryId };
+    const isSure = isClear(delivery.rawBody, delivery.body);
+    if (isSure && isTestEvent(reading)) return { outcome: 'test', deliveryId };
 
-    const parkReason = whyToPark(reading, { eventType, businessId });
+    const parkReason = isSure ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
     const kept: JournaledDelivery = {
       account,
       eventType,

@@ -207,12 +207,13 @@ describe('a body that cannot be read', () => {
     expect(await stand.post(about('1'))).toMatchObject({ status: 202 });
   });
 
-  it('is not one that is odd: deep, with names of prototypes, with a name twice', async () => {
+  it('is taken but parked when it is odd: deep, with names of prototypes, with a name twice', async () => {
     const deep = `{"order_id":"1","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const odd = '{"__proto__":{"order_id":"7"},"constructor":{"prototype":{"order_id":"8"}},"status":"x"}';
     const twice = '{"order_id":"1","order_id":"2"}';
     for (const body of [deep, odd, twice]) expect(await stand.post(body)).toMatchObject({ status: 202 });
-    expect(stand.store.deliveries.map(({ orderId }) => orderId)).toEqual(['1', null, '2']);
+    const kept = stand.store.deliveries.map(({ orderId, parkReason }) => ({ orderId, parkReason }));
+    expect(kept).toEqual(Array.from({ length: 3 }, () => ({ orderId: null, parkReason: 'ambiguousBody' })));
   });
 
   it('is a compressed one, with 415', async () => {
