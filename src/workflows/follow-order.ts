@@ -16,7 +16,7 @@ import { followOrderId } from '../domain/workflow-ids.js';
 import { refuseBadInput } from './bad-input.js';
 import { showTrail } from './order-display.js';
 import { type CarriedInbox, carryInbox, isReadWanted, listen, type OrderInbox, openInbox } from './order-inbox.js';
-import { type Look, nextLook } from './order-looks.js';
+import { type Look, nextLook, type Poll } from './order-looks.js';
 import { createNotifier, type Notifier } from './order-notices.js';
 import { rideAccountKey } from './search-attribute-keys.js';
 
@@ -44,6 +44,7 @@ interface Follow {
   trail: OrderTrail;
   /** No look before this instant: the service, or our back-off, said so. */
   notBefore: string | null;
+  poll: Poll | null;
   isExpired: boolean;
 }
 
@@ -77,6 +78,7 @@ function open(rawInput: FollowOrderInput, { limits, carried }: FollowOrderProgre
     notifier: createNotifier(input.notify ?? [], carried ? toOrderChange(carried.trail) : null),
     trail,
     notBefore: carried?.notBefore ?? null,
+    poll: null,
     isExpired: false,
   };
 }

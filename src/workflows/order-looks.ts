@@ -1,4 +1,4 @@
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { OrderActivities } from '../activities/order-activities.js';
 import type { FollowOrderInput } from '../domain/follow-input.js';
 import type { DeliveryNotice } from '../domain/notices.js';
@@ -13,6 +13,15 @@ export interface Looking {
   readonly inbox: OrderInbox;
   readonly trail: OrderTrail;
   readonly notBefore: string | null;
+  /** The poll under way; null before the first one and after it has told what it saw. */
+  poll: Poll | null;
+}
+
+/** Waits at the service for the next change, beside the reads that others ask for meanwhile. */
+export interface Poll {
+  readonly input: LookInput;
+  readonly scope: CancellationScope;
+  ended: { seen: OrderObservation } | { error: unknown } | null;
 }
 
 /** What was seen, and what made us look. */
@@ -71,7 +80,28 @@ async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look 
 }
 
 async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
-  const { inbox, trail } = follow;
+  const { inbox } = follow;
+  const poll = keepPolling(follow);
+  await condition(() => poll.ended !== null || isReadWanted(inbox) || mustLeave());
+  // What it saw meanwhile may be older than the read that is wanted now.
+  if (poll.ended === null || isReadWanted(inbox)) return undefined;
+  follow.poll = null;
+  if ('error' in poll.ended) throw poll.ended.error;
+  return { seen: poll.ended.seen, claims: [], serves: inbox.served };
+}
+
+/** A read that has found nothing new leaves the poll as it is: that costs no event. */
+function keepPolling(follow: Looking): Poll {
+  const input = toLookInput(follow);
+  const { poll } = follow;
+  if (poll?.ended === null && JSON.stringify(poll.input) === JSON.stringify(input)) return poll;
+  poll?.scope.cancel();
+  follow.poll = startPoll(follow, input);
+  return follow.poll;
+}
+
+function startPoll(follow: Looking, input: LookInput): Poll {
+  const { status } = follow.trail;
   const { observeOrder } = proxyActivities<OrderActivities>({
     startToCloseTimeout,
     retry,
@@ -79,10 +109,16 @@ async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise
     priority: pollPriority,
     // A waiting poll ends at once when it is cancelled; the answer of one under way is dropped.
     cancellationType: 'TRY_CANCEL',
-    summary:
-      trail.status === null ? 'Watch for the first status' : `Watch for a change from ${trail.status.slice(0, 100)}`,
+    summary: status === null ? 'Watch for the first status' : `Watch for a change from ${status.slice(0, 100)}`,
   });
-  const interrupted = () => isReadWanted(inbox) || mustLeave();
-  const seen = await unless(interrupted, () => observeOrder(toLookInput(follow)));
-  return seen === undefined ? undefined : { seen, claims: [], serves: inbox.served };
+  const poll: Poll = { input, scope: new CancellationScope(), ended: null };
+  poll.scope
+    .run(() => observeOrder(input))
+    .then((seen) => {
+      poll.ended = { seen };
+    })
+    .catch((error: unknown) => {
+      poll.ended = { error };
+    });
+  return poll;
 }

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import { expect, inject, vi } from 'vitest';
+import { type IngressProcess, startIngressProcess } from '../../bench/ingress-process.js';
+import { startDevServer } from '../../local/temporal/dev-server.js';
+import { toAccountName } from '../../src/domain/keys.js';
+import type { EventType } from '../../src/domain/subscription.js';
+import type { SubscriptionStatus } from '../../src/domain/subscription-status.js';
+import { subscriptionId } from '../../src/domain/workflow-ids.js';
+import type { subscription } from '../../src/workflows/subscription.js';
+import { subscriptionStatusQuery } from '../../src/workflows/subscription-messages.js';
+import { type Fleet, startFleet } from '../support/fleet.js';
+
+/** The account whose orders are delivered. */
+export const business = toAccountName('business');
+
+export type ReachableIngress = IngressProcess & { url: string };
+
+/** A sandbox and one worker process, with a Temporal server of their own. */
+export interface DeliveryScene {
+  fleet: Fleet;
+  /** One more ingress process, with a journal of its own. `delivery` is that part of its contract profile. */
+  startIngress(delivery?: object): Promise<ReachableIngress>;
+  /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
+  subscribe(eventType: EventType, publicUrl: string): Promise<SubscriptionHandle>;
+  close(): Promise<void>;
+}
+
+export type SubscriptionHandle = WorkflowHandleWithFirstExecutionRunId<typeof subscription>;
+
+/** A server of its own, since a subscription is named by account and event type alone, and other tests subscribe too. */
+export async function openDeliveryScene(): Promise<DeliveryScene> {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-scene-'));
+  const server = await startDevServer({
+    program: inject('temporalProgram'),
+    databaseFile: join(folder, 'temporal.db'),
+  });
+  const webhookKeys = `w1:${randomBytes(32).toString('base64url')}`;
+  const fleet = await startFleet(1, { env: { FARETRAIL_WEBHOOK_KEYS: webhookKeys }, address: server.address });
+  const ingresses: IngressProcess[] = [];
+  return {
+    fleet,
+    async startIngress(delivery = {}) {
+      const place = join(folder, `ingress-${ingresses.length}`);
+      writeFileSync(`${place}.json`, JSON.stringify({ delivery }));
+      const settings = { FARETRAIL_JOURNAL_DIR: `${place}-journal`, FARETRAIL_CONTRACT_FILE: `${place}.json` };
+      const ingress = await startIngressProcess('faretrail', { ...fleet.env, ...settings });
+      ingresses.push(ingress);
+      return { ...ingress, url: `http://127.0.0.1:${ingress.port}` };
+    },
+    async subscribe(eventType, publicUrl) {
+      const key = { account: business, eventType };
+      return await fleet.client.workflow.start<typeof subscription>('subscription', {
+        workflowId: subscriptionId(key),
+        taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '',
+        args: [{ ...key, publicUrl }],
+      });
+    },
+    async close() {
+      await Promise.all(ingresses.map((ingress) => ingress.stop()));
+      await fleet.close();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves once an address is in force. */
+export async function active(handle: SubscriptionHandle, timeout = 30_000): Promise<SubscriptionStatus> {
+  const isActive = async () => expect((await handle.query(subscriptionStatusQuery)).state).toBe('active');
+  await vi.waitFor(isActive, { timeout, interval: 200 }); // also outside of a test
+  return await handle.query(subscriptionStatusQuery);
+}
