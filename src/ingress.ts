@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { Client, Connection } from '@temporalio/client';
 import { ConfigError, type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
 import { FaretrailError } from './domain/errors.js';
@@ -8,8 +7,7 @@ import { openIngressStore } from './ingress-store.js';
 import { createLogger, type Logger } from './logging.js';
 import { createSealer } from './sealing.js';
 import { loadTemporalSettings } from './temporal-connection.js';
-import { createDeliveryPort } from './temporal-deliveries.js';
-import { promptConnectionOptions } from './temporal-unavailability.js';
+import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
 import { createWebhookPaths } from './webhook-paths.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createDeliveryIntake } from './webhooks/delivery-intake.js';
@@ -19,7 +17,6 @@ import { startIngressServer } from './webhooks/ingress-server.js';
 import { createLaterCheck } from './webhooks/later-check.js';
 import { createVerification } from './webhooks/verification.js';
 
-const readyLimitMs = 2_000;
 /** Header names come from outside. */
 const maxPlaces = 100;
 
@@ -27,8 +24,9 @@ async function main(): Promise<void> {
   const config = loadIngressConfig(process.env);
   const logger = createLogger({ level: config.logLevel, process: 'ingress' });
   const metrics = createIngressMetrics();
-  const { connection, port, address, namespace } = connectLazily(config);
-  const { intake, store, events } = await assemble({ config, logger, metrics, port, connection });
+  const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
+  const port = createPort(config, logger);
+  const { intake, store, events } = await assemble({ config, logger, metrics, port });
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
@@ -49,19 +47,16 @@ async function main(): Promise<void> {
   await server.close();
   await store.close();
   logger.info('ingress stopped: all requests have ended, and what is not forwarded is kept');
-  // Not by closing the connection: a call to Temporal that is about to be repeated would throw where nobody catches it.
+  // The thread and its connection end with the process.
   process.exit(0);
 }
 
-/** No call is made here: deliveries are taken whether or not Temporal is up. */
-function connectLazily({ taskQueue, accounts }: IngressConfig) {
-  const { connectionOptions, namespace, address } = loadTemporalSettings(process.env);
-  const connection = Connection.lazy({ ...connectionOptions, ...promptConnectionOptions });
-  const client = new Client({ connection, namespace });
-  const untracked = new Map(accounts.map((account) => [account.name, account.untracked]));
-  // A delivery of an account that has left the settings since it was taken must not start anything.
-  const port = createDeliveryPort({ client, taskQueue, untracked: (account) => untracked.get(account) ?? 'ignore' });
-  return { connection, port, namespace, address };
+function createPort({ taskQueue, accounts }: IngressConfig, logger: Logger): DeliveryPort {
+  const untracked = Object.fromEntries(accounts.map((account) => [account.name, account.untracked]));
+  return createThreadedDeliveries(
+    () => startTemporalThread({ taskQueue, untracked }),
+    (error) => logger.error({ err: error }, 'the thread that speaks with Temporal has died; another one is started'),
+  );
 }
 
 interface Parts {
@@ -69,10 +64,9 @@ interface Parts {
   logger: Logger;
   metrics: IngressMetrics;
   port: DeliveryPort;
-  connection: Connection;
 }
 
-async function assemble({ config, logger, metrics, port, connection }: Parts) {
+async function assemble({ config, logger, metrics, port }: Parts) {
   const { profile, webhookKeys } = config;
   const sealer = createSealer(webhookKeys);
   const verification = createVerification(profile.delivery.verification);
@@ -85,12 +79,10 @@ async function assemble({ config, logger, metrics, port, connection }: Parts) {
   });
   const { check } = createLaterCheck({ subscriptions, verification, sealer });
   const whyTemporalIsOut = () =>
-    connection
-      .withDeadline(Date.now() + readyLimitMs, () => connection.workflowService.getSystemInfo({}))
-      .then(
-        () => null,
-        () => 'Temporal does not answer, and the journal is off',
-      );
+    port.ping().then(
+      () => null,
+      () => 'Temporal does not answer, and the journal is off',
+    );
   const store = await openIngressStore({ config, routing: { port, check }, metrics, logger, whyTemporalIsOut });
   const intake = createDeliveryIntake({
     accounts: config.accounts,

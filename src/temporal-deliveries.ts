@@ -60,6 +60,7 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
       const memo = about.memo?.[subscriptionMemoField] as SubscriptionMemo | undefined;
       return about.status.name === 'RUNNING' && memo ? memo : { accepted: [] };
     },
+    ping: () => inTime(async () => void (await client.workflowService.getSystemInfo({}))),
   };
 }
 

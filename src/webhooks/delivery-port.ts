@@ -17,4 +17,6 @@ export interface DeliveryPort {
   park(delivery: ParkedDeliveryInput): Promise<void>;
   /** What the subscription accepts now; null when there has never been one. */
   readSubscription(key: SubscriptionKey): Promise<SubscriptionMemo | null>;
+  /** Resolves when Temporal answers. */
+  ping(): Promise<void>;
 }

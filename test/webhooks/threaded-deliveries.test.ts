@@ -1,0 +1,56 @@
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { createThreadedDeliveries } from '../../src/threaded-deliveries.js';
+import { TemporalUnavailable } from '../../src/webhooks/forward-errors.js';
+
+const key = { account: toAccountName('business'), orderId: toOrderId('42') };
+
+/** A port over threads that answer each question with what this code makes of it; `die` in it ends them. */
+function aPort(code: string) {
+  const threads: Worker[] = [];
+  const deaths: unknown[] = [];
+  const start = () => {
+    const body = `const { parentPort } = require('node:worker_threads');
+      const die = () => { throw new Error('it has died'); };
+      parentPort.on('message', ({ id, call, args }) => parentPort.postMessage({ id, ...(${code}) }));`;
+    const thread = new Worker(body, { eval: true });
+    threads.push(thread);
+    return thread;
+  };
+  const port = createThreadedDeliveries(start, (error) => deaths.push(error));
+  onTestFinished(async () => {
+    for (const thread of threads) thread.removeAllListeners('exit');
+    await Promise.all(threads.map((thread) => thread.terminate()));
+  });
+  return { port, threads, deaths };
+}
+
+describe('deliveries that leave through a thread', () => {
+  it('get the answers to their own calls', async () => {
+    const { port } = aPort("{ value: call + ' ' + JSON.stringify(args) }");
+    const calls = [port.toOrder(key, []), port.readSubscription({ ...key, eventType: 'status_changed' })];
+    const [first, second] = await Promise.all(calls);
+    expect(first).toBe('toOrder [{"account":"business","orderId":"42"},[]]');
+    expect(second).toContain('readSubscription');
+  });
+
+  it('tell an outage from a refusal', async () => {
+    const out = aPort('{ reason: "no connection", isOut: true }');
+    await expect(out.port.toOrder(key, [])).rejects.toThrow(TemporalUnavailable);
+    const refused = aPort('{ reason: "takes no more signals", isOut: false }');
+    await expect(refused.port.toOrder(key, [])).rejects.toMatchObject({
+      code: 'ForwardFailed',
+      message: 'takes no more signals',
+    });
+  });
+
+  it('fail as an outage when the thread dies, and pass again once there is another one', async () => {
+    const { port, threads, deaths } = aPort('call === "ping" ? die() : { value: "signalled" }');
+    await expect(Promise.all([port.ping(), port.toOrder(key, [])])).rejects.toThrow(TemporalUnavailable);
+    expect(deaths).toEqual([expect.objectContaining({ message: 'it has died' })]);
+    await expect(port.toOrder(key, [])).rejects.toThrow(TemporalUnavailable);
+    await expect.poll(() => threads.length, { timeout: 5_000 }).toBe(2);
+    expect(await port.toOrder(key, [])).toBe('signalled');
+  });
+});
