@@ -15,8 +15,8 @@ const orders = 200;
 const perSecond = 20;
 const seconds = 30;
 const hour = 3_600_000;
-/** Each question is a task for the worker: asking more often would slow down what is asked for. */
-const askEveryMs = 10;
+/** Each question is a task for server and worker, and slows down what is asked for: none before the order was read. */
+const askEveryMs = 5;
 const limitMs = 20_000;
 const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
 
@@ -108,15 +108,22 @@ interface Scene {
 async function change(index: number, { client, sandbox, lanes, make }: Scene): Promise<number> {
   const orderId = orderName(index);
   const status = changes[Math.floor(index / orders) % changes.length] ?? 'Driving';
+  const reads = () => sandbox.ledger({ operation: 'orderDetails', orderId }).length;
+  const readsBefore = reads();
   sandbox.setStatus('business', orderId, status);
   const answer = await lanes.send(make(orderId, status));
   const handle = client.workflow.getHandle(`order/business/${orderId}`);
+  await until(() => reads() > readsBefore);
+  await until(async () => (await handle.query<OrderTrail>('orderTrail')).status === status);
+  return answer;
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + limitMs;
-  do {
+  while (!(await isSo())) {
     if (Date.now() > deadline) throw new Error(`a change was not seen within ${limitMs} ms`);
     await sleep(askEveryMs);
-  } while ((await handle.query<OrderTrail>('orderTrail')).status !== status);
-  return answer;
+  }
 }
 
 async function events(client: Client): Promise<number> {

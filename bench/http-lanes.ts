@@ -61,7 +61,8 @@ export async function openLanes(port: number, count: number): Promise<HttpLanes>
   for (let opened = 0; opened < count; opened += 1) free.push(await open());
   return {
     async send(request) {
-      const lane = free.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)));
+      let lane = free.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)));
+      if (lane.socket.destroyed) lane = await open(); // closed while it was idle
       return await exchange(lane, request);
     },
     close() {
