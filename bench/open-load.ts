@@ -22,7 +22,7 @@ export async function openLoad(
   const count = Math.round(perSecond * seconds);
   const latencies = new Float64Array(count);
   const statuses = new Map<number, number>();
-  const under: Promise<void>[] = [];
+  const under = new Set<Promise<void>>(); // no more than are under way: what is kept must be collected, in pauses
   const begin = performance.now();
 
   async function one(index: number): Promise<void> {
@@ -33,7 +33,10 @@ export async function openLoad(
 
   for (let started = 0; started < count; ) {
     const due = Math.min(count, Math.floor(((performance.now() - begin) * perSecond) / 1_000) + 1);
-    for (; started < due; started += 1) under.push(one(started));
+    for (; started < due; started += 1) {
+      const call = one(started).finally(() => under.delete(call));
+      under.add(call);
+    }
     await sleep(1);
   }
   await Promise.all(under);
