@@ -1,0 +1,61 @@
+import type { AccountName, OrderId } from './keys.js';
+
+/** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
+export const businessOperations = [
+  'companySettings',
+  'products',
+  'createOrder',
+  'orderDetails',
+  'updateOrder',
+  'cancelOrder',
+  'addReferenceCode',
+  'orderReceipt',
+] as const;
+
+/** One of `businessOperations`. */
+export type BusinessOperation = (typeof businessOperations)[number];
+
+/** Input of the workflow `businessCall`. */
+export interface BusinessCallInput {
+  account: AccountName;
+  operation: BusinessOperation;
+  /** The caller's identity of this call: the same key never makes a second effect. */
+  key: string;
+  /** For the operations about one order. */
+  orderId?: OrderId;
+  /** For `addReferenceCode`. */
+  referenceFieldId?: string;
+  /** Sent as it is; what we know of it is checked first. */
+  body?: unknown;
+}
+
+/** Result of `businessCall`. */
+export interface BusinessCallResult {
+  operation: BusinessOperation;
+  /** Of HTTP. */
+  status: number;
+  /** The parsed answer, without personal data of drivers; null when there was none. */
+  body: unknown;
+  /** Of `createOrder` only. */
+  orderId?: OrderId;
+}
+
+/** One call for the activity `callService`. */
+export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
+  /** Stands in the header that keeps the service from doing this twice, where the profile names one. Fixed before the
+   *  first attempt (upstream R11). */
+  requestId: string;
+}
+
+/** Types of the failures that a caller can switch on. `Refused` has `{ status, code, message }` of the service as details. */
+export const callFailureTypes = [
+  'InvalidInput',
+  'OrderNotFound',
+  'Forbidden',
+  'Refused',
+  'CredentialsRejected',
+  'OutcomeUnknown',
+] as const;
+
+/** One of `callFailureTypes`. */
+export type CallFailureType = (typeof callFailureTypes)[number];
