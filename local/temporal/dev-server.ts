@@ -47,14 +47,17 @@ export class DevServerFailed extends FaretrailError<'DevServerEnded' | 'DevServe
 const ip = '127.0.0.1';
 /**
  * The one shard of a development server does what hundreds do elsewhere, and by default it looks for work only 20 times
- * a second and fires retry timers up to a second late.
+ * a second and fires retry timers up to a second late. A task queue in four parts would divide its rate limit among them:
+ * an account of few requests per second would get less than that, and an urgent call wait for the turn of its part.
  */
-const oneShardSettings: Readonly<Record<string, string>> = {
+const smallServerSettings: Readonly<Record<string, string>> = {
   'history.transferProcessorMaxPollRPS': '2000',
   'history.transferProcessorMaxPollHostRPS': '2000',
   'history.timerProcessorMaxPollRPS': '2000',
   'history.timerProcessorMaxPollHostRPS': '2000',
   'history.timerProcessorMaxTimeShift': '"10ms"',
+  'matching.numTaskqueueReadPartitions': '1',
+  'matching.numTaskqueueWritePartitions': '1',
 };
 const searchAttributes = Object.values(searchAttributeNames);
 const readyByDefaultMs = 30_000;
@@ -92,7 +95,7 @@ interface Chosen {
 }
 
 function commandLine(options: DevServerOptions, { port, uiPort, namespace }: Chosen): string[] {
-  const settings = Object.entries({ ...oneShardSettings, ...options.dynamicConfig });
+  const settings = Object.entries({ ...smallServerSettings, ...options.dynamicConfig });
   return [
     ...['server', 'start-dev', '--ip', ip, '--port', String(port), '--namespace', namespace, '--log-level', 'warn'],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
