@@ -31,7 +31,8 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<boolean
 
 function probe(connection: Connection, options: ReadinessOptions): Promise<boolean> {
   const call = () => isUsable(connection, options);
-  return connection.withAbortSignal(options.signal, () => connection.withDeadline(Date.now() + probeLimitMs, call));
+  const signal = AbortSignal.any([options.signal]); // the SDK listens to it once per call and never stops
+  return connection.withAbortSignal(signal, () => connection.withDeadline(Date.now() + probeLimitMs, call));
 }
 
 /** The frontend answers, knows the namespace and the search attributes, and reaches the history service. */
