@@ -1,4 +1,5 @@
 import { isGrpcDeadlineError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { repeatWhenLost } from '../lost-update.js';
 import { CliFailure } from './cli-failure.js';
 import type { Session } from './command-context.js';
 import { hasWorker, mainQueue, noWorkerText } from './workers-alive.js';
@@ -16,7 +17,7 @@ export async function sendUpdate<Answer>(
   // Sent all the same, it would wait at the server for nobody knows how long, and then act.
   if (!(await hasWorker(session, queue))) throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
   try {
-    return await session.within(answerWithinMs, send);
+    return await session.within(answerWithinMs, () => repeatWhenLost(send));
   } catch (error) {
     const isLate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
     throw isLate ? await toNoAnswer() : error;

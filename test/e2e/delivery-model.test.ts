@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { DeliveryNotice } from '../../src/domain/notices.js';
 import type { OrderTrail } from '../../src/domain/trail.js';
+import { repeatWhenLost } from '../../src/lost-update.js';
 import { createDeliveryPort } from '../../src/temporal-deliveries.js';
 import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
@@ -77,7 +78,7 @@ async function take(model: Model, handle: WorkflowHandle<typeof followOrder>, st
   } else if (step.do === 'deliver') {
     await deliver(model, step.claims, step.again);
   } else if (step.do === 'refresh') {
-    await handle.executeUpdate('refreshOrder');
+    await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
   } else if (step.do === 'restart worker') {
     await stack.stopWorker();
     await stack.startWorker();

@@ -72,7 +72,9 @@ it.runIf(isLong)(
     const statuses = await Promise.all(subscriptions.map((handle) => active(handle, noticedWithinMs)));
     const later = completeOrder();
     await expect.poll(() => answersTo(later, 'status_changed'), { timeout: 5_000 }).toEqual([202, 202]);
-    await expect.poll(() => answersTo(later, 'business_report'), { timeout: 5_000 }).toEqual([202, 202]);
+    // The ingress may have looked at the subscription a second ago: then it has the sender repeat.
+    const taken = () => answersTo(later, 'business_report').filter((answer) => answer === 202);
+    await expect.poll(taken, { timeout: 10_000 }).toHaveLength(2);
     await expectArrived(later);
     await expectArrived(early);
     expect(new Set(answersTo(early, 'business_report'))).toEqual(new Set([503, 202]));
@@ -82,5 +84,5 @@ it.runIf(isLong)(
     expect(sandbox.subscribers().map(({ id }) => id)).toEqual([...lost, expect.any(String), expect.any(String)]);
     expect(sandbox.counts().byOperation.createSubscriber).toBe(4);
   },
-  90_000,
+  100_000,
 );
