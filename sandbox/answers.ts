@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
-/** What the sandbox answers, before a fault decides how it travels. `tokenNumber` is the running number of a token in it. */
+/** What the sandbox answers, before a fault decides how it travels. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
   text: string;
+  /** The running number of a token that the call issued. */
   tokenNumber?: number;
+  /** Of the order that the call is about, where only carrying it out tells. */
+  orderId?: string;
 }
 
 export const jsonType = 'application/json; charset=utf-8';

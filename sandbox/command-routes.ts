@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rideInterfaces } from '../src/domain/interfaces.js';
+import { addBookingRoutes } from './booking-routes.js';
 import { command } from './command-input.js';
 import type { SandboxCommands } from './commands.js';
 import { addDeliveryRoutes } from './delivery-routes.js';
@@ -27,6 +28,7 @@ export function addCommandRoutes(app: FastifyInstance, commands: SandboxCommands
   addFaultRoutes(app, commands);
   addTokenRoutes(app, commands);
   addDeliveryRoutes(app, commands);
+  addBookingRoutes(app, commands);
   app.post(
     '/sandbox/down',
     command(z.strictObject({ down: z.boolean() }), ({ down }) => commands.setDown(down)),

@@ -1,4 +1,5 @@
 import type { RideInterface } from '../src/domain/interfaces.js';
+import { type BookingCommands, createBookingCommands } from './booking-commands.js';
 import { createDeliveryCommands, type DeliveryCommands } from './delivery-commands.js';
 import { type FaultInput, FaultSchema } from './faults.js';
 import type { LedgerCounts, LedgerEntry, LedgerFilter } from './ledger.js';
@@ -6,7 +7,7 @@ import { type SandboxOrder, SandboxOrderSchema } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 
 /** What a test, a bench or the local stack can tell a sandbox to do. Bad input throws `InvalidInput` or `ZodError`. */
-export interface SandboxCommands extends DeliveryCommands {
+export interface SandboxCommands extends DeliveryCommands, BookingCommands {
   addOrder(order: SandboxOrder): void;
   addOrders(orders: readonly SandboxOrder[]): void;
   /** Sets a status by hand; the rest of the order's script is dropped. */
@@ -58,5 +59,6 @@ export function createCommands(state: SandboxState): SandboxCommands {
     resetLedger: state.ledger.reset,
     issuedTokens: state.tokens.texts,
     ...createDeliveryCommands(state),
+    ...createBookingCommands(state),
   };
 }

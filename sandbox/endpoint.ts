@@ -17,6 +17,8 @@ export interface CallFacts {
   clientId?: string | undefined;
   scope?: string | undefined;
   tokenNumber?: number | undefined;
+  /** The header `X-Request-ID` of a create. */
+  requestId?: string | undefined;
 }
 
 /** A call that was read but not yet carried out: a fault may replace `answer`, and then nothing happens. */

@@ -11,17 +11,21 @@ export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: {
     case 'notFound':
       return errorAnswer(404, 'NOT_FOUND', 'fault: not found');
     case 'serverError':
-      return errorAnswer(500, 'INTERNAL_ERROR', 'fault: server error');
+      return instead(fault, usual, errorAnswer(500, 'INTERNAL_ERROR', 'fault: server error'));
     case 'tooManyRequests':
       return errorAnswer(429, 'RATE_LIMITED', 'fault: too many requests', { headers: retryAfter(fault, now) });
     case 'unavailable':
-      return errorAnswer(503, 'UNAVAILABLE', 'fault: unavailable', { headers: retryAfter(fault, now) });
+      return instead(
+        fault,
+        usual,
+        errorAnswer(503, 'UNAVAILABLE', 'fault: unavailable', { headers: retryAfter(fault, now) }),
+      );
     case 'redirect':
       return { status: 302, headers: { location: url }, text: '' };
     case 'html':
-      return { status: fault.status, headers: { 'content-type': 'text/html' }, text: '<html><body>Oops</body></html>' };
+      return instead(fault, usual, { status: fault.status, headers: htmlType, text: '<html><body>Oops</body></html>' });
     case 'reply':
-      return replyAnswer(fault);
+      return instead(fault, usual, replyAnswer(fault));
     case 'errorInSuccess':
       return errorAnswer(200, 'INTERNAL_ERROR', 'fault: an error in a 200 answer');
     case 'malformedJson':
@@ -44,6 +48,12 @@ export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: {
       return usual();
   }
 }
+
+const htmlType = { 'content-type': 'text/html' };
+
+/** With `when: 'answer'` the call is carried out, and its answer is lost behind this one. */
+const instead = ({ when }: { when: 'request' | 'answer' }, usual: () => Answer, answer: Answer): Answer =>
+  when === 'answer' ? { ...usual(), ...answer } : answer;
 
 const change = (answer: Answer, text: (text: string) => string): Answer => ({ ...answer, text: text(answer.text) });
 

@@ -17,6 +17,8 @@ const RetryAfter = {
   retryAfterSeconds: z.int().min(0).optional(),
   retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
 };
+/** `request`: the call is not carried out. `answer`: it is, and only its answer is replaced. */
+const Effect = { when: z.enum(['request', 'answer']).default('request') };
 const TokenError = { shape: z.enum(['rfc6749', 'envelope']).default('rfc6749') };
 const HttpStatus = z.int().min(200).max(599);
 
@@ -24,9 +26,9 @@ const AnyFault = z.discriminatedUnion('kind', [
   kind('unauthorized'),
   kind('forbidden'),
   kind('notFound'),
-  kind('serverError'),
+  kind('serverError').extend(Effect),
   kind('tooManyRequests').extend(RetryAfter),
-  kind('unavailable').extend(RetryAfter),
+  kind('unavailable').extend({ ...RetryAfter, ...Effect }),
   /** The call is carried out at once, its answer leaves after `delayMs`: it may be stale when it arrives. */
   kind('slow').extend({ delayMs: z.int().min(0) }),
   /** Headers at once, then the body in pieces over `durationMs`. */
@@ -37,10 +39,11 @@ const AnyFault = z.discriminatedUnion('kind', [
   /** Valid JSON of `bytes` in all; far more than a client should read. */
   kind('hugeJson').extend({ bytes: z.int().min(1_048_577).default(67_108_864) }),
   kind('emptyBody'),
-  kind('html').extend({ status: HttpStatus.default(200) }),
+  kind('html').extend({ ...Effect, status: HttpStatus.default(200) }),
   kind('redirect'),
   kind('errorInSuccess'),
   kind('reply').extend({
+    ...Effect,
     status: HttpStatus,
     headers: z.record(z.string(), z.string()).default({}),
     /** Text is sent as it is, anything else as JSON. */

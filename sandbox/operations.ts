@@ -1,9 +1,15 @@
-/** What a service call can be for. Later issues add the other business operations here. */
+/** What a service call can be for. */
 export const operations = [
   'partnerToken',
   'businessToken',
   'orderStatus',
+  'companySettings',
+  'products',
+  'createOrder',
   'orderDetails',
+  'updateOrder',
+  'cancelOrder',
+  'addReferenceCode',
   'orderReceipt',
   'createSubscriber',
   'listSubscribers',

@@ -51,7 +51,8 @@ export function refuseCompany(state: SandboxState, businessId: unknown): Answer 
   return errorAnswer(400, 'VALIDATION_ERROR', 'query missing', { details: { businessId: 'is required, once' } });
 }
 
-const unknownOrder = (): Answer => errorAnswer(404, 'ORDER_NOT_FOUND', 'no such order');
+/** 404 (assumed). */
+export const unknownOrder = (): Answer => errorAnswer(404, 'ORDER_NOT_FOUND', 'no such order');
 
 function answerStatus(state: SandboxState, orderId: string): Answer {
   const order = state.orders.find('partner', orderId);

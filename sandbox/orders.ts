@@ -4,7 +4,8 @@ import { type RideInterface, rideInterfaces } from '../src/domain/interfaces.js'
 
 const ScriptStep = z.strictObject({ status: z.string().min(1), afterMs: z.number().min(0) });
 
-const Script = z
+/** The statuses of an order one after the other. */
+export const ScriptSchema = z
   .array(ScriptStep)
   .min(1)
   .refine((steps) => steps[0]?.afterMs === 0, 'the first step must have afterMs 0')
@@ -21,7 +22,7 @@ export type StatusShape = (typeof statusShapes)[number];
 export const SandboxOrderSchema = z.strictObject({
   interface: z.enum(rideInterfaces),
   orderId: z.string().min(1),
-  script: Script,
+  script: ScriptSchema,
   scheduledAt: z.iso.datetime({ offset: true }).optional(),
   details: z.record(z.string(), z.unknown()).optional(),
   shape: z.enum(statusShapes).optional(),
@@ -56,6 +57,14 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
     if (!found) throw new InvalidInput(`orderId: the ${at} interface has no order ${orderId}`);
     return found;
   };
+  /** Drops the rest of the script for other steps, which count from now. */
+  const continueWith = (at: RideInterface, orderId: string, script: SandboxOrder['script']): void => {
+    const order = get(at, orderId);
+    const now = Date.now();
+    const steps = script.map(({ status, afterMs }) => ({ status, at: now + afterMs / speed }));
+    order.steps = [...order.steps.filter((step) => step.at <= now), ...steps];
+    onSteps(order, false);
+  };
   return {
     find,
     count: () => live.size,
@@ -69,11 +78,13 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
       onSteps(added, true);
     },
     /** Sets a status by hand; the rest of the script is dropped. */
-    setStatus(at: RideInterface, orderId: string, status: string): void {
-      const order = get(at, orderId);
-      const now = Date.now();
-      order.steps = [...order.steps.filter((step) => step.at <= now), { status, at: now }];
-      onSteps(order, false);
+    setStatus: (at: RideInterface, orderId: string, status: string): void =>
+      continueWith(at, orderId, [{ status, afterMs: 0 }]),
+    continueWith,
+    /** Gives the order another scheduled time; its script stays as it is. */
+    reschedule(at: RideInterface, orderId: string, scheduledAt: string): void {
+      const live = get(at, orderId);
+      live.order = { ...live.order, scheduledAt };
     },
     /** Takes the next step of the script now; later steps keep their distance to it. Returns the status. */
     advance(at: RideInterface, orderId: string): string {

@@ -1,5 +1,7 @@
+import type { CreatedOrder } from './bookings.js';
 import type { SandboxCommands } from './commands.js';
 import type { LedgerCounts, LedgerEntry } from './ledger.js';
+import type { ReferenceCode } from './reference-codes.js';
 import type { Subscriber } from './subscribers.js';
 
 type Remote<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;
@@ -39,6 +41,10 @@ export function controlSandbox(url: string): SandboxControl {
     deliveries: (filter = {}) => send('GET', `deliveries?${new URLSearchParams(definedIn(filter))}`),
     deliveryCounts: () => send('GET', 'deliveries/counts'),
     resetDeliveries: () => send('DELETE', 'deliveries'),
+    createdOrders: () => send<CreatedOrder[]>('GET', 'bookings'),
+    referenceCodes: () => send<ReferenceCode[]>('GET', 'bookings/reference-codes'),
+    bookingSettings: () => send('GET', 'bookings/settings'),
+    setBookingSettings: (change) => send('PUT', 'bookings/settings', change),
     isHealthy: () =>
       send('GET', 'health').then(
         () => true,

@@ -1,10 +1,18 @@
 import { type AccessTokens, createAccessTokens } from './access-tokens.js';
+import {
+  type BookingChange,
+  type BookingSettings,
+  changedBookingSettings,
+  defaultBookingSettings,
+} from './booking-settings.js';
+import { type Bookings, createBookings } from './bookings.js';
 import { type AcceptedClients, defaultLifetimeSeconds, sandboxCredentials } from './credentials.js';
 import { createDeliveries, type Deliveries } from './deliveries.js';
 import type { DeliveryChange } from './delivery-settings.js';
 import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook, type StatusShape } from './orders.js';
+import { createReferenceCodes, type ReferenceCodes } from './reference-codes.js';
 import { createSubscriberBook, type SubscriberBook } from './subscribers.js';
 
 /** How to start a sandbox; what is left out has a default. */
@@ -36,6 +44,8 @@ export interface SandboxOptions {
   };
   /** How deliveries are sent, over the defaults. */
   deliveries?: DeliveryChange;
+  /** How orders are created and end, over the defaults. */
+  bookings?: BookingChange;
 }
 
 /** All that a sandbox knows; endpoints read it, commands change it. */
@@ -50,10 +60,14 @@ export interface SandboxState {
   ledger: Ledger;
   subscribers: SubscriberBook;
   deliveries: Deliveries;
+  bookingSettings: BookingSettings;
+  bookings: Bookings;
+  referenceCodes: ReferenceCodes;
+  speed: number;
   isDown: boolean;
 }
 
-/** Throws `ZodError` for bad delivery settings. */
+/** Throws `ZodError` for bad settings. */
 export function createSandboxState(options: SandboxOptions): SandboxState {
   const { speed = 1, seed = 1, partner = {}, business = {} } = options;
   const businessId = business.businessId ?? sandboxCredentials.business.businessId;
@@ -84,6 +98,10 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     ledger: createLedger(),
     subscribers,
     deliveries,
+    bookingSettings: changedBookingSettings(defaultBookingSettings, options.bookings ?? {}),
+    bookings: createBookings(orders, speed),
+    referenceCodes: createReferenceCodes(),
+    speed,
     isDown: false,
   };
 }

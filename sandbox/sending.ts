@@ -57,11 +57,12 @@ async function* dribble(text: string, durationMs: number): AsyncGenerator<string
 function* hugeJson(text: string, bytes: number): Generator<string> {
   yield '{"padding":"';
   for (let sent = 0; sent < bytes; sent += hugeChunk.length) yield hugeChunk;
-  yield `",${text.slice(1)}`;
+  yield text.startsWith('{') ? `",${text.slice(1)}` : '"}';
 }
 
 /** Promises the whole body, sends half of it and drops the connection. */
 function breakOff(reply: FastifyReply, { status, headers, text }: Answer): FastifyReply {
+  if (text === '') return hangUp(reply); // headers alone would be a whole answer
   const bytes = Buffer.from(text);
   reply.hijack();
   reply.raw.writeHead(status, { ...headers, 'content-length': bytes.length });

@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Answer, errorAnswer } from './answers.js';
+import { cancelOrderEndpoint, createOrderEndpoint, updateOrderEndpoint } from './booking-endpoints.js';
+import { addReferenceCodeEndpoint, companySettingsEndpoint, productsEndpoint } from './company-endpoints.js';
 import type { CallFacts, Endpoint } from './endpoint.js';
 import { faultedAnswer } from './faulted-answer.js';
 import type { LedgerEntry } from './ledger.js';
@@ -18,6 +20,12 @@ export function addServiceRoutes(app: FastifyInstance, state: SandboxState): voi
     orderStatusEndpoint,
     orderDetailsEndpoint,
     orderReceiptEndpoint,
+    companySettingsEndpoint,
+    productsEndpoint,
+    createOrderEndpoint,
+    updateOrderEndpoint,
+    cancelOrderEndpoint,
+    addReferenceCodeEndpoint,
     createSubscriberEndpoint,
     listSubscribersEndpoint,
     deleteSubscriberEndpoint,
@@ -52,11 +60,11 @@ function serve(state: SandboxState, endpoint: Endpoint) {
       query: request.query as Record<string, unknown>,
       body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
     });
-    const record = (httpStatus: number | null, fault?: string, tokenNumber = facts.tokenNumber) =>
-      state.ledger.record(
-        toEntry(request, operation, { ...facts, tokenNumber }, { httpStatus, fault }),
-        tokenNumber !== facts.tokenNumber,
-      );
+    const record = (httpStatus: number | null, fault?: string, made: Partial<Answer> = {}) => {
+      const { tokenNumber = facts.tokenNumber, orderId = facts.orderId } = made;
+      const entry = toEntry(request, operation, { ...facts, tokenNumber, orderId }, { httpStatus, fault });
+      state.ledger.record(entry, made.tokenNumber !== undefined);
+    };
     if (state.isDown) {
       record(null, 'down');
       return hangUp(reply);
@@ -68,7 +76,7 @@ function serve(state: SandboxState, endpoint: Endpoint) {
     }
     const answer = fault ? faultedAnswer(fault, usual, { url: request.url, now: Date.now() }) : usual();
     const isAnswered = !(fault?.kind === 'dropConnection' && fault.when === 'answer');
-    record(isAnswered ? answer.status : null, fault?.kind, answer.tokenNumber);
+    record(isAnswered ? answer.status : null, fault?.kind, answer);
     return fault ? sendFaulted(reply, answer, fault, () => state.isDown) : sendPlainly(reply, answer);
   };
 }

@@ -1,10 +1,10 @@
 import type { IssuedToken } from './access-tokens.js';
 import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
-import { type Endpoint, refuseToken, type ServiceCall, tokenFacts } from './endpoint.js';
+import { type Endpoint, refuseToken, tokenFacts } from './endpoint.js';
 import { refuseCompany } from './order-endpoints.js';
+import { invalidBody, parsedBody, refuseHeaders } from './request-checks.js';
 import type { SandboxState } from './sandbox-state.js';
 import { type Subscriber, SubscriptionBodySchema } from './subscribers.js';
-import { mediaTypeOf } from './token-form.js';
 
 /** Create a subscriber: path, headers, body, answer and the token without scope are given (upstream section 7). */
 export const createSubscriberEndpoint = (state: SandboxState): Endpoint => ({
@@ -52,32 +52,11 @@ function refuseScoped(token: IssuedToken | undefined): Answer | undefined {
   return errorAnswer(403, 'FORBIDDEN', 'needs a token of the business interface without scope');
 }
 
-function refuseHeaders({ headers }: ServiceCall): Answer | undefined {
-  const must = 'must be application/json';
-  const details: Record<string, string> = {};
-  if (mediaTypeOf(headers.accept) !== 'application/json') details.Accept = must;
-  if (mediaTypeOf(headers['content-type']) !== 'application/json') details['Content-Type'] = must;
-  return Object.keys(details).length === 0
-    ? undefined
-    : errorAnswer(400, 'VALIDATION_ERROR', 'header missing', { details });
-}
-
 function answerCreate(state: SandboxState, body: Buffer): Answer {
-  const { data, error } = SubscriptionBodySchema.safeParse(parsed(body));
-  if (error) {
-    const details = Object.fromEntries(error.issues.map(({ path, message }) => [path.join('.') || 'body', message]));
-    return errorAnswer(400, 'VALIDATION_ERROR', 'body not valid', { details });
-  }
+  const { data, error } = SubscriptionBodySchema.safeParse(parsedBody(body));
+  if (error) return invalidBody(error);
   const subscriber = state.subscribers.add({ hookAddress: data.hook_address, eventType: data.event_types });
   return jsonAnswer(201, { ...subscriberBody(state, subscriber), secret_id: subscriber.secretId });
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The given fields of the answer but the secret. Times have fractions of different lengths, so that they stay text. */

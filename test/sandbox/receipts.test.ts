@@ -34,6 +34,29 @@ describe('the receipt of an order', () => {
     expect(sandbox.ledger({ orderId: 'b-1' }).at(-1)).toMatchObject({ operation: 'orderReceipt', scope: 'finance' });
   });
 
+  it('is calculated anew some time after the end, or never', async () => {
+    const total = async () =>
+      ((await receiptOf('b-1')).json as { payment_summary: { total_inc_tax: string } }).payment_summary.total_inc_tax;
+    for (const [status, first, second] of [
+      ['Completed', '22.00', '24.20'],
+      ['Cancelled', '5.50', '4.40'],
+    ] as const) {
+      sandbox.setBookingSettings({ receiptChangesAfterMs: 150 });
+      sandbox.setStatus('business', 'b-1', status);
+      expect(await total()).toBe(first);
+      await expect.poll(total).toBe(second);
+      sandbox.setBookingSettings({ receiptChangesAfterMs: null });
+      expect(await total()).toBe(first);
+    }
+  });
+
+  it('may come some time after the end', async () => {
+    sandbox.setBookingSettings({ receiptAfterMs: 150 });
+    sandbox.setStatus('business', 'b-1', 'Completed');
+    expect((await receiptOf('b-1')).status).toBe(404);
+    await expect.poll(async () => (await receiptOf('b-1')).status).toBe(200);
+  });
+
   it('is refused without the scope finance, without a token, or for another company', async () => {
     expect(await receiptOf('b-1', await newToken(sandbox, 'business'))).toMatchObject({ status: 403 });
     expect(await receiptOf('b-1', 'nonsense')).toMatchObject({ status: 401 });

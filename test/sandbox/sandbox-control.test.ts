@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { controlSandbox, type SandboxControl } from '../../sandbox/sandbox-control.js';
+import { businessCall, newRide } from './booking-calls.js';
 import { askToken, call, newToken, partnerId, quietOrder, readPartnerOrder } from './calls.js';
 
 let sandbox: Sandbox;
@@ -70,6 +71,16 @@ describe('from another process one can', () => {
     expect(await control.ledger()).toEqual([]);
   });
 
+  it('see what was created, and change how', async () => {
+    expect(await control.setBookingSettings({ forgetsRequestIds: true })).toMatchObject({ forgetsRequestIds: true });
+    expect(await control.bookingSettings()).toEqual(sandbox.bookingSettings());
+    const business = await newToken(sandbox, 'business', { scope: 'order company.reference' });
+    await businessCall(sandbox, 'POST', '/v1/orders', newRide(), { token: business, requestId: 'r-1' });
+    await businessCall(sandbox, 'POST', '/v1/reference-fields/11/codes', [{ value: 'A1' }], { token: business });
+    expect(await control.createdOrders()).toMatchObject([{ requestId: 'r-1', order: newRide() }]);
+    expect(await control.referenceCodes()).toMatchObject([{ referenceFieldId: '11', value: 'A1' }]);
+  });
+
   it('ask whether it is there', async () => {
     expect(await control.isHealthy()).toBe(true);
     const gone = await startSandbox();
@@ -94,6 +105,9 @@ describe('a bad command is refused with 400 and names the field', () => {
     ['POST', 'lifetime', { interface: 'partner', seconds: 'long' }, 'seconds'],
     ['POST', 'down', { down: 'yes' }, 'down'],
     ['POST', 'revoke', { client: 'x' }, 'client'],
+    ['PUT', 'bookings/settings', { forgetsRequestIds: 'yes' }, 'forgetsRequestIds'],
+    ['PUT', 'bookings/settings', { script: [] }, 'script'],
+    ['POST', 'faults', { kind: 'serverError', when: 'middle' }, 'when'],
     ['POST', 'orders', '[]', 'body'],
     ['POST', 'orders', '{', 'body'],
   ])('%s /sandbox/%s %j', async (method, path, input, field) => {

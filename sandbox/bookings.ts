@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import type { NewOrder } from './booking-body.js';
+import { onDemandLife, scheduledLife } from './booking-life.js';
+import type { BookingSettings } from './booking-settings.js';
+import type { OrderBook } from './orders.js';
+
+/** An order that a create call made. */
+export interface CreatedOrder {
+  orderId: string;
+  /** The header `X-Request-ID` of the call that made it. */
+  requestId: string | undefined;
+  /** ISO instant. */
+  createdAt: string;
+  /** The body of the create with all updates laid over it. */
+  order: NewOrder;
+}
+
+interface Booking extends CreatedOrder {
+  /** The bytes of the create, to tell a repeat from another order under the same request id. */
+  sent: Buffer;
+  hasOwnScript: boolean;
+}
+
+export type Bookings = ReturnType<typeof createBookings>;
+
+/** All orders that were created by calls. `speed` is that of the order book. */
+export function createBookings(orders: OrderBook, speed: number) {
+  const made = new Map<string, Booking>();
+  const byRequestId = new Map<string, Booking>();
+
+  function scheduleAgain({ orderId, hasOwnScript }: Booking, scheduledAt: string): void {
+    orders.reschedule('business', orderId, scheduledAt);
+    if (hasOwnScript) return;
+    const [, ...later] = scheduledLife(scheduledAt, speed, Date.now());
+    orders.continueWith('business', orderId, later);
+  }
+
+  return {
+    add(order: NewOrder, sent: Buffer, requestId: string | undefined, { script }: BookingSettings): CreatedOrder {
+      const { scheduled_at: scheduledAt } = order;
+      const orderId = newOrderId(orders);
+      const usual = () => (scheduledAt === undefined ? onDemandLife() : scheduledLife(scheduledAt, speed, Date.now()));
+      orders.add({
+        interface: 'business',
+        orderId,
+        script: script ?? usual(),
+        ...(scheduledAt === undefined ? {} : { scheduledAt }),
+      });
+      const createdAt = new Date().toISOString();
+      const booking = { orderId, requestId, createdAt, order, sent, hasOwnScript: script !== null };
+      made.set(orderId, booking);
+      if (requestId !== undefined) byRequestId.set(requestId, booking);
+      return booking;
+    },
+    /** The order that this request id made, and whether it was asked for with the same bytes. */
+    repeated(requestId: string | undefined, sent: Buffer): { orderId: string; isSame: boolean } | undefined {
+      const booking = requestId === undefined ? undefined : byRequestId.get(requestId);
+      return booking && { orderId: booking.orderId, isSame: booking.sent.equals(sent) };
+    },
+    find: (orderId: string): CreatedOrder | undefined => made.get(orderId),
+    change(orderId: string, order: NewOrder): void {
+      const booking = made.get(orderId);
+      if (!booking) return;
+      const { scheduled_at: before } = booking.order;
+      booking.order = order;
+      if (order.scheduled_at !== undefined && order.scheduled_at !== before) scheduleAgain(booking, order.scheduled_at);
+    },
+    all: (): CreatedOrder[] =>
+      [...made.values()].map(({ orderId, requestId, createdAt, order }) => ({ orderId, requestId, createdAt, order })),
+  };
+}
+
+/** Not counted up, so that orders of several sandboxes do not meet under one id at one Temporal server. */
+function newOrderId(orders: OrderBook): string {
+  const orderId = String(randomInt(10 ** 13, 10 ** 14));
+  return orders.find('business', orderId) ? newOrderId(orders) : orderId;
+}
