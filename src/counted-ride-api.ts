@@ -25,6 +25,10 @@ export function countCalls(rideApi: RideApi, metrics: WorkerMetrics): RideApi {
       ),
     readReceipt: (account, ...rest) =>
       counted(() => rideApi.readReceipt(account, ...rest), counter(metrics, account, 'orderReceipt')),
+    callOperation: (account, call, ...rest) =>
+      counted(() => rideApi.callOperation(account, call, ...rest), counter(metrics, account, call.operation)),
+    readEffect: (account, ...rest) =>
+      counted(() => rideApi.readEffect(account, ...rest), counter(metrics, account, 'orderDetails')),
     createSubscriber: (account, ...rest) =>
       counted(() => rideApi.createSubscriber(account, ...rest), counter(metrics, account, 'createSubscriber')),
     listSubscribers: (account, ...rest) =>

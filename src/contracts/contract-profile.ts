@@ -15,6 +15,7 @@ const Operation = z.strictObject({
   /** Whether the service's document states method and path. */
   source: z.enum(['given', 'assumed']),
   enabled: z.boolean().optional(),
+  /** The header that keeps a repeated request from a second effect; empty for none, so that an override can take it away. */
   requestIdHeader: z.string().optional(),
 });
 

@@ -22,6 +22,16 @@ export function parseErrorBody(body: unknown): ErrorBody {
   };
 }
 
+/** The message of an error body in either shape, on one line. For the caller whose request it answers and nobody else: it may
+ *  repeat input, so it never enters an error text or a log. */
+export function parseErrorMessage(body: unknown): string | null {
+  const error = ownValue(body, 'error');
+  const text = isJsonObject(error) ? ownValue(error, 'message') : ownValue(body, 'error_description');
+  if (typeof text !== 'string') return null;
+  const line = text.replace(/[\p{C}\s]+/gu, ' ').trim();
+  return line === '' ? null : line;
+}
+
 /** Is this the error envelope? In a success answer it makes that an error. */
 export const isErrorEnvelope = (body: unknown): boolean =>
   ownValue(body, 'status') === 'error' && isJsonObject(ownValue(body, 'error'));

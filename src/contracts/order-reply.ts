@@ -11,7 +11,8 @@ export type OrderPointers = ContractProfile['pointers']['orderStatus'];
 
 const maxStatusLength = 100;
 
-function findStatus(body: unknown, pointers: string[], notOrderStatus: string[]) {
+/** The first usable status word and where it stood; undefined when there is none. */
+export function findStatus(body: unknown, pointers: string[], notOrderStatus: string[]) {
   const skipped = new Set(notOrderStatus.map((word) => word.toLowerCase()));
   for (const pointer of pointers) {
     const word = usableText(valueAt(body, pointer), maxStatusLength);
@@ -22,7 +23,8 @@ function findStatus(body: unknown, pointers: string[], notOrderStatus: string[])
   return undefined;
 }
 
-function findOrderId(body: unknown, pointers: string[]): string | undefined {
+/** The first usable order id as text; undefined when there is none. */
+export function findOrderId(body: unknown, pointers: string[]): string | undefined {
   const values = pointers.map((pointer) => valueAt(body, pointer));
   const usable = values.find((value) => (typeof value === 'string' && value !== '') || Number.isSafeInteger(value));
   return usable === undefined ? undefined : String(usable);

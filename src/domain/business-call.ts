@@ -47,7 +47,21 @@ export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   requestId: string;
 }
 
-/** Types of the failures that a caller can switch on. `Refused` has `{ status, code, message }` of the service as details. */
+/** Operations that may have an effect even when no answer comes. */
+const changingOperations: readonly BusinessOperation[] = [
+  'createOrder',
+  'updateOrder',
+  'cancelOrder',
+  'addReferenceCode',
+];
+
+/** Does a call of it change something at the service? */
+export const isChanging = (operation: BusinessOperation): boolean => changingOperations.includes(operation);
+
+/**
+ * Types of the failures that a caller can switch on. `Refused` has `{ status, code, message }` of the service as details.
+ * `OutcomeUnknown`: it may have been carried out; `Unavailable`: it was not, for want of an answer or of a worker.
+ */
 export const callFailureTypes = [
   'InvalidInput',
   'OrderNotFound',
@@ -55,7 +69,12 @@ export const callFailureTypes = [
   'Refused',
   'CredentialsRejected',
   'OutcomeUnknown',
+  'Unavailable',
 ] as const;
 
 /** One of `callFailureTypes`. */
 export type CallFailureType = (typeof callFailureTypes)[number];
+
+/** Is this the type of a failure that callers know? */
+export const isCallFailureType = (type: unknown): type is CallFailureType =>
+  callFailureTypes.some((known) => known === type);

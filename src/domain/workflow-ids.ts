@@ -1,3 +1,4 @@
+import { type BusinessOperation, businessOperations } from './business-call.js';
 import { type AccountName, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
 import { type EventType, isEventType } from './subscription.js';
 
@@ -82,4 +83,38 @@ export const parkedDeliveryId = ({ account, deliveryId }: ParkedDeliveryKey): st
 export function fromParkedDeliveryId(workflowId: string): ParkedDeliveryKey | undefined {
   const [, account, deliveryId] = /^parked\/([a-z0-9-]{1,40})\/([0-9a-f]{32})$/.exec(workflowId) ?? [];
   return account && deliveryId ? { account: account as AccountName, deliveryId } : undefined;
+}
+
+/** What names one requested ride. */
+export interface RequestRideKey {
+  account: AccountName;
+  requestId: string;
+}
+
+/** Id of the `requestRide` workflow of a key. */
+export const requestRideId = ({ account, requestId }: RequestRideKey): string => `ride/${account}/${requestId}`;
+
+/** The inverse of `requestRideId`; undefined for any other id. */
+export function fromRequestRideId(workflowId: string): RequestRideKey | undefined {
+  const [, account, requestId] = /^ride\/([a-z0-9-]{1,40})\/([A-Za-z0-9._~-]{1,100})$/.exec(workflowId) ?? [];
+  return account && requestId ? { account: account as AccountName, requestId } : undefined;
+}
+
+/** What names one call of a business operation. */
+export interface BusinessCallKey {
+  account: AccountName;
+  operation: BusinessOperation;
+  /** The caller's; `toCallerKey` refuses a "/". */
+  key: string;
+}
+
+/** Id of the `businessCall` workflow of a key. */
+export const businessCallId = ({ account, operation, key }: BusinessCallKey): string =>
+  `call/${account}/${operation}/${key}`;
+
+/** The inverse of `businessCallId`; undefined for any other id. */
+export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefined {
+  const [, account, name, key] = /^call\/([a-z0-9-]{1,40})\/(\w+)\/([A-Za-z0-9._~-]{1,100})$/.exec(workflowId) ?? [];
+  const operation = businessOperations.find((one) => one === name);
+  return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
 }

@@ -8,6 +8,8 @@ import type { RetryDecision } from './retry-decision.js';
 export interface UpstreamWords {
   upstreamCode: string | null;
   requestId: string | null;
+  /** Upstream's own message, for the caller whose request it refuses; in no error text. */
+  upstreamMessage?: string | null;
 }
 
 /** Why upstream said no (upstream section 9.1). */
@@ -34,6 +36,8 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
   readonly status: number;
   readonly upstreamCode: string | null;
   readonly requestId: string | null;
+  /** For the caller whose call it was; null unless that call keeps it. */
+  readonly upstreamMessage: string | null;
   /** May the same request succeed later by itself? */
   readonly retryable: boolean;
   /** The wait upstream asked for; undefined leaves it to the retry policy. */
@@ -44,6 +48,7 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
     this.status = status;
     this.upstreamCode = words.upstreamCode;
     this.requestId = words.requestId;
+    this.upstreamMessage = words.upstreamMessage ?? null;
     this.retryable = decision.retry;
     this.retryAfterMs = decision.retry ? decision.afterMs : undefined;
   }

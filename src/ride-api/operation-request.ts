@@ -1,6 +1,5 @@
 import type { PathPlaceholder } from '../contracts/contract-file.js';
-import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
-import type { JsonObject } from '../contracts/json-object.js';
+import type { ContractProfile, Operation, OperationName } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { ApiRequest } from './http.js';
@@ -11,19 +10,28 @@ export interface OperationCall {
   values: Partial<Record<PathPlaceholder, string>>;
   accessToken: string;
   /** Sent as JSON. */
-  body?: JsonObject;
+  body?: unknown;
+  /** Sent in the header that the profile names for it; where it names none it stays unsaid. */
+  requestId?: string;
+}
+
+/** The operation as the profile has it. Throws `InvalidInput` when it is switched off or belongs to the other interface. */
+export function offeredOperation(account: Account, name: OperationName, profile: ContractProfile): Operation {
+  const operation = profile.operations[name];
+  if (operation.enabled === false) {
+    throw new InvalidInput(`operations.${name}.enabled: the contract profile switches this operation off`);
+  }
+  if (operation.interface !== account.interface) {
+    throw new InvalidInput(`${name}: not an operation of the ${account.interface} interface`);
+  }
+  return operation;
 }
 
 /** Makes the request of an operation. Throws `InvalidInput` when the operation is switched off, belongs
  *  to the other interface, or lacks a value for its path. */
 export function operationRequest(account: Account, call: OperationCall, profile: ContractProfile): ApiRequest {
-  const operation = profile.operations[call.operation];
-  if (operation.enabled === false) {
-    throw new InvalidInput(`operations.${call.operation}.enabled: the contract profile switches this operation off`);
-  }
-  if (operation.interface !== account.interface) {
-    throw new InvalidInput(`${call.operation}: not an operation of the ${account.interface} interface`);
-  }
+  const operation = offeredOperation(account, call.operation, profile);
+  const { requestIdHeader = '' } = operation;
   const values = account.businessId === undefined ? call.values : { business_id: account.businessId, ...call.values };
   return {
     method: operation.method,
@@ -32,6 +40,7 @@ export function operationRequest(account: Account, call: OperationCall, profile:
       ...(account.interface === 'business' ? { Accept: 'application/json' } : {}),
       Authorization: `Bearer ${call.accessToken}`,
       'Content-Type': 'application/json', // on a GET too: given for the partner's order status
+      ...(requestIdHeader === '' || call.requestId === undefined ? {} : { [requestIdHeader]: call.requestId }),
     },
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
   };

@@ -1,4 +1,4 @@
-import { isErrorEnvelope, parseErrorBody, toShortWord } from '../contracts/error-body.js';
+import { isErrorEnvelope, parseErrorBody, parseErrorMessage, toShortWord } from '../contracts/error-body.js';
 import { RideApiError, type RideApiErrorCode, type UpstreamWords } from './errors.js';
 import type { ApiReply } from './http.js';
 import { decideRetry } from './retry-decision.js';
@@ -11,6 +11,8 @@ export interface RefusalContext {
   now: number;
   /** What a 404 means for this call. */
   notFound: 'NOT_FOUND' | 'ORDER_UNKNOWN';
+  /** Present where upstream's own message is kept for a caller: phone numbers of the request, which it must not repeat. */
+  phones?: readonly string[];
 }
 
 const codeByStatus: Partial<Record<number, RideApiErrorCode>> = {
@@ -43,6 +45,18 @@ export function upstreamWords(reply: ApiReply, secrets: readonly string[]): Upst
   return { upstreamCode: safe(code), requestId: safe(requestId ?? toShortWord(reply.headers['x-request-id'])) };
 }
 
+const maxMessageLength = 200;
+const digitsOf = (text: string): string => text.replace(/\D/g, '');
+
+/** Upstream's own message, unless it repeats a secret or a phone number of the request, however that is written. */
+function messageFor(reply: ApiReply, secrets: readonly string[], phones: readonly string[]): string | null {
+  const message = parseErrorMessage(reply.body);
+  if (message === null || secrets.some((secret) => repeats(message, secret))) return null;
+  const digits = digitsOf(message);
+  if (phones.some((phone) => digits.includes(digitsOf(phone)))) return null;
+  return message.slice(0, maxMessageLength).replace(/[\uD800-\uDBFF]$/, '');
+}
+
 function codeOf(reply: ApiReply, notFound: RefusalContext['notFound']): RideApiErrorCode {
   const { status } = reply;
   if (status === 404) return notFound;
@@ -52,8 +66,9 @@ function codeOf(reply: ApiReply, notFound: RefusalContext['notFound']): RideApiE
 }
 
 /** The error for an answer that is not the success asked for. */
-export function toRideApiError(reply: ApiReply, { secrets, now, notFound }: RefusalContext): RideApiError {
+export function toRideApiError(reply: ApiReply, { secrets, now, notFound, phones }: RefusalContext): RideApiError {
   const code = codeOf(reply, notFound);
   const decision = decideRetry(reply.status, reply.headers['retry-after'], now);
-  return new RideApiError(code, reply.status, upstreamWords(reply, secrets), decision);
+  const upstreamMessage = phones === undefined ? null : messageFor(reply, secrets, phones);
+  return new RideApiError(code, reply.status, { ...upstreamWords(reply, secrets), upstreamMessage }, decision);
 }

@@ -3,8 +3,16 @@ import type { JsonObject } from '../contracts/json-object.js';
 import type { Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import type { Account } from '../domain/account.js';
+import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/business-call.js';
 import type { OrderId, Scope } from '../domain/keys.js';
 import type { OrderReading } from '../domain/observation.js';
+import {
+  callRequest,
+  interpretCallReply,
+  interpretEffect,
+  knowsRepeats,
+  operationScope,
+} from './business-operations.js';
 import { createHttp, type Http } from './http.js';
 import { interpretOrderReply, orderRequest, orderScope } from './orders.js';
 import { interpretReceiptReply, receiptRequest, receiptScope } from './receipts.js';
@@ -39,6 +47,25 @@ export interface RideApi {
   readReceipt(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<JsonObject>;
   /** The scope of the token that `readReceipt` needs. */
   receiptScope(): Scope;
+  /** One business operation for a caller. Throws `RideApiError`, `InvalidInput`, `UnusableReply` NO_ORDER_ID; see
+   *  `isOutcomeUnclear` for what a failure of a changing call says about its outcome. */
+  callOperation(
+    account: Account,
+    call: ServiceCall,
+    accessToken: string,
+    signal?: AbortSignal,
+  ): Promise<BusinessCallResult>;
+  /** Reads the order to see whether a change or a cancellation has been carried out; null while not. Throws `RideApiError`. */
+  readEffect(
+    account: Account,
+    call: ServiceCall,
+    accessToken: string,
+    signal?: AbortSignal,
+  ): Promise<BusinessCallResult | null>;
+  /** The scope of the token of an operation. Throws `InvalidInput` where the account cannot ask for it. */
+  operationScope(account: Account, operation: BusinessOperation): Scope;
+  /** May a call be repeated with its request id though its outcome is unclear? */
+  knowsRepeats(operation: BusinessOperation): boolean;
   /** Throws `RideApiError`; see `isOutcomeUnclear` for what a failure says about the outcome. */
   createSubscriber(account: Account, subscriber: NewSubscriber, accessToken: string): Promise<Subscriber>;
   /** Throws `RideApiError`; `InvalidInput` while the profile switches it off. */
@@ -77,6 +104,18 @@ export function createRideApi({ profile, http = createHttp(), now = Date.now }: 
       return interpretReceiptReply(reply, { account, orderId, accessToken, profile, now: now() });
     },
     receiptScope: () => receiptScope(profile),
+    async callOperation(account, call, accessToken, signal) {
+      const reply = await http.send(callRequest(account, call, accessToken, profile), signal);
+      return interpretCallReply(reply, { account, call, accessToken, profile, now: now() });
+    },
+    async readEffect(account, call, accessToken, signal) {
+      const { body: _, ...about } = call;
+      const look = { ...about, operation: 'orderDetails' as const };
+      const reply = await http.send(callRequest(account, look, accessToken, profile), signal);
+      return interpretEffect(reply, { account, call, accessToken, profile, now: now() });
+    },
+    operationScope: (account, operation) => operationScope(account, operation, profile),
+    knowsRepeats: (operation) => knowsRepeats(operation, profile),
     async createSubscriber(account, subscriber, accessToken) {
       const reply = await http.send(createSubscriberRequest(account, subscriber, accessToken, profile));
       const { hookAddress } = subscriber;

@@ -84,6 +84,7 @@ describe('an answer nobody can read means that the status is unreadable', () => 
   const unusable: Record<UnusableReplyCode, true> = {
     UNREADABLE_STATUS: true,
     ORDER_MISMATCH: true,
+    NO_ORDER_ID: true,
     NO_TOKEN: true,
     WRONG_TOKEN_TYPE: true,
     SCOPE_NOT_GRANTED: true,

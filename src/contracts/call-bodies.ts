@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { BusinessOperation } from '../domain/business-call.js';
+import { InvalidInput } from '../domain/errors.js';
+import { readInstant } from '../domain/follow-input.js';
+import { isJsonObject } from './json-object.js';
+
+// What we know of the bodies (all assumed, upstream sections 5.1 and 5.3). Only forms are checked: words such as `category`
+// are the service's own. Fields nobody here knows go out as they came (R18). No message holds a value.
+
+const Text = z.string('must be a text').min(1, 'must not be empty');
+const Uuid = z.guid('must be a UUID');
+const Coordinate = z.union([z.number(), z.string().regex(/^-?\d+(\.\d+)?$/, 'must be a number')], 'must be a number');
+const Instant = Text.refine(
+  (text) => readInstant(text) !== undefined,
+  'must be an ISO 8601 instant with an offset, such as 2026-05-01T08:30:00Z',
+);
+const Point = z.looseObject({ lat: Coordinate, lng: Coordinate }, 'must be an object with lat and lng');
+
+const User = z.looseObject(
+  {
+    name: Text,
+    phone: Text.regex(/^[1-9]\d{5,14}$/, 'must be an international number in digits alone, without "+" and blanks'),
+  },
+  'must be an object with name and phone',
+);
+
+const Action = z.looseObject(
+  { type: Text, user: User, parcel: z.looseObject({ name: Text }, 'must be an object with name').optional() },
+  'must be an object with type and user',
+);
+
+const Stop = z.looseObject(
+  { type: Text, actions: listOf(Action, 'action'), location: Point },
+  'must be an object with type, actions and location',
+);
+
+const Reference = z.looseObject(
+  { id: z.union([z.int(), Text], 'must be the id of a reference field'), title: Text, value: Text },
+  'must be an object with id, title and value',
+);
+
+const orderFields = {
+  category: Text,
+  product_id: Uuid,
+  stops: listOf(Stop, 'stop'),
+  scheduled_at: Instant.optional(),
+  quote_id: Uuid.optional(),
+  note_to_driver: z.string('must be a text').max(100, 'must have at most 100 characters').optional(),
+  references: z.array(Reference, 'must be an array').optional(),
+};
+
+const noObject = 'must be a JSON object';
+
+const Order = z.looseObject(orderFields, noObject);
+
+const OrderChange = z
+  .looseObject(orderFields, noObject)
+  .partial()
+  .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change');
+
+const ProductsQuestion = z.looseObject(
+  { origin: Point, destination: Point.optional(), scheduled_at: Instant.optional() },
+  noObject,
+);
+
+const Codes = listOf(
+  z.looseObject(
+    { value: Text.regex(/^[A-Za-z0-9]+$/, 'must hold letters and digits alone') },
+    'must be an object with value',
+  ),
+  'code',
+);
+
+const shapes: Partial<Record<BusinessOperation, z.ZodType>> = {
+  products: ProductsQuestion,
+  createOrder: z.preprocess(withOneSpelling, Order),
+  updateOrder: z.preprocess(withOneSpelling, OrderChange),
+  addReferenceCode: Codes,
+};
+
+function listOf<Shape extends z.ZodType>(shape: Shape, name: string) {
+  return z.array(shape, 'must be an array').min(1, `must hold at least one ${name}`);
+}
+
+/** `product_ID` is another spelling of `product_id`, which is the one to send. */
+function withOneSpelling(body: unknown): unknown {
+  if (!isJsonObject(body) || !Object.hasOwn(body, 'product_ID')) return body;
+  const { product_ID: productId, ...rest } = body;
+  return { product_id: productId, ...rest };
+}
+
+/** The body as it is sent; undefined for an operation that has none. Throws `InvalidInput` that names every bad field. */
+export function parseCallBody(operation: BusinessOperation, body: unknown): unknown {
+  const shape = shapes[operation];
+  if (!shape) return undefined;
+  const parsed = shape.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(
+    ({ path, message }) => `${['body', ...path].map(String).join('.')}: ${message}`,
+  );
+  throw new InvalidInput(problems.join('; '));
+}
+
+/** Phone numbers in a body: nothing that is shown may repeat one. */
+export function phonesIn(body: unknown): string[] {
+  if (typeof body !== 'object' || body === null) return [];
+  return Object.entries(body).flatMap(([name, value]) =>
+    name === 'phone' && typeof value === 'string' ? [value] : phonesIn(value),
+  );
+}
