@@ -13,6 +13,7 @@ import {
   type SettingsSource,
 } from './env-reader.js';
 import { type KeyRing, keyRecipe, sharesKey } from './key-ring.js';
+import { type NotifySettings, noNotify, readNotify } from './notify-config.js';
 import { findUnknownSettings } from './setting-names.js';
 
 export type { Env, ReadFile } from './env-reader.js';
@@ -28,6 +29,7 @@ export interface CliConfig {
   readonly taskQueue: string;
   readonly sealingKeys: KeyRing | null;
   readonly webhookKeys: KeyRing | null;
+  readonly notify: NotifySettings;
   /** Without a trailing slash. */
   readonly publicUrl: string | null;
   readonly ingressHost: string;
@@ -90,6 +92,7 @@ export function loadWorkerConfig(env: Env, readFile: ReadFile = readFileFromDisk
   const { sealingKeys } = settings;
   requireAccount(first, problems);
   requireKeys('FARETRAIL_SEALING_KEYS', sealingKeys, problems);
+  if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, problems);
   if (problems.length > 0 || !first || !sealingKeys) throw new ConfigError(problems);
   const accounts: WorkerConfig['accounts'] = [first, ...rest];
   return Object.freeze({ ...settings, accounts, sealingKeys });
@@ -105,7 +108,8 @@ export function loadIngressConfig(env: Env, readFile: ReadFile = readFileFromDis
   requireAccount(first, problems);
   requireKeys('FARETRAIL_WEBHOOK_KEYS', webhookKeys, problems);
   if (problems.length > 0 || !first || !webhookKeys) throw new ConfigError(problems);
-  return Object.freeze({ ...settings, accounts: [first, ...rest] as const, sealingKeys: null, webhookKeys });
+  const accounts: IngressConfig['accounts'] = [first, ...rest];
+  return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys });
 }
 
 // A problem with what is there says more than "missing".
@@ -142,7 +146,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     taskQueue:
       read.matching('FARETRAIL_TASK_QUEUE', /^[^\s\p{C}]{1,200}$/u, 'must be 1 to 200 characters without blanks') ??
       'faretrail',
-    ...readKeyRings(read),
+    ...readSecrets(read),
     publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
     ingressHost:
       read.matching('FARETRAIL_INGRESS_HOST', /^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an IP address') ??
@@ -181,11 +185,18 @@ function readPoll(read: EnvReader): Cadence {
   });
 }
 
-function readKeyRings(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookKeys'> {
-  const sealingKeys = read.keyRing('FARETRAIL_SEALING_KEYS') ?? null;
-  const webhookKeys = read.keyRing('FARETRAIL_WEBHOOK_KEYS') ?? null;
-  // The ingress holds the webhook keys and must not be able to open access tokens.
-  if (sealingKeys && webhookKeys && sharesKey(sealingKeys, webhookKeys))
-    read.refuse('FARETRAIL_WEBHOOK_KEYS', `holds a key of FARETRAIL_SEALING_KEYS; make its own with: ${keyRecipe}`);
-  return { sealingKeys, webhookKeys };
+/** Who holds one kind of key must not be able to use another: the ingress the webhook keys, receivers the notify secrets. */
+function readSecrets(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookKeys' | 'notify'> {
+  const rings: [name: string, ring: KeyRing][] = [];
+  const apart = (name: string, ring: KeyRing | null): KeyRing | null => {
+    const other = ring && rings.find(([, before]) => sharesKey(ring, before));
+    if (other) read.refuse(name, `holds a key of ${other[0]}; make its own with: ${keyRecipe}`);
+    if (ring) rings.push([name, ring]);
+    return ring;
+  };
+  const sealingKeys = apart('FARETRAIL_SEALING_KEYS', read.keyRing('FARETRAIL_SEALING_KEYS') ?? null);
+  const webhookKeys = apart('FARETRAIL_WEBHOOK_KEYS', read.keyRing('FARETRAIL_WEBHOOK_KEYS') ?? null);
+  const notify = readNotify(read);
+  apart('FARETRAIL_NOTIFY_SECRETS', notify.secrets);
+  return { sealingKeys, webhookKeys, notify };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BaseUrl } from './contracts/accounts-file.js';
-import { type KeyRing, parseKeyRing } from './key-ring.js';
+import { type KeyForm, type KeyRing, parseKeyRing } from './key-ring.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 export type ReadFile = (path: string) => string;
@@ -59,10 +59,10 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
     return url.success ? url.data : refuse(name, url.error.issues[0]?.message ?? 'must be a URL');
   }
 
-  function keyRing(name: string): KeyRing | undefined {
+  function keyRing(name: string, form?: KeyForm): KeyRing | undefined {
     const value = text(name);
     if (value === undefined) return undefined;
-    const parsed = parseKeyRing(value);
+    const parsed = parseKeyRing(value, form);
     if ('ring' in parsed) return parsed.ring;
     for (const problem of parsed.problems) refuse(name, problem);
     return undefined;

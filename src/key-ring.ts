@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { withHidden } from './hidden-property.js';
 
-/** One AES-256 key. `key` is not enumerable, so no print or log of a ring shows it. */
+/** One key, of AES-256 where it seals. `key` is not enumerable, so no print or log of a ring shows it. */
 export interface NamedKey {
   readonly kid: string;
   readonly key: Uint8Array;
@@ -13,8 +13,24 @@ export type KeyRing = readonly [NamedKey, ...NamedKey[]];
 /** What a key id may look like; it stands in clear in every sealed text. */
 export const kidPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** What keys of a ring look like. */
+export interface KeyForm {
+  pattern: RegExp;
+  /** For error messages. */
+  rule: string;
+}
+
 // RFC 7518 section 5.3: A256GCM takes exactly 256 bits. 32 bytes are 43 characters of base64url, RFC 4648 section 5.
-const keyPattern = /^[A-Za-z0-9_-]{43}$/;
+const sealingForm: KeyForm = {
+  pattern: /^[A-Za-z0-9_-]{43}$/,
+  rule: '32 bytes as base64url (43 characters, no padding)',
+};
+
+/** Standard Webhooks 1.0 has secrets of 24 to 64 bytes. No number of bytes makes 1, 5, 9 ... characters of base64url. */
+export const signingForm: KeyForm = {
+  pattern: /^(?!(....)*.$)[A-Za-z0-9_-]{32,86}$/,
+  rule: '24 to 64 bytes as base64url (no padding)',
+};
 
 /** The command that makes a key; shown wherever one is missing or malformed. */
 export const keyRecipe = `node -e "console.log('k1:' + crypto.randomBytes(32).toString('base64url'))"`;
@@ -23,7 +39,7 @@ export const createNamedKey = (kid: string, key: Uint8Array): NamedKey =>
   Object.freeze(withHidden({ kid }, 'key', key));
 
 /** Reads `kid:key,kid:key`. Problems name entries by position only: a malformed entry may be nothing but a key. */
-export function parseKeyRing(text: string): { ring: KeyRing } | { problems: string[] } {
+export function parseKeyRing(text: string, form = sealingForm): { ring: KeyRing } | { problems: string[] } {
   const problems: string[] = [];
   const keys: NamedKey[] = [];
   text.split(',').forEach((entry, index) => {
@@ -33,8 +49,8 @@ export function parseKeyRing(text: string): { ring: KeyRing } | { problems: stri
     const at = `entry ${index + 1}`;
     if (colon < 0 || !kidPattern.test(kid)) {
       problems.push(`${at} must be kid:key, with a kid of 1 to 64 letters, digits, ".", "_" or "-"`);
-    } else if (!keyPattern.test(encoded)) {
-      problems.push(`${at} must hold 32 bytes as base64url (43 characters, no padding); make one with: ${keyRecipe}`);
+    } else if (!form.pattern.test(encoded)) {
+      problems.push(`${at} must hold ${form.rule}; make one with: ${keyRecipe}`);
     } else {
       const key = createNamedKey(kid, Buffer.from(encoded, 'base64url'));
       problems.push(...clashes(key, keys).map((clash) => `${at} ${clash}`));

@@ -1,27 +1,47 @@
 import { InvalidInput } from './errors.js';
 import { toInputFields, toInputText } from './input-fields.js';
+import { receiverUrlRule, toReceiverUrl } from './web-address.js';
 
-/** Who is told of each change and of the end: a workflow, by signal. */
-export interface Notify {
+/** A workflow of the same namespace, told by signal. */
+export interface SignalReceiver {
   workflowId: string;
   signal: string;
 }
 
+/** A web address, told by a signed POST. It stands in Temporal in clear: it holds no secret. */
+export interface UrlReceiver {
+  url: string;
+}
+
+/** Who is told of each change and of the end. */
+export type Notify = SignalReceiver | UrlReceiver;
+
 const maxNotify = 10;
+
+/** Is it told by a POST? */
+export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
 
 /** Reads the field `notify` of an input. Throws `InvalidInput` naming the entry. */
 export function toNotify(value: unknown): Notify[] {
   if (!Array.isArray(value) || value.length > maxNotify) {
     throw new InvalidInput(`notify: must be a list of at most ${maxNotify} entries`);
   }
-  return value.map((entry: unknown, index) => {
-    const name = `notify[${index}]`;
-    const fields = toInputFields(entry, ['workflowId', 'signal', 'url'], name);
-    if (fields.url !== undefined && fields.url !== null)
-      throw new InvalidInput(`${name}.url: not available yet; give workflowId and signal`);
+  return value.map((entry: unknown, index) => toReceiver(entry, `notify[${index}]`));
+}
+
+function toReceiver(entry: unknown, name: string): Notify {
+  const { workflowId, signal, url } = toInputFields(entry, ['workflowId', 'signal', 'url'], name);
+  // JSON made by other languages often says null for a field that is not set.
+  if (url === undefined || url === null) {
     return {
-      workflowId: toInputText(fields.workflowId, `${name}.workflowId`),
-      signal: toInputText(fields.signal, `${name}.signal`),
+      workflowId: toInputText(workflowId, `${name}.workflowId`),
+      signal: toInputText(signal, `${name}.signal`),
     };
-  });
+  }
+  if ((workflowId ?? signal ?? null) !== null) {
+    throw new InvalidInput(`${name}: must have either url, or workflowId and signal`);
+  }
+  const address = typeof url === 'string' ? toReceiverUrl(url) : undefined;
+  if (address === undefined) throw new InvalidInput(`${name}.url: ${receiverUrlRule}`);
+  return { url: address };
 }

@@ -12,3 +12,12 @@ export function toOrderChange(trail: OrderTrail): OrderChange {
   const reference = trail.reference === undefined ? {} : { reference: trail.reference };
   return { account, orderId, ...reference, status, rawStatus, since, terminal, outcome };
 }
+
+/** What a URL is told. */
+export type OrderEvent = OrderChange & { type: 'order.changed' | 'order.ended' };
+
+/** The same change as the body of a request. */
+export const toOrderEvent = (change: OrderChange): OrderEvent => ({
+  type: change.outcome === null ? 'order.changed' : 'order.ended',
+  ...change,
+});

@@ -5,10 +5,23 @@ export const webAddressRule =
 /** Reads an address that we call or publish, without a trailing slash; undefined when it breaks `webAddressRule`. */
 export function toWebAddress(text: string): string | undefined {
   const url = /[?#\s]/.test(text) ? undefined : readUrl(text);
-  if (url?.username !== '' || url.password !== '') return undefined;
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) return undefined;
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  return url && isCallable(url) ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : undefined;
 }
+
+const maxReceiverUrl = 2_000;
+
+/** The rule for addresses that callers want to be told at, for error messages. */
+export const receiverUrlRule = `must be an https URL (http only at a loopback address) of at most ${maxReceiverUrl} characters without credentials and fragment`;
+
+/** Reads an address that a caller wants to be told at; undefined when it breaks `receiverUrlRule`. */
+export function toReceiverUrl(text: string): string | undefined {
+  const url = text.length > maxReceiverUrl || /[#\s]/.test(text) ? undefined : readUrl(text);
+  return url && isCallable(url) ? url.href : undefined;
+}
+
+/** No credentials, and https, or http at a loopback address. */
+const isCallable = ({ username, password, protocol, hostname }: URL): boolean =>
+  username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)));
 
 function readUrl(text: string): URL | undefined {
   try {

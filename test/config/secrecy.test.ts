@@ -24,7 +24,7 @@ function printedError(load: () => unknown): string {
 it('shows no secret in a printed config', () => {
   const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
   fc.assert(
-    fc.property(secret, secret, key, (inEnv, inFile, bytes) => {
+    fc.property(secret, secret, secret, key, (inEnv, inFile, notifySecret, bytes) => {
       const encoded = Buffer.from(bytes).toString('base64url');
       const acme = {
         interface: 'partner',
@@ -38,12 +38,13 @@ it('shows no secret in a printed config', () => {
         FARETRAIL_PARTNER_CLIENT_SECRET: inEnv,
         FARETRAIL_ACCOUNTS_FILE: 'accounts.json',
         FARETRAIL_SEALING_KEYS: `k1:${encoded}`,
+        FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret}`,
       };
       const readFile = files({ 'accounts.json': JSON.stringify({ accounts: { acme } }), '/run/a': inFile });
       const config = loadWorkerConfig(env, readFile);
       expect(config.accounts.map(({ clientSecret }) => clientSecret)).toEqual([inEnv, 'business-secret', inFile]);
       const text = print(config);
-      for (const hidden of [inEnv, inFile, 'business-secret', encoded, bytes.join(','), bytes.join(', ')])
+      for (const hidden of [inEnv, inFile, 'business-secret', notifySecret, encoded, bytes.join(','), bytes.join(', ')])
         expect(text).not.toContain(hidden);
     }),
   );

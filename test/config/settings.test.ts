@@ -11,6 +11,7 @@ describe('settings', () => {
       taskQueue: 'faretrail',
       sealingKeys: null,
       webhookKeys: null,
+      notify: { origins: [], secrets: null, allowsPrivate: false },
       publicUrl: null,
       ingressHost: '127.0.0.1',
       ingressPort: 8480,

@@ -1,0 +1,157 @@
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AddressNotAllowed, createGuardedAgent, defaultNotifyLimits } from '../../src/notify-http/guarded-agent.js';
+import { createNotifySender, type NotifySenderOptions } from '../../src/notify-http/notify-sender.js';
+import { serve, serveBytes, textOf } from '../ride-api/loopback-server.js';
+
+const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 251)];
+const event = { type: 'order.changed', orderId: '42', rawStatus: 'Fährt – "schnell"' };
+const id = 'msg_1';
+const port = (base: string): string => new URL(base).port;
+
+function senderTo(base: string, more: Partial<NotifySenderOptions> = {}) {
+  const sender = createNotifySender({ origins: [new URL(base).origin], secrets, allowsPrivate: true, ...more });
+  onTestFinished(() => sender.close());
+  return (path = '/') => sender.send({ url: `${base}${path}`, id, event });
+}
+
+async function serveAndKeep(listener: RequestListener = (_, response) => void response.writeHead(204).end()) {
+  const kept: { url?: string | undefined; headers: IncomingHttpHeaders; body: string }[] = [];
+  const base = await serve(async (request, response) => {
+    kept.push({ url: request.url, headers: request.headers, body: await textOf(request) });
+    listener(request, response);
+  });
+  return { base, kept };
+}
+
+describe('a request', () => {
+  it('is signed so that the holder of any of the secrets can verify it', async () => {
+    const { base, kept } = await serveAndKeep();
+    expect(await senderTo(base)('/hook?shop=9')).toEqual({ kind: 'answered', status: 204, retryAfter: undefined });
+    const [{ url, headers, body } = { url: '', headers: {}, body: '' }] = kept;
+    expect(url).toBe('/hook?shop=9');
+    expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': id });
+    const given = headers as Record<string, string>;
+    for (const secret of secrets) {
+      const verifier = new Webhook(`whsec_${secret.toString('base64')}`);
+      expect(verifier.verify(body, given)).toEqual(event);
+      expect(() => verifier.verify(`${body} `, given)).toThrow();
+    }
+    expect(() => new Webhook(Buffer.alloc(32, 9), { format: 'raw' }).verify(body, given)).toThrow();
+  });
+
+  it('follows no redirect', async () => {
+    const elsewhere = await serveAndKeep();
+    const { base } = await serveAndKeep((_, response) => {
+      response.writeHead(307, { location: `${elsewhere.base}/stolen` }).end();
+    });
+    expect(await senderTo(base)()).toMatchObject({ kind: 'answered', status: 307 });
+    expect(elsewhere.kept).toEqual([]);
+  });
+
+  it('gives the wait that a receiver asks for', async () => {
+    const { base } = await serveAndKeep((_, response) => void response.writeHead(503, { 'retry-after': '7' }).end());
+    expect(await senderTo(base)()).toEqual({ kind: 'answered', status: 503, retryAfter: '7' });
+  });
+
+  it('counts as answered whatever the body is', async () => {
+    const { base } = await serveAndKeep((_, response) => {
+      response.writeHead(200);
+      const more = (): void => void (response.destroyed || response.write('x'.repeat(65_536), more));
+      more();
+    });
+    expect(await senderTo(base)()).toMatchObject({ kind: 'answered', status: 200 });
+  });
+
+  it('is given up when no answer comes in time', async () => {
+    const { base } = await serveAndKeep(() => undefined);
+    expect(await senderTo(base, { limits: { totalMs: 100 } })()).toEqual({ kind: 'unreachable', code: 'TIMEOUT' });
+  });
+
+  it('that meets nobody says so with a code alone', async () => {
+    const base = 'http://127.0.0.1:1';
+    expect(await senderTo(base)('/secret?key=1')).toEqual({ kind: 'unreachable', code: 'ECONNREFUSED' });
+  });
+
+  it('is not made while too many are under way to the same origin', async () => {
+    const { base, kept } = await serveAndKeep(() => undefined);
+    const send = senderTo(base, { limits: { totalMs: 300, perOrigin: 2 } });
+    const outcomes = await Promise.all([send(), send(), send()]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['unreachable', 'unreachable', 'busy']);
+    expect(kept).toHaveLength(2);
+    expect((await send()).kind).toBe('unreachable');
+  });
+});
+
+describe('only configured origins are called', () => {
+  it.each(['https://127.0.0.1:PORT', 'http://localhost:PORT', 'http://127.0.0.1'])('and not %s', async (other) => {
+    const { base, kept } = await serveAndKeep();
+    const sender = createNotifySender({ origins: [base], secrets, allowsPrivate: true });
+    onTestFinished(() => sender.close());
+    const url = `${other.replace('PORT', port(base))}/hook`;
+    expect(await sender.send({ url, id, event })).toEqual({ kind: 'originNotAllowed' });
+    expect(kept).toEqual([]);
+  });
+});
+
+describe('unless private addresses are allowed', () => {
+  it.each([
+    '127.0.0.1',
+    'localhost',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '0x7f.1',
+    '2130706433',
+    '0',
+    '127.1',
+    '10.1.2.3',
+    '169.254.169.254',
+    '[fd00::1]',
+    '[64:ff9b::7f00:1]',
+  ])('%s is not called', async (host) => {
+    const { base, kept } = await serveAndKeep();
+    const send = senderTo(`http://${host}:${port(base)}`, { allowsPrivate: false });
+    expect(await send()).toEqual({ kind: 'addressNotAllowed' });
+    expect(kept).toEqual([]);
+  });
+
+  const resolvesTo = (...answers: string[][]): NotifySenderOptions['lookUp'] => {
+    const lookUp = (_host: string, _options: object, callback: (error: null, found: object[]) => void) =>
+      callback(
+        null,
+        (answers.shift() ?? []).map((address) => ({ address, family: 4 })),
+      );
+    return lookUp as unknown as NonNullable<NotifySenderOptions['lookUp']>;
+  };
+
+  it('a name that also stands for a private address is not even connected to', async () => {
+    let connected = 0;
+    const host = await serveBytes(() => {
+      connected += 1;
+    });
+    const lookUp = resolvesTo(['127.0.0.1', '8.8.8.8']);
+    const send = senderTo(`http://mixed.test:${host.split(':')[1]}`, { allowsPrivate: false, lookUp });
+    expect(await send()).toEqual({ kind: 'addressNotAllowed' });
+    expect(connected).toBe(0);
+  });
+
+  it('what was connected to in the end is looked at once more, before anything is sent', async () => {
+    const { base, kept } = await serveAndKeep();
+    let asked = 0;
+    const agent = createGuardedAgent({ allows: () => ++asked === 1 }, defaultNotifyLimits);
+    onTestFinished(() => agent.close());
+    await expect(agent.request({ origin: base, path: '/', method: 'POST' })).rejects.toThrow(AddressNotAllowed);
+    expect(kept).toEqual([]);
+  });
+
+  it('a name is looked up once for each connection, so it cannot change between check and use', async () => {
+    const { base, kept } = await serveAndKeep();
+    const lookUp = resolvesTo(['127.0.0.1'], ['169.254.169.254']);
+    const send = senderTo(`http://changing.test:${port(base)}`, { lookUp });
+    expect((await send()).kind).toBe('answered');
+    expect(kept).toHaveLength(1);
+    const again = senderTo(`http://changing.test:${port(base)}`, { lookUp });
+    expect(await again()).toEqual({ kind: 'addressNotAllowed' });
+  });
+});
