@@ -1,10 +1,18 @@
 export { type AuthorizedCall, createAuthorizedCall } from './authorized-call.js';
+export { type CallActivities, type CallActivityPorts, createCallActivities } from './call-activities.js';
 export {
   createDeliveryActivities,
   type DeliveryActivities,
   type DeliveryActivityPorts,
   type DeliveryRoutes,
 } from './delivery-activities.js';
+export {
+  createFollowingActivities,
+  type FollowedOrders,
+  type FollowingActivities,
+  type FollowingActivityPorts,
+} from './following-activities.js';
+export { createNotifyActivities, type NotifyActivities, type NotifyActivityPorts } from './notify-activities.js';
 export { createOrderActivities, type OrderActivities, type OrderActivityPorts } from './order-activities.js';
 export { createOrderReader } from './order-reader.js';
 export { createQuietTimes } from './quiet-times.js';

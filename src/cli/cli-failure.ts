@@ -16,6 +16,7 @@ export type CliFailureCode =
   | 'NotFollowed'
   | 'NotSubscribed'
   | 'NotParked'
+  | 'NotRequested'
   | 'NotInPlace'
   | 'ContentUnreadable'
   | 'NoWorker'
@@ -44,7 +45,7 @@ export interface CliError {
 }
 
 const usageCodes: readonly string[] = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
-const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotParked'];
+const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotParked', 'NotRequested'];
 
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {

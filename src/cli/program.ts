@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { addCallCommand } from './call-command.js';
 import { addChangeCommands } from './change-commands.js';
 import { exitCodes, toCliError } from './cli-failure.js';
 import { type Act, type CliProcess, type CommonOptions, createContext, type RunCommand } from './command-context.js';
@@ -9,6 +10,8 @@ import { addListCommand } from './list-command.js';
 import { addParkedChanges } from './parked-changes.js';
 import { addParkedCommand } from './parked-command.js';
 import { toJsonLine, toLines } from './plain-text.js';
+import { addResolveRideCommand, addRideChanges } from './ride-changes.js';
+import { addRideCommand } from './ride-command.js';
 import { addShowCommand } from './show-command.js';
 import { addSubscribeCommand } from './subscribe-command.js';
 import { addSubscriptionChanges } from './subscription-changes.js';
@@ -24,6 +27,10 @@ const additions: readonly ((program: Command, run: RunCommand) => void)[] = [
   addWatchCommand,
   addChangeCommands,
   addListCommand,
+  addRideCommand,
+  addRideChanges,
+  addResolveRideCommand,
+  addCallCommand,
   addSubscribeCommand,
   addSubscriptionsCommand,
   addSubscriptionChanges,

@@ -129,3 +129,6 @@ export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {
   const { account, orderId, reports, receipt, receiptAt, unavailable } = report;
   return { account, orderId, reports, receipt, receiptAt, unavailable };
 };
+
+/** What a URL is told. */
+export type CompanyReportEvent = CompanyReportNotice & { type: 'report.changed' };

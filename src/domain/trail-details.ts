@@ -4,6 +4,7 @@ const shownEntries = 50;
 /** So that 50 entries of three-byte letters stay below the 20,000 bytes that the server takes. */
 const maxCell = 80;
 const maxMessage = 300;
+const maxUndelivered = 20;
 
 /** One cell of a Markdown table: words of the service may hold anything. */
 export const cell = (text: string, maxLength = maxCell): string =>
@@ -31,7 +32,7 @@ export function describeTrail(trail: OrderTrail, undelivered: string[] = []): st
       : [
           `**Attention: ${attention.code}** since ${second(attention.since)} UTC: ${cell(attention.message, maxMessage)}`,
         ]),
-    ...undelivered.map((line) => `Not notified: ${cell(line)}`),
+    ...undelivered.slice(0, maxUndelivered).map((line) => `Not notified: ${cell(line)}`),
     ['| seen at (UTC) | status | seen by |', '|---|---|---|', ...rows].join('\n'),
     `Deliveries: ${deliveries.received} (${deliveries.duplicate} duplicate). Reads: ${trail.reads}.`,
   ].join('\n\n');

@@ -2,6 +2,7 @@ import { condition, continueAsNew, upsertSearchAttributes, workflowInfo } from '
 import { type CompanyReport, openReport, type ReceiptObservation, recordReceipt } from '../domain/company-report.js';
 import { type CompanyReportInput, parseCompanyReportInput } from '../domain/company-report-input.js';
 import { InvalidInput } from '../domain/errors.js';
+import type { NoticeLog } from '../domain/notice-log.js';
 import { companyReportId, fromCompanyReportId } from '../domain/workflow-ids.js';
 import { refuseBadInput } from './bad-input.js';
 import { showReport } from './company-report-display.js';
@@ -15,7 +16,7 @@ import {
   watchQuiet,
 } from './company-report-inbox.js';
 import { lookOn, readNow } from './company-report-looks.js';
-import { tellReport } from './company-report-notices.js';
+import { createReportNotifier, type ReportNotifier } from './company-report-notices.js';
 import { rideAccountKey } from './search-attribute-keys.js';
 
 /** When a run continues as new, beside the server's own hint, and when it ends. */
@@ -31,15 +32,14 @@ const defaultLimits: CompanyReportLimits = { maxEvents: 4_000, maxSignals: 5_000
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 export interface CompanyReportProgress {
   limits?: CompanyReportLimits;
-  carried?: { report: CompanyReport; notBefore: string | null; inbox: CarriedInbox };
+  carried?: { report: CompanyReport; notBefore: string | null; inbox: CarriedInbox; notices?: NoticeLog };
 }
 
 interface Reporting {
   readonly input: CompanyReportInput;
   readonly limits: CompanyReportLimits;
   readonly inbox: ReportInbox;
-  /** One line for each receiver that could not be told. */
-  readonly undelivered: string[];
+  readonly notifier: ReportNotifier;
   report: CompanyReport;
   /** No look before this instant: the service, or our back-off, said so. */
   notBefore: string | null;
@@ -67,14 +67,19 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
   const input = refuseBadInput(() => parseCompanyReportInput(rawInput));
   refuseBadInput(() => checkWorkflowId(input));
   if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
-  return {
+  const run: Reporting = {
     input,
     limits: limits ?? defaultLimits,
     inbox: openInbox(carried?.inbox),
-    undelivered: [],
+    notifier: createReportNotifier({
+      receivers: input.notify ?? [],
+      notices: carried?.notices,
+      onUndelivered: () => showReport(run.report, run.notifier.undelivered()),
+    }),
     report: carried?.report ?? openReport(input),
     notBefore: carried?.notBefore ?? null,
   };
+  return run;
 }
 
 /** Deliveries find the run by its id. Without an order that is the id of the delivery. */
@@ -85,7 +90,9 @@ function checkWorkflowId({ account, orderId }: CompanyReportInput): void {
   if (workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
 }
 
-const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted(inbox);
+/** URLs are told from within the run, so it stays until each was told or given up. */
+const isOver = ({ inbox, notifier }: Reporting): boolean =>
+  inbox.isQuiet && !isReadWanted(inbox) && notifier.urls.isIdle();
 
 const hasTooManySignals = ({ inbox, limits }: Reporting): boolean => inbox.signals >= limits.maxSignals;
 
@@ -109,14 +116,14 @@ async function handleNext(run: Reporting): Promise<void> {
   } else {
     return await condition(isInterrupted);
   }
-  await tellReport(input.notify ?? [], run.report, run.undelivered);
-  showReport(run.report, run.undelivered);
+  await run.notifier.tell(run.report);
+  showReport(run.report, run.notifier.undelivered());
 }
 
 function record(run: Reporting, seen: ReceiptObservation): void {
   run.report = recordReceipt(run.report, seen);
   run.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
-  showReport(run.report, run.undelivered);
+  showReport(run.report, run.notifier.undelivered());
 }
 
 function isLong({ inbox, limits }: Reporting): boolean {
@@ -126,9 +133,10 @@ function isLong({ inbox, limits }: Reporting): boolean {
 
 async function continueIfLong(run: Reporting): Promise<void> {
   if (isOver(run) || !(isLong(run) || hasTooManySignals(run))) return;
-  const { input, limits, report, notBefore, inbox } = run;
+  const { input, limits, report, notBefore, inbox, notifier } = run;
+  const notices = notifier.urls.carry();
   await continueAsNew<typeof companyReport>(input, {
     limits,
-    carried: { report, notBefore, inbox: carryInbox(inbox) },
+    carried: { report, notBefore, inbox: carryInbox(inbox), ...(notices && { notices }) },
   });
 }

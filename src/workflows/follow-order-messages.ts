@@ -1,9 +1,14 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../domain/notices.js';
+import type { Notify } from '../domain/notify.js';
 import type { OrderTrail } from '../domain/trail.js';
 
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
 export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice[] }]>('deliveryReceived');
+
+/** More receivers of changes, for an order that may be followed already. Each is told where the order stands, then of every
+ *  change and of the end. One that is told already is not told twice. */
+export const receiversAddedSignal = defineSignal<[{ receivers: Notify[] }]>('receiversAdded');
 
 /** Reads the order now and answers with the trail after that read. */
 export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');

@@ -10,11 +10,12 @@ import {
 } from '@temporalio/workflow';
 import { InvalidInput } from '../domain/errors.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../domain/follow-input.js';
+import type { NoticeLog } from '../domain/notice-log.js';
 import { toOrderChange } from '../domain/order-change.js';
 import { expiresAt, type OrderTrail, openTrail, recordObservation } from '../domain/trail.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import { refuseBadInput } from './bad-input.js';
-import { showTrail } from './order-display.js';
+import { showDetails, showTrail } from './order-display.js';
 import { type CarriedInbox, carryInbox, isReadWanted, listen, type OrderInbox, openInbox } from './order-inbox.js';
 import { type Look, nextLook, type Poll } from './order-looks.js';
 import { createNotifier, type Notifier } from './order-notices.js';
@@ -32,7 +33,13 @@ const defaultLimits: FollowOrderLimits = { maxEvents: 4_000, maxSignals: 5_000 }
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 export interface FollowOrderProgress {
   limits?: FollowOrderLimits;
-  carried?: { trail: OrderTrail; startedAt: string; notBefore: string | null; inbox: CarriedInbox };
+  carried?: {
+    trail: OrderTrail;
+    startedAt: string;
+    notBefore: string | null;
+    inbox: CarriedInbox;
+    notices?: NoticeLog;
+  };
 }
 
 interface Follow {
@@ -67,20 +74,27 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
 function open(rawInput: FollowOrderInput, { limits, carried }: FollowOrderProgress = {}): Follow {
   const input = refuseBadInput(() => parseFollowOrderInput(rawInput));
   refuseBadInput(() => checkWorkflowId(input));
+  const inbox = openInbox(input.notify, carried?.inbox);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
   const trail = carried?.trail ?? openTrail(input, startedAt);
   if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
-  return {
+  const follow: Follow = {
     input,
     limits: limits ?? defaultLimits,
     startedAt,
-    inbox: openInbox(carried?.inbox),
-    notifier: createNotifier(input.notify ?? [], carried ? toOrderChange(carried.trail) : null),
+    inbox,
+    notifier: createNotifier({
+      receivers: inbox.receivers,
+      told: carried ? toOrderChange(carried.trail) : null,
+      notices: carried?.notices,
+      onUndelivered: () => showDetails(follow.trail, follow.notifier.undelivered()),
+    }),
     trail,
     notBefore: carried?.notBefore ?? null,
     poll: null,
     isExpired: false,
   };
+  return follow;
 }
 
 /** Deliveries find the run by its id, and one id means one run: any other id would follow the order twice. */
@@ -114,7 +128,7 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   follow.trail = recordObservation(follow.trail, seen, claims, isAnnounced);
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
   follow.inbox.served = serves;
-  showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', follow.notifier.undelivered);
+  showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', follow.notifier.undelivered());
   follow.notifier.tell(follow.trail);
   if (seen.kind !== 'unknownOrder') return;
   await settle(follow);
@@ -126,17 +140,26 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
 /** Answers all who wait; nothing may be left behind in a run that ends. */
 async function settle({ inbox, notifier }: Follow): Promise<void> {
   inbox.closing = true;
-  await notifier.settled();
+  await notifier.signalled();
   await condition(allHandlersFinished);
+}
+
+/** URLs are told from within the run, so it does not end before each was told of the end, or given up after a day. */
+async function tellUrls({ notifier, poll }: Follow): Promise<void> {
+  if (notifier.urls.isIdle()) return;
+  poll?.scope.cancel(); // it would go on reading for nobody
+  await notifier.urls.settled();
+  await notifier.signalled(); // to those that were added meanwhile
 }
 
 async function close(follow: Follow): Promise<OrderTrail> {
   if (!follow.trail.terminal) {
     follow.trail = { ...follow.trail, outcome: follow.inbox.stopReason === null ? 'expired' : 'stopped' };
   }
-  showTrail(follow.trail, 'read', follow.notifier.undelivered);
+  showTrail(follow.trail, 'read', follow.notifier.undelivered());
   follow.notifier.tell(follow.trail);
   await settle(follow);
+  await tellUrls(follow);
   return follow.trail;
 }
 
@@ -150,8 +173,10 @@ async function continueIfLong(follow: Follow): Promise<void> {
   if (isOver(follow) || !(isLong(follow) || hasTooManySignals(follow))) return;
   await settle(follow);
   const { input, limits, trail, startedAt, notBefore, inbox } = follow;
+  // Not waited for: a URL may be silent for a day. What it is just being told of it may be told once more, under the same id.
+  const notices = follow.notifier.urls.carry();
   await continueAsNew<typeof followOrder>(input, {
     limits,
-    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox) },
+    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox), ...(notices && { notices }) },
   });
 }

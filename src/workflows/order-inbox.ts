@@ -1,11 +1,14 @@
-import { condition, setHandler } from '@temporalio/workflow';
+import { condition, log, setHandler } from '@temporalio/workflow';
+import { addedReceivers } from '../domain/added-receivers.js';
 import { parseStopInput } from '../domain/follow-input.js';
 import { type DeliveryNotice, readDeliveries } from '../domain/notices.js';
+import type { Notify } from '../domain/notify.js';
 import type { OrderTrail } from '../domain/trail.js';
 import { refuseBadInput } from './bad-input.js';
 import {
   deliveryReceivedSignal,
   orderTrailQuery,
+  receiversAddedSignal,
   refreshOrderUpdate,
   stopFollowingUpdate,
 } from './follow-order-messages.js';
@@ -22,24 +25,30 @@ export interface OrderInbox {
   /** Signals taken by this run: the server counts to 10,000 and never hints at it. */
   signals: number;
   stopReason: string | null;
+  /** Who is told of changes: those of the input, and those added since. Only ever added to. */
+  readonly receivers: Notify[];
   /** Callers that wait for an answer are answered now: the run ends or continues as new. */
   closing: boolean;
 }
 
 /** What outlives a run that continues as new. */
-export type CarriedInbox = Pick<OrderInbox, 'claims' | 'seenDeliveries' | 'stopReason'> & { readWanted: boolean };
+export type CarriedInbox = Pick<OrderInbox, 'claims' | 'seenDeliveries' | 'stopReason'> & {
+  readWanted: boolean;
+  receivers?: Notify[];
+};
 
 const maxSeenDeliveries = 1_000;
 const maxClaims = 1_000;
 
 /** The inbox of a new run, with what the run before it had not answered. */
-export const openInbox = (carried?: CarriedInbox): OrderInbox => ({
+export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
   asked: carried?.readWanted ? 1 : 0,
   served: 0,
   claims: carried?.claims ?? [],
   seenDeliveries: carried?.seenDeliveries ?? [],
   signals: 0,
   stopReason: carried?.stopReason ?? null,
+  receivers: [...(carried?.receivers ?? notify)],
   closing: false,
 });
 
@@ -47,6 +56,7 @@ export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
   claims: inbox.claims,
   seenDeliveries: inbox.seenDeliveries,
   stopReason: inbox.stopReason,
+  receivers: inbox.receivers,
   readWanted: isReadWanted(inbox),
 });
 
@@ -55,6 +65,7 @@ export const isReadWanted = (inbox: OrderInbox): boolean => inbox.asked > inbox.
 /** The trail lives in the main body; handlers see it through this. */
 export interface TrailHolder {
   trail: OrderTrail;
+  notifier: { welcome(receivers: Notify[], trail: OrderTrail): void };
 }
 
 /** Registers all handlers. Must run before the first await of the run. */
@@ -63,6 +74,13 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
   setHandler(deliveryReceivedSignal, (notice) => {
     inbox.signals += 1;
     recordDeliveries(run, inbox, readDeliveries(notice, new Date().toISOString()));
+  });
+  setHandler(receiversAddedSignal, (added) => {
+    inbox.signals += 1;
+    const newcomers = addedReceivers(inbox.receivers, added);
+    if (newcomers.length === 0) return log.info('nobody new to tell');
+    inbox.receivers.push(...newcomers);
+    run.notifier.welcome(newcomers, run.trail);
   });
   setHandler(refreshOrderUpdate, async () => {
     inbox.asked += 1;

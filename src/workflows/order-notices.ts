@@ -1,25 +1,44 @@
 import { isCancellation } from '@temporalio/workflow';
-import type { Notify } from '../domain/notify.js';
-import { type OrderChange, toOrderChange } from '../domain/order-change.js';
+import type { NoticeLog } from '../domain/notice-log.js';
+import { isUrlReceiver, type Notify, type SignalReceiver } from '../domain/notify.js';
+import { type OrderChange, toOrderChange, toOrderEvent } from '../domain/order-change.js';
 import type { OrderTrail } from '../domain/trail.js';
 import { tellReceiver } from './receivers.js';
+import { createUrlNotices, type UrlNotices } from './url-notices.js';
 
 /** Tells others of changes, one after the other, so that each sees them in their order. */
 export interface Notifier {
   tell(trail: OrderTrail): void;
-  /** Resolves when all that was told has been taken or refused. */
-  settled(): Promise<void>;
+  /** Tells receivers that were added to the list just now where the order stands, if that is known. */
+  welcome(newcomers: readonly Notify[], trail: OrderTrail): void;
+  /** Resolves when all workflows have taken or refused their signals. */
+  signalled(): Promise<void>;
+  readonly urls: UrlNotices;
   /** One line for each receiver that could not be told, for the UI. */
-  undelivered: string[];
+  undelivered(): string[];
 }
 
-/** A receiver that has ended is named in the run's details; it never ends the following of an order. */
-export function createNotifier(receivers: Notify[], told: OrderChange | null): Notifier {
+interface NotifierOptions {
+  /** May grow: newcomers are put at its end and then made welcome. */
+  receivers: readonly Notify[];
+  /** By the run before this one. */
+  told: OrderChange | null;
+  notices: NoticeLog | undefined;
+  /** There is more in `undelivered`. */
+  onUndelivered(): void;
+}
+
+/** What is kept for a URL that does not answer: more changes than an order has. */
+const maxWaiting = 100;
+
+/** A receiver that has ended, or does not answer, is named in the run's details; it never ends the following of an order. */
+export function createNotifier({ receivers, told, notices, onUndelivered }: NotifierOptions): Notifier {
   const undelivered: string[] = [];
+  const urls = createUrlNotices({ receivers, carried: notices, maxWaiting, onMissed: onUndelivered });
   let last = told;
   let queue: Promise<void> = Promise.resolve();
 
-  async function send(receiver: Notify, change: OrderChange): Promise<void> {
+  async function send(receiver: SignalReceiver, change: OrderChange): Promise<void> {
     try {
       await tellReceiver(receiver, change, undelivered);
     } catch (error) {
@@ -27,17 +46,36 @@ export function createNotifier(receivers: Notify[], told: OrderChange | null): N
     }
   }
 
+  function signal(workflows: readonly SignalReceiver[], change: OrderChange): void {
+    queue = queue.then(async () => {
+      await Promise.all(workflows.map((receiver) => send(receiver, change)));
+    });
+  }
+
   return {
-    undelivered,
+    urls,
+    undelivered: () => [...undelivered, ...urls.missed()],
     tell(trail) {
       const change = toOrderChange(trail);
       const isNews = change.outcome !== (last?.outcome ?? null) || change.rawStatus !== (last?.rawStatus ?? null);
       if (!isNews) return;
       last = change;
-      queue = queue.then(async () => {
-        await Promise.all(receivers.map((receiver) => send(receiver, change)));
-      });
+      signal(workflowsOf(receivers), change);
+      urls.tell(toOrderEvent(change));
     },
-    settled: () => queue,
+    welcome(newcomers, trail) {
+      const change = last && toOrderChange(trail);
+      if (change) signal(workflowsOf(newcomers), change);
+      const event = change && toOrderEvent(change);
+      for (const newcomer of newcomers) {
+        if (isUrlReceiver(newcomer)) urls.welcome(newcomer, receivers.indexOf(newcomer), event);
+      }
+    },
+    async signalled() {
+      for (let seen: typeof queue | undefined; seen !== queue; await seen) seen = queue;
+    },
   };
 }
+
+const workflowsOf = (receivers: readonly Notify[]): SignalReceiver[] =>
+  receivers.filter((receiver): receiver is SignalReceiver => !isUrlReceiver(receiver));

@@ -1,9 +1,9 @@
 import { getExternalWorkflowHandle, isCancellation, log } from '@temporalio/workflow';
-import type { Notify } from '../domain/notify.js';
+import type { SignalReceiver } from '../domain/notify.js';
 
 /** Tells one receiver. One that has ended is named in `undelivered` and stops nobody. Throws only when it is cancelled. */
 export async function tellReceiver(
-  { workflowId, signal }: Notify,
+  { workflowId, signal }: SignalReceiver,
   notice: unknown,
   undelivered: string[],
 ): Promise<void> {

@@ -9,6 +9,7 @@ const commands = [
   'refresh',
   'stop',
   'list',
+  'call',
   'tokens',
   'doctor',
   'subscribe',
@@ -51,6 +52,11 @@ describe('wrong usage', () => {
     [['route', 'business', '0f'.repeat(16)], '--order'],
     [['route', 'business', '0f'.repeat(16), '--order', 'a/b'], '--order: must not hold "/"'],
     [['discard', 'business', '0f'.repeat(16), '--reason', ''], 'reason: must be a text'],
+    [['call', 'business', 'bookRide'], 'operation: must be one of companySettings'],
+    [['call', 'business', 'cancelOrder'], 'orderId: cancelOrder needs it'],
+    [['call', 'business', 'companySettings', '--order', '1'], 'orderId: companySettings has no use for it'],
+    [['call', 'business', 'createOrder', '--key', 'a/b'], '--key: must be 1 to 100 characters'],
+    [['call', 'business', 'createOrder', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
     [['list', '--colour'], "unknown option '--colour'"],
   ])('%j ends with 2 before any connection', async (argv, reason) => {
     const { exitCode, stdout, stderr } = await runHere(argv);

@@ -71,7 +71,11 @@ describe('the input of followOrder', () => {
     [{ signal: 'changed' }, 'notify[1].workflowId: must be a text'],
     [{ workflowId: 'trip/9', signal: '' }, 'notify[1].signal: must be a text'],
     [{ workflowId: 'trip/9', signal: 'changed', queue: 'q' }, 'notify[1]: unknown field "queue"'],
-    [{ url: 'https://hooks.example/x' }, 'notify[1].url: not available yet'],
+    [
+      { url: 'https://hooks.example/x', signal: 'changed' },
+      'notify[1]: must have either url, or workflowId and signal',
+    ],
+    [{ url: 7 }, 'notify[1].url: must be an https URL'],
   ])('names the entry of notify that is wrong: %j', (entry, message) => {
     const good = { workflowId: 'trip/8', signal: 'changed' };
     expect(refusalOfInput({ ...least, notify: [good, entry] })).toContain(message);
@@ -82,6 +86,31 @@ describe('the input of followOrder', () => {
     const receiver = { workflowId: 'trip/9', signal: 'changed' };
     const { notify } = parseFollowOrderInput({ ...least, notify: [{ ...receiver, url: null }] });
     expect(notify).toEqual([receiver]);
+  });
+
+  it('takes a URL to be told at', () => {
+    const notify = [{ url: 'https://hooks.example/x?shop=9' }, { url: 'http://127.0.0.1:9000/' }];
+    expect(parseFollowOrderInput({ ...least, notify }).notify).toEqual(notify);
+    const withNulls = { url: 'https://Hooks.example', workflowId: null, signal: null };
+    expect(parseFollowOrderInput({ ...least, notify: [withNulls] }).notify).toEqual([
+      { url: 'https://hooks.example/' },
+    ]);
+  });
+
+  it.each([
+    'http://hooks.example/SECRET',
+    'https://user:SECRET@hooks.example/',
+    'https://SECRET@hooks.example/',
+    'https://hooks.example/#SECRET',
+    'https://hooks.example/ SECRET',
+    'ftp://hooks.example/SECRET',
+    'SECRET',
+    '',
+    `https://hooks.example/${'SECRET'.repeat(400)}`,
+  ])('refuses the URL %s without repeating it', (url) => {
+    const refusal = refusalOfInput({ ...least, notify: [{ url }] });
+    expect(refusal).toMatch(/^notify\[0\]\.url: must be an https URL/);
+    expect(refusal).not.toContain('SECRET');
   });
 
   it.each(['scheduled_at', 'Account', 'constructor', '__proto__'])(

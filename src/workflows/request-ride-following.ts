@@ -1,0 +1,68 @@
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { FollowingActivities } from '../activities/following-activities.js';
+import { readInstant } from '../domain/follow-input.js';
+import type { FollowedEnd } from '../domain/following.js';
+import type { OrderId } from '../domain/keys.js';
+import type { OrderTrail } from '../domain/trail.js';
+import type { FollowOrderKey } from '../domain/workflow-ids.js';
+import { unless } from './interruptible.js';
+import { rideOrderChangedSignal } from './request-ride-messages.js';
+import type { Ride } from './request-ride-state.js';
+
+const startToCloseTimeout = 15_000;
+/** The waiting activity names each delay itself; this one speaks after the death of a worker. */
+const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
+
+const following = (summary: string, scheduleToCloseTimeout?: number): FollowingActivities =>
+  proxyActivities<FollowingActivities>({
+    startToCloseTimeout,
+    ...(scheduleToCloseTimeout === undefined ? {} : { scheduleToCloseTimeout }),
+    retry,
+    cancellationType: 'TRY_CANCEL',
+    summary,
+  });
+
+/** The order of a ride that has one. */
+export const orderKey = ({ standing: { account, orderId } }: Ride): FollowOrderKey => ({
+  account,
+  orderId: orderId as OrderId,
+});
+
+/**
+ * The order is followed by a run of its own, and not by a child: a delivery may have started that run before the service
+ * answered the create, and a run has one parent. So in both cases it is told whom to signal, and following goes on
+ * whatever becomes of this run.
+ */
+export async function startFollowing(ride: Ride): Promise<void> {
+  const { input } = ride;
+  const scheduledAt = readInstant(input.order.scheduled_at);
+  const me = { workflowId: workflowInfo().workflowId, signal: rideOrderChangedSignal.name };
+  await following(`Follow order ${ride.standing.orderId}`).startFollowing({
+    input: {
+      ...orderKey(ride),
+      reference: input.requestId,
+      ...(scheduledAt === undefined ? {} : { scheduledAt }),
+    },
+    receivers: [me, ...(input.notify ?? [])],
+  });
+}
+
+/** Waits for the end of the run that follows the order; undefined when `mustLeave` came first. */
+export async function awaitEnd(ride: Ride, mustLeave: () => boolean): Promise<FollowedEnd | undefined> {
+  for (;;) {
+    const { isEndTold } = ride;
+    const isNews = (): boolean => mustLeave() || (ride.isEndTold && !isEndTold);
+    const { awaitFollowed } = following('Wait for the end of the order');
+    const end = await unless(isNews, () => awaitFollowed({ ...orderKey(ride), isEndTold }));
+    if (end !== undefined || mustLeave()) return end;
+  }
+}
+
+/** Has the order read now, so that a change is seen at once. Null when that cannot be done quickly; it is read anyway. */
+export async function refreshOrder(ride: Ride): Promise<OrderTrail | null> {
+  try {
+    return await following('Read the order after a change', 20_000).refreshFollowed(orderKey(ride));
+  } catch {
+    return null; // the change was made: its caller is not told otherwise
+  }
+}

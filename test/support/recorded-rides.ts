@@ -1,0 +1,129 @@
+import { expect } from 'vitest';
+import { newRide } from '../sandbox/booking-calls.js';
+import type { OrderStack } from './order-stack.js';
+import type { RecordedRun } from './recorded-delivery-paths.js';
+import { completes, failureOf, goesOn, ordersOf, requestedRide, shortLimits, standingOf, stands } from './rides.js';
+
+type Path = (stack: OrderStack) => Promise<RecordedRun>;
+
+/** A ride whose order goes on until somebody ends it. */
+async function following(
+  stack: OrderStack,
+  ...more: Parameters<typeof requestedRide> extends [unknown, ...infer R] ? R : never
+) {
+  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
+  const { handle } = await requestedRide(stack, ...more);
+  await stands(handle, { stage: 'following', status: 'Routing' });
+  return handle;
+}
+
+/** An answer that is lost, and a refusal of the repeat: nobody knows whether there is an order. */
+async function unknown(stack: OrderStack) {
+  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
+  stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
+  stack.sandbox.setFault({ kind: 'forbidden', operation: 'createOrder', times: 1 });
+  const ride = await requestedRide(stack);
+  await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
+  return ride;
+}
+
+/** Every way through the workflow of rides, by name. */
+export const ridePaths: Record<string, Path> = {
+  async 'ride-completed-with-receipt'(stack) {
+    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 500, receiptChangesAfterMs: 1_500 });
+    const { handle } = await requestedRide(stack, { receipt: true });
+    await handle.result();
+    return handle;
+  },
+  async 'ride-without-receipt-in-time'(stack) {
+    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 3_600_000 });
+    const limits = { ...shortLimits, firstReceiptMs: 1_500 };
+    const { handle } = await requestedRide(stack, { receipt: true }, { limits });
+    await handle.result();
+    return handle;
+  },
+  async 'ride-changed-and-cancelled'(stack) {
+    const handle = await following(stack);
+    await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    return handle;
+  },
+  async 'ride-cancelled-during-the-create'(stack) {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_000, operation: 'createOrder' });
+    const { handle, requestId } = await requestedRide(stack);
+    await expect.poll(() => ordersOf(stack, requestId).length, { timeout: 20_000 }).toBe(1);
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    stack.sandbox.clearFault(fault);
+    return handle;
+  },
+  async 'ride-withdrawn'(stack) {
+    await stack.stopWorker();
+    const { handle } = await requestedRide(stack);
+    const cancelled = handle.executeUpdate('cancelRide');
+    await stack.startWorker();
+    await cancelled;
+    await handle.result();
+    return handle;
+  },
+  async 'ride-refused'(stack) {
+    const { handle } = await requestedRide(stack, { order: newRide({ stops: [] }) });
+    await failureOf(handle.result());
+    return handle;
+  },
+  async 'ride-with-bad-input'(stack) {
+    const { handle } = await requestedRide(stack, { poll: 5 } as never);
+    await failureOf(handle.result());
+    return handle;
+  },
+  async 'ride-resolved-by-order'(stack) {
+    const { handle, requestId } = await unknown(stack);
+    await failureOf(handle.executeUpdate('resolveRide', { args: [{ orderId: '404404' }] }));
+    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
+    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    return handle;
+  },
+  async 'ride-tried-again'(stack) {
+    const { handle } = await unknown(stack);
+    await handle.executeUpdate('resolveRide', { args: [{ tryAgain: true }] });
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    return handle;
+  },
+  async 'ride-given-up'(stack) {
+    const { handle } = await unknown(stack);
+    await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'recorded' }] });
+    await failureOf(handle.result());
+    return handle;
+  },
+  async 'ride-continued-as-new'(stack) {
+    const handle = await following(stack, {}, { limits: { ...shortLimits, maxEvents: 20 } });
+    const runId = handle.firstExecutionRunId;
+    await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
+    await expect.poll(async () => (await handle.describe()).runId, { timeout: 20_000 }).not.toBe(runId);
+    expect(await standingOf(handle)).toMatchObject({ stage: 'following' });
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    return { workflowId: handle.workflowId, runId };
+  },
+  async 'ride-run-cancelled'(stack) {
+    const handle = await following(stack);
+    await handle.cancel();
+    await handle.result().catch(() => undefined);
+    return handle;
+  },
+  async 'order-with-added-receivers'(stack) {
+    const handle = await following(stack);
+    const { orderId } = await standingOf(handle);
+    const run = stack.client.workflow.getHandle(`order/business/${orderId}`);
+    await run.signal('receiversAdded', { receivers: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
+    await run.signal('receiversAdded', { receivers: 'nobody' });
+    await handle.executeUpdate('cancelRide');
+    await run.result();
+    return run;
+  },
+};
