@@ -63,7 +63,7 @@ function* filesBelow(path) {
 function hashOfSources() {
   const hash = createHash('sha256');
   const configs = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
-  for (const part of ['src', 'sandbox', 'local', 'bench', 'package-lock.json', ...configs.sort()]) {
+  for (const part of ['src', 'sandbox', 'local', 'bench', 'examples', 'package-lock.json', ...configs.sort()]) {
     for (const file of filesBelow(inRoot(part))) {
       hash.update(`\0${file.slice(root.length)}\0`).update(fs.readFileSync(file));
     }

@@ -6,6 +6,7 @@ import { paintFor } from '../src/cli/paint.js';
 import { tableText } from '../src/cli/table.js';
 import { FaretrailError } from '../src/domain/errors.js';
 import { connectClient } from '../src/temporal-connection.js';
+import { ensureEndpoint } from './stack/nexus-endpoint.js';
 import { type LocalProcess, startLocalProcess } from './stack/process-child.js';
 import { findFault, followSamples, showLive, stepMs } from './stack/sample-rides.js';
 import { givenSettings, localSettings } from './stack/settings.js';
@@ -79,6 +80,11 @@ async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Pro
   const { client, connection } = await connectClient({ ...process.env, TEMPORAL_ADDRESS: temporal.address });
   running.push({ stop: () => connection.close() });
   const { FARETRAIL_TASK_QUEUE: taskQueue = 'faretrail', FARETRAIL_PUBLIC_URL: publicUrl = '' } = settings;
+  // On a server of somebody else that is for somebody else to decide.
+  if (temporal.isOurs) {
+    await ensureEndpoint(client, { name: 'faretrail', taskQueue });
+    say('Nexus     endpoint faretrail, for callers in other namespaces');
+  }
   if (sandboxed.length === 0) {
     say('All accounts are real: there are no sample orders. Follow one of yours with: npm run starter -- track');
     return true;

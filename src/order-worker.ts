@@ -4,7 +4,10 @@ import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import {
   createAuthorizedCall,
+  createCallActivities,
   createDeliveryActivities,
+  createFollowingActivities,
+  createNotifyActivities,
   createOrderActivities,
   createOrderReader,
   createQuietTimes,
@@ -17,6 +20,9 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
+import { createFollowedOrders } from './followed-orders.js';
+import { createRideOrdersService } from './nexus/ride-orders-service.js';
+import { createNotifySender, type NotifySender } from './notify-http/notify-sender.js';
 import { createOrderCounts } from './order-counts.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { createSealer } from './sealing.js';
@@ -56,7 +62,9 @@ export interface OrderWorker {
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
   const { config, connection, namespace } = parts;
-  const { accountActivities, mainActivities } = createActivities(parts);
+  const { origins, secrets, allowsPrivate } = config.notify;
+  const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
+  const { accountActivities, mainActivities } = createActivities(parts, notifySender);
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -73,6 +81,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       codePath: fileURLToPath(new URL('./workflow-bundle.js', import.meta.url)),
     },
     activities: mainActivities,
+    nexusServices: [createRideOrdersService(config.taskQueue)],
     // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
     maxConcurrentWorkflowTaskExecutions: 200,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
@@ -86,14 +95,14 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       maxTaskQueueActivitiesPerSecond: account.requestsPerSecond,
     }),
   );
-  return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))]);
+  return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
 }
 
 /** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
-function createActivities({ config, rideApi, client, now = Date.now }: OrderWorkerParts): {
-  accountActivities: object;
-  mainActivities: object;
-} {
+function createActivities(
+  { config, rideApi, client, now = Date.now }: OrderWorkerParts,
+  { send }: NotifySender,
+): { accountActivities: object; mainActivities: object } {
   const sealer = createSealer(config.sealingKeys);
   const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
@@ -109,11 +118,14 @@ function createActivities({ config, rideApi, client, now = Date.now }: OrderWork
   return {
     accountActivities: {
       ...createOrderActivities({ account, readOrder: createOrderReader({ rideApi, call }), now }),
+      ...createCallActivities({ account, rideApi, call, now }),
       ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), now }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
     },
     mainActivities: {
       ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
+      ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
+      ...createNotifyActivities({ send }),
       ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
       ...createTokenActivities({
         accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
@@ -129,7 +141,7 @@ function failNotHeld(name: AccountName): never {
   throw ApplicationFailure.create({ type: 'AccountNotHeld', message: `This worker holds no account "${name}".` });
 }
 
-function runTogether(workers: readonly Worker[]): OrderWorker {
+function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void>): OrderWorker {
   const shutdown = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
@@ -138,7 +150,11 @@ function runTogether(workers: readonly Worker[]): OrderWorker {
     shutdown,
     async run() {
       const runs = workers.map((worker) => worker.run().catch(stopOthers));
-      await Promise.all(runs);
+      try {
+        await Promise.all(runs);
+      } finally {
+        await whenStopped();
+      }
     },
   };
 

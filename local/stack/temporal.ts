@@ -6,6 +6,8 @@ import { usualOrFreePort } from './usual-port.js';
 export interface LocalTemporal {
   address: string;
   uiUrl: string | undefined;
+  /** Started by us, so ours to set up. */
+  isOurs: boolean;
   stop(): Promise<void>;
 }
 
@@ -14,12 +16,12 @@ const usualPort = 7233;
 /** `TEMPORAL_ADDRESS` where it is set, else a server of our own with a database in `folder`. */
 export async function startTemporal(folder: string, say: (line: string) => void): Promise<LocalTemporal> {
   const address = process.env.TEMPORAL_ADDRESS;
-  if (address) return { address, uiUrl: undefined, stop: async () => undefined };
+  if (address) return { address, uiUrl: undefined, isOurs: false, stop: async () => undefined };
   const program = await findDevServer(say);
   const port = await usualOrFreePort(usualPort);
   // Where the usual port is taken, a second stack may be running: two servers must never share a database.
   const databaseFile = join(folder, port === usualPort ? 'temporal.db' : `temporal-${port}.db`);
   const uiPort = await usualOrFreePort(8233);
   const namespace = process.env.TEMPORAL_NAMESPACE || 'default';
-  return await startDevServer({ program, namespace, databaseFile, port, uiPort });
+  return { ...(await startDevServer({ program, namespace, databaseFile, port, uiPort })), isOurs: true };
 }

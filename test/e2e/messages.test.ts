@@ -189,7 +189,7 @@ describe('bad input fails the run at once, and names the field', () => {
     ['orderId', { account: 'partner', orderId: '' }],
     ['unknown field "poll"', { account: 'partner', orderId: 'x', poll: 5 }],
     ['scheduledAt', { account: 'partner', orderId: 'x', scheduledAt: 'tomorrow' }],
-    ['notify[0].url', { account: 'partner', orderId: 'x', notify: [{ url: 'https://shop.example' }] }],
+    ['notify[0].url', { account: 'partner', orderId: 'x', notify: [{ url: 'http://shop.example' }] }],
     ['JSON object', 'text'],
     ['workflow id', { account: 'partner', orderId: 'x' }],
   ])('%s', async (named, input) => {

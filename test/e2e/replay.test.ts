@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { prepareReceiver } from '../support/recorded-notice-paths.js';
 import { recordedPaths, slowPaths } from '../support/recorded-paths.js';
 import { webhookEnv } from '../support/subscriptions.js';
 
@@ -13,12 +15,19 @@ const fileOf = (name: string) => `${folder}${name}.json`;
 const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
 
 let stack: OrderStack;
+let receiver: NotifyReceiver;
 beforeAll(async () => {
   if (isRecording) mkdirSync(folder, { recursive: true });
+  receiver = await startNotifyReceiver();
+  prepareReceiver(receiver);
   // Tokens of a minute, so that an idle lease ends in two.
-  stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env: webhookEnv() });
+  const env = { ...webhookEnv(), ...receiver.env };
+  stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env });
 });
-afterAll(() => stack.close());
+afterAll(async () => {
+  await stack.close();
+  await receiver.close();
+});
 
 const replay = (history: unknown, workflowId: string) =>
   Worker.runReplayHistory({ workflowBundle: { codePath: inject('workflowBundlePath') } }, history as never, workflowId);
@@ -52,6 +61,8 @@ describe('a recorded history replays on the code of today', () => {
   it.each([
     ['order-completed.json', 'observeOrder', 'observeRide'],
     ['token-renewed.json', 'requestToken', 'fetchToken'],
+    ['order-that-tells-urls.json', 'notifyUrl', 'callUrl'],
+    ['call-done.json', 'callService', 'askService'],
     ['report-read.json', 'readReceipt', 'fetchReceipt'],
     ['parked-routed.json', 'handOverDelivery', 'sendDelivery'],
     ['subscription-rotated-and-moved.json', 'createSubscriber', 'subscribeAnew'],

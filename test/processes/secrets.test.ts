@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,25 +8,32 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { createTokenActivities } from '../../src/activities/index.js';
-import { toAccountName, toScope } from '../../src/domain/keys.js';
-import { accessTokenId } from '../../src/domain/workflow-ids.js';
+import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createTokenLeases } from '../../src/token-leases.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { findLeaks } from '../support/leaks.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { quietRuntime } from '../support/runtime.js';
 
 let fleet: Fleet;
 let metricsPort: number;
+let receiver: NotifyReceiver;
 beforeAll(async () => {
   quietRuntime();
+  receiver = await startNotifyReceiver();
   metricsPort = await freePort();
   fleet = await startFleet(0, {
     sandbox: { partner: { tokenLifetimeSeconds: 5 }, business: { tokenLifetimeSeconds: 5 } },
   });
-  Object.assign(fleet.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
+  Object.assign(fleet.env, receiver.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
   await fleet.addWorker();
 }, 60_000);
-afterAll(() => fleet.close(), 60_000);
+afterAll(async () => {
+  await fleet.close();
+  await receiver.close();
+}, 60_000);
 
 /** Everything that a run leaves behind. */
 async function traces(): Promise<Record<string, Buffer>> {
@@ -51,10 +59,24 @@ function secrets(): Record<string, string> {
     ...Object.fromEntries(tokens),
     partnerSecret: partner.clientSecret,
     businessSecret: business.clientSecret,
+    notifySecret: fleet.env['FARETRAIL_NOTIFY_SECRETS']?.split(':')[1] ?? '',
     sealingKey: fleet.env['FARETRAIL_SEALING_KEYS']?.split(':')[1] ?? '',
     driverName: fakeDriver.name,
     driverPhone: fakeDriver.phone,
   };
+}
+
+/** Follows an order that tells a URL which refuses, fails and takes. */
+async function followAndTell() {
+  const key = { account: toAccountName('business'), orderId: toOrderId(randomUUID()) };
+  const steps = ['Pending', 'Driving', 'Completed'].map((status, index) => ({ status, afterMs: index * 4_000 }));
+  fleet.sandbox.addOrder({ interface: 'business', orderId: key.orderId, script: steps });
+  receiver.answer('/hook', 400, 500, 204);
+  return await fleet.client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId: followOrderId(key),
+    taskQueue: fleet.env['FARETRAIL_TASK_QUEUE'] ?? '',
+    args: [{ ...key, notify: [{ url: `${receiver.origin}/hook` }] }],
+  });
 }
 
 it('no secret, token or personal detail is left in database, histories, logs or metrics after a run with faults', async () => {
@@ -63,6 +85,7 @@ it('no secret, token or personal detail is left in database, histories, logs or 
     ['Driving', 4_000],
     ['Completed', 14_000],
   ]);
+  const telling = await followAndTell();
   const faults = [
     { kind: 'unauthorized', times: 1 },
     { kind: 'serverError', times: 5 },
@@ -81,7 +104,8 @@ it('no secret, token or personal detail is left in database, histories, logs or 
   fleet.sandbox.revokeTokens();
   await sleep(2_000);
   fleet.sandbox.clearFaults();
-  await Promise.all(handles.map((handle) => handle.result()));
+  await Promise.all([...handles, telling].map((handle) => handle.result()));
+  expect(receiver.received.slice(0, 3).map(({ status }) => status)).toEqual([400, 500, 204]);
   expect(fleet.sandbox.issuedTokens().length).toBeGreaterThan(2);
 
   const found = await traces();

@@ -19,9 +19,10 @@ export const importTable: readonly Part[] = [
   { part: 'src/domain', ours: [], packages: [] },
   { part: 'src/contracts', ours: ['src/domain'], packages: ['zod'] },
   { part: 'src/ride-api', ours: ['src/contracts', 'src/domain'], packages: ['undici', 'node'] },
+  { part: 'src/notify-http', ours: [], packages: ['undici', 'ipaddr.js', 'standardwebhooks', 'node'] },
   {
     part: 'src/activities',
-    ours: ['src/ride-api', 'src/contracts', 'src/domain', 'src/sealing.ts'],
+    ours: ['src/ride-api', 'src/notify-http', 'src/contracts', 'src/domain', 'src/sealing.ts'],
     packages: ['@temporalio/activity', '@temporalio/common', 'node'],
   },
   {
@@ -32,9 +33,24 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/client',
-    ours: ['src/contracts', 'src/domain', 'src/workflows/*-messages.ts'],
+    // The `*-start.ts` files are how runs are started, whoever does it; they import the domain alone.
+    ours: ['src/contracts', 'src/domain', 'src/*-start.ts', 'src/workflows/*-messages.ts'],
     oursAsTypes: ['src/workflows'],
-    packages: ['@temporalio/client', '@temporalio/common', 'node'],
+    packages: ['@temporalio/client', '@temporalio/common', 'zod', 'node'],
+  },
+  // These two are for the workflow code of others: what they load, workflow code may load.
+  {
+    part: 'src/client/in-workflow.ts',
+    ours: ['src/client/failure-type.ts'],
+    oursAsTypes: ['src/domain'],
+    packages: ['@temporalio/workflow'],
+  },
+  { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },
+  {
+    part: 'src/nexus',
+    ours: ['src/client/ride-orders.ts', 'src/domain', 'src/*-start.ts', 'src/workflows/*-messages.ts'],
+    oursAsTypes: ['src/workflows'],
+    packages: ['@temporalio/client', '@temporalio/common', '@temporalio/nexus', 'nexus-rpc'],
   },
   {
     part: 'src/webhooks',

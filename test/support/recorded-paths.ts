@@ -5,7 +5,10 @@ import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
+import { callPaths } from './recorded-calls.js';
 import { recordedDeliveryPaths } from './recorded-delivery-paths.js';
+import { recordedNoticePaths } from './recorded-notice-paths.js';
+import { ridePaths } from './recorded-rides.js';
 import { subscriptionPaths } from './recorded-subscriptions.js';
 
 /** A run, to its end where it has one, and which run of it to keep. */
@@ -164,7 +167,10 @@ const tokenPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
 export const recordedPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = {
   ...orderPaths,
   ...tokenPaths,
+  ...callPaths,
   ...recordedDeliveryPaths,
+  ...recordedNoticePaths,
+  ...ridePaths,
   ...subscriptionPaths,
 };
 

@@ -16,7 +16,7 @@ import { createRideApi, type ObtainedToken, type RideApi } from '../../src/ride-
 import { createSealer } from '../../src/sealing.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
-import { workerEnv } from './accounts.js';
+import { type WorkerEnv, workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
 
 /** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
@@ -53,7 +53,7 @@ export const scripted =
   (elapsedMs) =>
     reading(script.findLast(([, fromMs]) => fromMs <= elapsedMs)?.[0] ?? 'Pending');
 
-export async function startTimeSkippingStack(): Promise<TimeSkippingStack> {
+export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<TimeSkippingStack> {
   quietRuntime();
   const executable = { type: 'existing-path' as const, path: inject('timeSkippingServerPath') };
   const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
@@ -66,7 +66,7 @@ export async function startTimeSkippingStack(): Promise<TimeSkippingStack> {
     onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeSeconds: 3600, grantedScope: null }),
   };
   const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
-  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', cadence));
+  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', { ...cadence, ...more }));
   const worker = await startWorker(env, config, services, stack);
   const partner = config.accounts.find(({ name }) => name === 'partner');
   const credentialId = createSealer(config.sealingKeys).keyedHash(partner?.clientId ?? '', partner?.clientSecret ?? '');

@@ -1,0 +1,61 @@
+import type { Client } from '@temporalio/client';
+import { FollowOrderInputShape } from '../contracts/order-shapes.js';
+import { RequestRideInputShape } from '../contracts/ride-shapes.js';
+import { toCallerKey } from '../domain/business-call-input.js';
+import { parseFollowOrderInput } from '../domain/follow-input.js';
+import { toAccountName, toOrderId } from '../domain/keys.js';
+import { parseRequestRideInput } from '../domain/ride-input.js';
+import { orderStart } from '../order-start.js';
+import { rideStart } from '../ride-start.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import type { requestRide } from '../workflows/request-ride.js';
+import { type FollowOrderInput, type OrderHandle, orderHandle } from './order-handle.js';
+import { type RideHandle, type RideInput, rideHandle } from './ride-handle.js';
+import { startOnce } from './run.js';
+import { type CallInput, type CallResult, callOnce } from './service-call.js';
+import { toInput } from './shapes.js';
+
+/** What the typed client is made of. */
+export interface FaretrailClientOptions {
+  /** A client of `@temporalio/client` at the namespace of the workers. Whoever made it closes its connection. */
+  client: Client;
+  /** Default `faretrail`; the setting `FARETRAIL_TASK_QUEUE` of the workers. */
+  taskQueue?: string;
+}
+
+/**
+ * Everything another service may ask of the workers. Inputs and answers are checked: wrong input is `InvalidInput` before
+ * anything is sent, all else a `FaretrailClientError`. Starting needs no live worker.
+ */
+export interface FaretrailClient {
+  /** Follows an order, once however often it is asked for. Of one that has ended before, the handle gives the end. */
+  follow(input: FollowOrderInput): Promise<OrderHandle>;
+  /** A handle of an order that is or was followed. Asks nobody. */
+  get(account: string, orderId: string): OrderHandle;
+  /** Requests a ride, once for each `requestId` however often it is asked for. */
+  request(input: RideInput): Promise<RideHandle>;
+  /** A handle of a ride that is or was requested. Asks nobody. */
+  getRide(account: string, requestId: string): RideHandle;
+  /** One business operation, durably: waits for its answer. The same `key` never makes a second effect. */
+  call(input: CallInput): Promise<CallResult>;
+}
+
+/** The typed client of a service that runs no worker of ours. */
+export function createFaretrailClient({ client, taskQueue = 'faretrail' }: FaretrailClientOptions): FaretrailClient {
+  return {
+    async follow(given) {
+      const input = parseFollowOrderInput(toInput(FollowOrderInputShape, given));
+      await startOnce(() => client.workflow.start<typeof followOrder>('followOrder', orderStart(input, taskQueue)));
+      return orderHandle(client, input);
+    },
+    get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
+    async request(given) {
+      const input = parseRequestRideInput(toInput(RequestRideInputShape, given));
+      await startOnce(() => client.workflow.start<typeof requestRide>('requestRide', rideStart(input, taskQueue)));
+      return rideHandle(client, input);
+    },
+    getRide: (account, requestId) =>
+      rideHandle(client, { account: toAccountName(account), requestId: toCallerKey(requestId, 'requestId') }),
+    call: (input) => callOnce(client, taskQueue, input),
+  };
+}

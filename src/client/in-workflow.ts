@@ -1,0 +1,28 @@
+import { defineSignal, log, setHandler } from '@temporalio/workflow';
+import type { OrderChange } from '../domain/order-change.js';
+
+export { failureTypeOf } from './failure-type.js';
+export type { OrderChange };
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
+
+/** Any program may send a signal, and an error in a handler would stick the run of the caller. */
+function isOrderChange(value: unknown): value is OrderChange {
+  const { account, orderId, status, rawStatus, terminal, outcome } = (value ?? {}) as Record<string, unknown>;
+  const isAboutOrder = isText(account) && isText(orderId) && typeof terminal === 'boolean';
+  return isAboutOrder && [status, rawStatus, outcome].every(isTextOrNull);
+}
+
+/**
+ * Calls `handler` for each change of a followed order and for its end, which is the one with an `outcome`, in their order.
+ * To be called in a workflow before its first `await`; the order is followed with
+ * `notify: [{ workflowId, signal: signalName }]`. Keep the handler synchronous: record, and let the main function decide.
+ * A signal that is no change is logged and left alone.
+ */
+export function onRideChange(signalName: string, handler: (change: OrderChange) => void): void {
+  setHandler(defineSignal<[unknown]>(signalName), (change) => {
+    if (isOrderChange(change)) handler(change);
+    else log.warn('a signal that is no change of an order', { signalName });
+  });
+}

@@ -1,0 +1,51 @@
+import type { Client } from '@temporalio/client';
+import type { z } from 'zod';
+import { type FollowOrderInputShape, OrderTrailShape, StopFollowingShape } from '../contracts/order-shapes.js';
+import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { orderTrailQuery, refreshOrderUpdate, stopFollowingUpdate } from '../workflows/follow-order-messages.js';
+import { type AskOptions, runOf } from './run.js';
+import { toInput } from './shapes.js';
+
+/** What following an order is started with. */
+export type FollowOrderInput = z.input<typeof FollowOrderInputShape>;
+
+/** The durable record of a followed order. */
+export type OrderTrail = z.output<typeof OrderTrailShape>;
+
+/** One followed order. Every answer is read; what cannot be read or done is a `FaretrailClientError`. */
+export interface OrderHandle {
+  readonly account: string;
+  readonly orderId: string;
+  readonly workflowId: string;
+  /** The trail as it stands, of an ended run too. Needs a live worker. */
+  trail(options?: AskOptions): Promise<OrderTrail>;
+  /** Reads the order now, and gives the trail after that read. */
+  refresh(options?: AskOptions): Promise<OrderTrail>;
+  /** Ends the following with the outcome `stopped`; the order itself goes on. */
+  stop(reason: string, options?: AskOptions): Promise<OrderTrail>;
+  /** Waits for the end. */
+  result(): Promise<OrderTrail>;
+}
+
+/** A handle of the order, whether it is followed or not. */
+export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
+  const workflowId = followOrderId(key);
+  const run = runOf<typeof followOrder>(client, workflowId);
+  return {
+    ...key,
+    workflowId,
+    trail: (options) => run.ask(OrderTrailShape, (handle) => handle.query(orderTrailQuery), options),
+    refresh: (options) =>
+      run.ask(OrderTrailShape, (handle, updateId) => handle.executeUpdate(refreshOrderUpdate, { updateId }), options),
+    async stop(reason, options) {
+      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
+      return await run.ask(
+        OrderTrailShape,
+        (handle, updateId) => handle.executeUpdate(stopFollowingUpdate, { args, updateId }),
+        options,
+      );
+    },
+    result: () => run.result(OrderTrailShape),
+  };
+}

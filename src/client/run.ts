@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Client,
+  isGrpcServiceError,
+  type Workflow,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import type { z } from 'zod';
+import { FaretrailClientError, toClientError } from './client-error.js';
+import { toAnswer } from './shapes.js';
+
+/** What a call that waits for an answer may be told. */
+export interface AskOptions {
+  /** In milliseconds; default 30,000. Then the error `NoAnswer`. */
+  withinMs?: number;
+}
+
+const defaultWithinMs = 30_000;
+
+/** One run, asked with deadlines: no call of Temporal's client has one of its own, and without a worker nobody answers. */
+export interface Run<W extends Workflow> {
+  /** `question` may be put several times: an update must bear the `updateId`, so that it is carried out once. */
+  ask<Shape extends z.ZodType>(
+    shape: Shape,
+    question: (handle: WorkflowHandle<W>, updateId: string) => Promise<unknown>,
+    options?: AskOptions,
+  ): Promise<z.output<Shape>>;
+  /** Waits for the end, however long that takes. */
+  result<Shape extends z.ZodType>(shape: Shape): Promise<z.output<Shape>>;
+}
+
+/** The run with this id, whether it exists or not. */
+export function runOf<W extends Workflow>(client: Client, workflowId: string): Run<W> {
+  const handle = client.workflow.getHandle<W>(workflowId);
+  return {
+    async ask(shape, question, { withinMs = defaultWithinMs } = {}) {
+      try {
+        const updateId = randomUUID();
+        const ask = () => whenReady(() => question(handle, updateId));
+        return toAnswer(shape, await client.withDeadline(Date.now() + withinMs, ask));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError && (await isKnown(handle))) throw alreadyEnded(workflowId, error);
+        throw toClientError(error, workflowId);
+      }
+    },
+    async result(shape) {
+      try {
+        return toAnswer(shape, await handle.result());
+      } catch (error) {
+        throw toClientError(error, workflowId);
+      }
+    },
+  };
+}
+
+/** Starts a run that may have ended before: then its end is what the caller wanted. */
+export async function startOnce(start: () => Promise<unknown>): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+const failedPrecondition = 9; // gRPC
+const tries = 5;
+const pauseMs = 200;
+
+/** A run that is just about to end, or whose worker dies, may turn an update away that another try gets through. */
+async function whenReady<T>(question: () => Promise<T>): Promise<T> {
+  for (let left = tries; ; left -= 1) {
+    try {
+      return await question();
+    } catch (error) {
+      const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+      if (left === 1 || !isGrpcServiceError(answer) || answer.code !== failedPrecondition) throw error;
+      await sleep(pauseMs);
+    }
+  }
+}
+
+const isKnown = (handle: WorkflowHandle): Promise<boolean> =>
+  handle.describe().then(
+    () => true,
+    () => false,
+  );
+
+const alreadyEnded = (workflowId: string, cause: Error): FaretrailClientError =>
+  new FaretrailClientError('AlreadyEnded', `${workflowId} has ended; its result tells how`, { cause });

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { findCreatedOrder, isCancelled, isChanged, withoutPersonalData } from '../../src/contracts/call-reply.js';
+import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
+import { withDuplicatesAdded } from '../../src/contracts/reference-codes-reply.js';
+
+describe('an answer as it is kept', () => {
+  it('lacks who the driver is, wherever that stands, and nothing else', () => {
+    const driver = { name: 'N', phone: 'P', image_url: 'U', rating: 4 };
+    expect(withoutPersonalData({ data: [{ supplier: { name: 'S', driver } }], driver: 'N' })).toEqual({
+      data: [{ supplier: { name: 'S', driver: { rating: 4 } } }],
+      driver: 'N',
+    });
+    expect(withoutPersonalData({ driver: [driver] })).toEqual({ driver: [{ rating: 4 }] });
+  });
+
+  it('is null for no answer, and cut off where it is absurdly deep', () => {
+    expect(withoutPersonalData(undefined)).toBeNull();
+    const deep = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
+    expect(JSON.stringify(withoutPersonalData(deep)).length).toBeLessThan(200);
+  });
+});
+
+describe('the id of a created order', () => {
+  it.each([
+    [{ id: 42 }, '42'],
+    [{ order: { id: 'a' } }, 'a'],
+    [{ data: { id: 'b' } }, 'b'],
+    [{ id: 'with/slash' }, undefined],
+    [{ id: null }, undefined],
+    [undefined, undefined],
+  ])('in %j', (body, orderId) => {
+    expect(findCreatedOrder(body, profile.pointers)).toBe(orderId);
+  });
+});
+
+describe('what an order shows of a call', () => {
+  it.each([
+    [{ status: 'Cancelled' }, true],
+    [{ order: { status: 'CANCELED' } }, true],
+    [{ status: 'Driving' }, false],
+    [{}, false],
+  ])('%j: cancelled is %s', (body, is) => {
+    expect(isCancelled(body, profile)).toBe(is);
+  });
+
+  it.each<[object, object, boolean]>([
+    [{ note: 'x', other: 1 }, { note: 'x' }, true],
+    [{ note: 'y' }, { note: 'x' }, false],
+    [{}, { note: 'x' }, false],
+    [{ scheduled_at: '2031-05-01T10:00:00.000Z' }, { scheduled_at: '2031-05-01T12:00:00+02:00' }, true],
+    [{ stops: [{ type: 'origin', progress_status: 'Pending' }] }, { stops: [{ type: 'origin' }] }, true],
+    [{ stops: [{ type: 'origin' }, { type: 'destination' }] }, { stops: [{ type: 'origin' }] }, false],
+  ])('%j after %j: changed is %s', (order, wanted, is) => {
+    expect(isChanged({ order: { status: 'Reserved', ...order } }, wanted, profile)).toBe(is);
+  });
+});
+
+describe('reference codes that were sent before', () => {
+  const sent = [{ value: 'A1' }, { value: 'B2' }];
+
+  it.each([
+    undefined,
+    {},
+    { has_errors: false, data: [] },
+    { errors: 'none' },
+    { errors: [{ index: 0, code: 'TOO_LONG' }] },
+    { errors: [{ index: 7, code: 'DUPLICATE' }] },
+  ])('leave any other answer as it came: %j', (body) => {
+    expect(withDuplicatesAdded(body, sent)).toEqual(body);
+  });
+
+  it('count as added when a field of theirs is told to be taken', () => {
+    const errors = [{ index: 1, code: 'VALIDATION_ERROR', field_errors: [{ field: 'value', code: 'ALREADY_EXISTS' }] }];
+    expect(withDuplicatesAdded({ has_errors: true, errors }, sent)).toEqual({
+      has_errors: false,
+      data: [{ id: null, value: 'B2' }],
+      errors: [],
+    });
+  });
+});

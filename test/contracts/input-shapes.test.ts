@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { BusinessCallInputShape } from '../../src/contracts/call-shapes.js';
+import { FollowOrderInputShape } from '../../src/contracts/order-shapes.js';
+import { RequestRideInputShape, RideResolutionShape } from '../../src/contracts/ride-shapes.js';
+import { SubscriptionInputShape } from '../../src/contracts/subscription-shapes.js';
+import { parseBusinessCallInput } from '../../src/domain/business-call-input.js';
+import { parseFollowOrderInput } from '../../src/domain/follow-input.js';
+import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride-input.js';
+import { parseSubscriptionInput } from '../../src/domain/subscription-input.js';
+
+// What is published and what the workflows do are written down in two places: here they are held against each other.
+const order = { account: 'partner', orderId: '42' };
+const call = { account: 'business', operation: 'orderDetails', key: 'k', orderId: '42' };
+const ride = { account: 'business', requestId: 'r1', order: { category: 'transportation' } };
+const subscription = { account: 'business', eventType: 'status_changed', publicUrl: 'https://rides.example' };
+
+const accepted: [string, z.ZodType, (value: unknown) => unknown, unknown[]][] = [
+  [
+    'followOrder',
+    FollowOrderInputShape,
+    parseFollowOrderInput,
+    [
+      order,
+      { ...order, orderId: 42 },
+      { ...order, reference: 'trip-9', scheduledAt: '2026-05-01T08:30:00+02:00', followForMs: 1_000 },
+      { ...order, reference: null, scheduledAt: null, notify: null, followForMs: null },
+      { ...order, notify: [{ workflowId: 'w', signal: 's' }, { url: 'https://shop.example/changes' }] },
+    ],
+  ],
+  [
+    'businessCall',
+    BusinessCallInputShape,
+    parseBusinessCallInput,
+    [
+      call,
+      { account: 'business', operation: 'companySettings', key: 'a.b_c~d-1', orderId: null, body: null },
+      { account: 'business', operation: 'addReferenceCode', key: 'k', referenceFieldId: 7, body: [{ value: 'A1' }] },
+    ],
+  ],
+  [
+    'requestRide',
+    RequestRideInputShape,
+    parseRequestRideInput,
+    [ride, { ...ride, receipt: true, notify: [{ workflowId: 'w', signal: 's' }] }, { ...ride, receipt: null }],
+  ],
+  ['resolveRide', RideResolutionShape, parseResolveRideInput, [{ orderId: '42' }, { tryAgain: true }]],
+  ['resolveRide', RideResolutionShape, parseResolveRideInput, [{ giveUp: true, reason: 'no order was made' }]],
+  [
+    'subscription',
+    SubscriptionInputShape,
+    parseSubscriptionInput,
+    [subscription, { ...subscription, graceMs: 0, silence: { minOrders: 1 }, resubscribe: true }],
+  ],
+];
+
+const refused: typeof accepted = [
+  [
+    'followOrder',
+    FollowOrderInputShape,
+    parseFollowOrderInput,
+    [
+      null,
+      {},
+      { ...order, account: 'Not A Name' },
+      { ...order, orderId: '' },
+      { ...order, orderId: 'a/b' },
+      { ...order, orderId: 1.5 },
+      { ...order, poll: 5 },
+      { ...order, reference: '' },
+      { ...order, scheduledAt: 'tomorrow' },
+      { ...order, scheduledAt: '2026-05-01T08:30:00' },
+      { ...order, followForMs: 999 },
+      { ...order, notify: [{ workflowId: 'w' }] },
+      { ...order, notify: [{ workflowId: 'w', signal: 's', url: 'https://shop.example' }] },
+    ],
+  ],
+  [
+    'businessCall',
+    BusinessCallInputShape,
+    parseBusinessCallInput,
+    [
+      { ...call, operation: 'orderStatus' },
+      { ...call, key: 'a b' },
+      { ...call, also: 1 },
+      { ...call, key: undefined },
+    ],
+  ],
+  [
+    'requestRide',
+    RequestRideInputShape,
+    parseRequestRideInput,
+    [
+      { ...ride, requestId: 'a/b' },
+      { ...ride, order: [] },
+      { ...ride, receipt: 'yes' },
+      { ...ride, also: 1 },
+    ],
+  ],
+  [
+    'resolveRide',
+    RideResolutionShape,
+    parseResolveRideInput,
+    [{}, { tryAgain: false }, { orderId: '4', tryAgain: true }],
+  ],
+  [
+    'subscription',
+    SubscriptionInputShape,
+    parseSubscriptionInput,
+    [
+      { ...subscription, eventType: 'all' },
+      { ...subscription, publicUrl: 'rides' },
+      { ...subscription, graceMs: -1 },
+    ],
+  ],
+];
+
+const oneByOne = (table: typeof accepted) =>
+  table.flatMap(([name, shape, parse, values]) => values.map((value) => ({ name, value, shape, parse })));
+
+describe('the published shape and the workflow agree', () => {
+  it.each(oneByOne(accepted))('to take $name $value', ({ shape, parse, value }) => {
+    expect(shape.safeParse(value)).toMatchObject({ success: true });
+    expect(() => parse(value)).not.toThrow();
+  });
+
+  it.each(oneByOne(refused))('to refuse $name $value', ({ shape, parse, value }) => {
+    expect(shape.safeParse(value)).toMatchObject({ success: false });
+    expect(() => parse(value)).toThrow(expect.objectContaining({ code: 'InvalidInput' }));
+  });
+});

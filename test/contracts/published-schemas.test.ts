@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { publishedShapes, toPublishedSchema } from '../../src/contracts/published-shapes.js';
+import { recordedRuns } from '../support/recorded-payloads.js';
+
+type Name = keyof typeof publishedShapes;
+
+const folder = fileURLToPath(new URL('../../docs/schema/', import.meta.url));
+const fileOf = (name: string) => `${folder}${name}.json`;
+const names = Object.keys(publishedShapes) as Name[];
+/** Writes the schemas, to be committed. */
+const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
+
+describe('docs/schema', () => {
+  it.each(names)('%s is what the code says', (name) => {
+    const text = `${JSON.stringify(toPublishedSchema(name), null, 2)}\n`;
+    if (isRecording) writeFileSync(fileOf(name), text);
+    expect(readFileSync(fileOf(name), 'utf8')).toBe(text);
+  });
+
+  it('holds nothing else', () => {
+    expect(readdirSync(folder).sort()).toEqual(names.map((name) => `${name}.json`).sort());
+  });
+});
+
+/** Read from the file: what another language would check with. */
+const published = (name: Name) => z.fromJSONSchema(JSON.parse(readFileSync(fileOf(name), 'utf8')));
+
+describe('recorded runs fit the published schemas', () => {
+  const runs = recordedRuns().filter(({ file }) => !file.includes('bad-input'));
+  const ofType = (type: string) => runs.filter((run) => run.type === type);
+
+  it.each([
+    ['followOrder', 'follow-order-input', 'order-trail'],
+    ['businessCall', 'business-call-input', 'business-call-result'],
+    ['requestRide', 'request-ride-input', 'ride-result'],
+    ['subscription', 'subscription-input', null],
+  ] as const)('%s', (type, input, result) => {
+    const found = ofType(type);
+    expect(found.length, 'recorded runs').toBeGreaterThan(0);
+    expect(found.flatMap((run) => faultsIn(input, run.input, run.file))).toEqual([]);
+    const ended = found.filter((run) => run.result !== undefined);
+    if (result) expect(ended.length, 'completed runs').toBeGreaterThan(0);
+    if (result) expect(ended.flatMap((run) => faultsIn(result, run.result, run.file))).toEqual([]);
+  });
+
+  it('signals of deliveries and of changes', () => {
+    const notices = ofType('followOrder').flatMap(({ got }) =>
+      got.filter(([name]) => name === 'deliveryReceived').flatMap(([, argument]) => deliveriesIn(argument)),
+    );
+    expect(notices.length).toBeGreaterThan(0);
+    expect(notices.flatMap((notice) => faultsIn('delivery-notice', notice))).toEqual([]);
+    const changes = ofType('followOrder').flatMap(({ sent }) => sent);
+    expect(changes.length).toBeGreaterThan(0);
+    expect(changes.flatMap((change) => faultsIn('order-change', change))).toEqual([]);
+  });
+
+  it('and what does not fit is found out', () => {
+    expect(faultsIn('follow-order-input', { account: 'partner', orderId: 'x', poll: 5 })).not.toEqual([]);
+    expect(faultsIn('order-trail', { ...(ofType('followOrder')[0]?.input as object) })).not.toEqual([]);
+  });
+
+  function faultsIn(name: Name, value: unknown, where = ''): string[] {
+    const read = published(name).safeParse(value);
+    return read.success ? [] : read.error.issues.map(({ path, message }) => `${where} ${path.join('.')}: ${message}`);
+  }
+});
+
+const deliveriesIn = (argument: unknown): unknown[] =>
+  (argument as { deliveries?: unknown[] } | null)?.deliveries ?? [];

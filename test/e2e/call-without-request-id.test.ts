@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FaultInput } from '../../sandbox/faults.js';
+import { newOrder, startCall } from '../support/calls.js';
+import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+
+let stack: OrderStack;
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-contract-'));
+  const file = join(folder, 'contract.json');
+  writeFileSync(file, JSON.stringify({ operations: { createOrder: { requestIdHeader: '' } } }));
+  stack = await startOrderStack({ env: { FARETRAIL_CONTRACT_FILE: file } });
+  rmSync(folder, { recursive: true });
+});
+afterAll(() => stack.close());
+
+describe('where the service knows no request ids', () => {
+  it.each<FaultInput>([
+    { kind: 'dropConnection', when: 'answer' },
+    { kind: 'dropConnection', when: 'middle' },
+    { kind: 'serverError', when: 'answer' },
+    { kind: 'unavailable', when: 'answer' },
+    { kind: 'emptyBody' },
+  ])('a create whose answer was lost is never sent again: $kind, $when', async (fault) => {
+    const before = stack.sandbox.createdOrders().length;
+    stack.sandbox.setFault({ ...fault, operation: 'createOrder', times: 1 });
+    const handle = await startCall(stack, 'createOrder', { body: newOrder() });
+    await expect(handle.result()).rejects.toMatchObject({ cause: { type: 'OutcomeUnknown' } });
+    expect(stack.sandbox.createdOrders()).toHaveLength(before + 1);
+  });
+
+  it('a create that was surely not taken is sent again, without the header', async () => {
+    const before = stack.sandbox.createdOrders().length;
+    stack.sandbox.setFault({ kind: 'tooManyRequests', retryAfterSeconds: 1, operation: 'createOrder', times: 1 });
+    const handle = await startCall(stack, 'createOrder', { body: newOrder() });
+    expect(await handle.result()).toMatchObject({ status: 201 });
+    expect(stack.sandbox.createdOrders().slice(before)).toMatchObject([{ orderId: expect.any(String) }]);
+    expect(stack.sandbox.createdOrders().at(-1)?.requestId).toBeUndefined();
+  });
+});
