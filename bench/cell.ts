@@ -30,6 +30,7 @@ export interface Cell {
   sandbox: Sandbox;
   client: Client;
   workers: readonly WorkerProcess[];
+  taskQueue: string;
   start(order: BenchOrder): Promise<WorkflowHandle>;
   databaseBytes(): number;
   close(): Promise<void>;
@@ -43,6 +44,7 @@ export async function openCell(place: BenchPlace, options: CellOptions): Promise
   const sandbox = await startSandbox(options.sandbox);
   const env = workerEnv({ folder: place.folder, sandboxUrl: sandbox.url, cadence });
   const shared = { ...options, env, address: server.address, trackerCodePath: place.trackerCodePath };
+  const taskQueue = env.FARETRAIL_TASK_QUEUE ?? '';
   const connection = await Connection.connect({ address: server.address });
   const client = new Client({ connection });
   const workers = await Promise.all(Array.from({ length: options.processes }, () => startWorkerProcess(shared)));
@@ -50,7 +52,8 @@ export async function openCell(place: BenchPlace, options: CellOptions): Promise
     sandbox,
     client,
     workers,
-    start: (order) => startOrder(side, order, { client, cadence, taskQueue: env.FARETRAIL_TASK_QUEUE ?? '' }),
+    taskQueue,
+    start: (order) => startOrder(side, order, { client, cadence, taskQueue }),
     databaseBytes: () => databaseBytes(databaseFile),
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()));

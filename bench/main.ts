@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { benchCalls } from './calls.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
 import { type Summary, toTable } from './report.js';
@@ -80,6 +81,17 @@ program
   .action(async (flags: IngressFlags) => {
     say(`ingress: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
     print('ingress', await benchIngress({ ...flags, say }), 'beside', flags.json);
+  });
+
+program
+  .command('calls')
+  .description('business calls: what it costs to make one durable')
+  .option('--rounds <n>', 'how often each side is measured; medians are shown', wholeNumber(20), 3)
+  .option('--json', 'for machines: all rounds too', false)
+  .addHelpText('after', '\nTakes about 2 minutes on two idle cores.')
+  .action(async (flags: Pick<IngressFlags, 'rounds' | 'json'>) => {
+    say(`calls: ${flags.rounds} rounds`);
+    print('calls', await benchCalls({ ...flags, say }), 'direct call', flags.json);
   });
 
 program.parseAsync().then(

@@ -15,9 +15,9 @@ const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
 
 describe('docs/schema', () => {
   it.each(names)('%s is what the code says', (name) => {
-    const text = `${JSON.stringify(toPublishedSchema(name), null, 2)}\n`;
-    if (isRecording) writeFileSync(fileOf(name), text);
-    expect(readFileSync(fileOf(name), 'utf8')).toBe(text);
+    const schema = toPublishedSchema(name);
+    if (isRecording) writeFileSync(fileOf(name), `${JSON.stringify(schema, null, 2)}\n`);
+    expect(JSON.parse(readFileSync(fileOf(name), 'utf8'))).toEqual(schema); // laid out by the formatter
   });
 
   it('holds nothing else', () => {

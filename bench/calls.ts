@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findDevServer } from '../local/temporal/dev-server.js';
+import { sandboxCredentials } from '../sandbox/sandbox.js';
+import { businessCallStart } from '../src/business-call-start.js';
+import { defaultContractProfile } from '../src/contracts/default-contract-profile.js';
+import type { Account } from '../src/domain/account.js';
+import { toAccountName, toOrderId } from '../src/domain/keys.js';
+import { createRideApi } from '../src/ride-api/ride-api.js';
+import { type Cell, openCell } from './cell.js';
+import { closedLoop } from './closed-loop.js';
+import { quantile } from './open-load.js';
+import { type Measure, type Summary, summarize } from './report.js';
+
+export interface CallsOptions {
+  rounds: number;
+  say: (line: string) => void;
+}
+
+interface CallFigures {
+  perSecond: number;
+  p50: number;
+  p99: number;
+}
+
+type Call = () => Promise<unknown>;
+
+const account = toAccountName('business');
+const orderId = toOrderId('42');
+const inFlight = 64;
+const many = { count: 1_500, inFlight, limitMs: 20_000 };
+const oneByOne = { count: 200, inFlight: 1, limitMs: 20_000 };
+const slow = { activeMs: 3_600_000, reservedMs: 3_600_000, pushedMs: 3_600_000 };
+
+/** What it costs to make a call durable: reading an order as a `businessCall`, beside the same HTTP call made directly. */
+export async function benchCalls({ rounds, say }: CallsOptions): Promise<Summary[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
+  try {
+    const place = { folder, temporalProgram: await findDevServer(say), trackerCodePath: '' };
+    const results: { faretrail: CallFigures; plain: CallFigures }[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      say(`calls: round ${round + 1} of ${rounds}, about 30 s`);
+      const cell = await openCell(place, { side: 'faretrail', processes: 1, cadence: slow });
+      try {
+        cell.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+        const plain = await measure(await directCall(cell));
+        results.push({ plain, faretrail: await measure(durableCall(cell)) });
+      } finally {
+        await cell.close();
+      }
+    }
+    return toMeasures(results).map(summarize);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const durableCall =
+  ({ client, taskQueue }: Cell): Call =>
+  () => {
+    const input = { account, operation: 'orderDetails' as const, key: randomUUID(), orderId };
+    return client.workflow.execute('businessCall', businessCallStart(input, taskQueue));
+  };
+
+async function directCall({ sandbox }: Cell): Promise<Call> {
+  const { clientId, clientSecret, businessId } = sandboxCredentials.business;
+  const shared = { requestsPerSecond: 1_000, poll: slow, untracked: 'ignore' as const };
+  const held: Account = {
+    ...{ name: account, interface: 'business', baseUrl: sandbox.url, authUrl: sandbox.url },
+    ...{ clientId, clientSecret, businessId, ...shared },
+  };
+  const api = createRideApi({ profile: defaultContractProfile });
+  const { accessToken } = await api.requestToken(held, api.orderScope(held));
+  const call = { account, operation: 'orderDetails' as const, orderId, requestId: 'bench' };
+  return () => api.callOperation(held, call, accessToken);
+}
+
+async function measure(call: Call): Promise<CallFigures> {
+  await closedLoop({ ...many, count: 100 }, call); // warm
+  const startedAt = performance.now();
+  const done = await closedLoop(many, call);
+  const perSecond = (done.length * 1_000) / (performance.now() - startedAt);
+  const latencies = await closedLoop(oneByOne, async () => {
+    const askedAt = performance.now();
+    await call();
+    return performance.now() - askedAt;
+  });
+  const sorted = Float64Array.from(latencies).sort();
+  return { perSecond, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}
+
+function toMeasures(results: readonly Record<'faretrail' | 'plain', CallFigures>[]): Measure[] {
+  const rounds = (key: keyof CallFigures) =>
+    results.map(({ faretrail, plain }) => ({ faretrail: faretrail[key], plain: plain[key] }));
+  const alone = 'reading an order, one call at a time';
+  return [
+    { name: `reading an order, ${inFlight} in flight`, unit: 'calls/s', better: 'higher', rounds: rounds('perSecond') },
+    { name: `${alone}: p50`, unit: 'ms', better: 'lower', rounds: rounds('p50') },
+    { name: `${alone}: p99`, unit: 'ms', better: 'lower', rounds: rounds('p99') },
+  ];
+}
