@@ -24,7 +24,7 @@ export const callPaths: Record<string, Path> = {
     return handle;
   },
   async 'call-cancelled'(stack) {
-    const fault = stack.sandbox.setFault({ kind: 'tooManyRequests', operation: 'orderDetails', retryAfterSeconds: 60 });
+    const fault = stack.sandbox.setFault({ kind: 'slow', operation: 'orderDetails', delayMs: 5_000 });
     const handle = await startCall(stack, 'orderDetails', { orderId: toOrderId('4711') });
     await handle.cancel();
     await handle.result().catch(() => undefined);

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { businessCallStart } from '../../src/business-call-start.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { type Fleet, startFleet } from '../support/fleet.js';
+import { isLong } from '../support/long.js';
+
+const perSecond = 16;
+const orders = isLong ? 500 : 120;
+/** How long all orders take in turn. */
+const fairShareMs = (orders / perSecond) * 1_000;
+const calls = isLong ? 100 : 15;
+
+let fleet: Fleet;
+beforeAll(async () => {
+  // Every order asks to be read each second: far more than the budget allows.
+  fleet = await startFleet(2, { env: { FARETRAIL_POLL_ACTIVE_MS: '1000', FARETRAIL_POLL_RESERVED_MS: '1000' } });
+});
+afterAll(() => fleet.close(), 60_000);
+
+const upstreamCalls = () =>
+  fleet.sandbox
+    .ledger()
+    .filter(({ operation }) => operation !== 'businessToken' && operation !== 'partnerToken')
+    .map(({ at }) => Date.parse(at));
+
+/** The most calls within one second. */
+function busiestSecond(times: readonly number[]): number {
+  let most = 0;
+  let from = 0;
+  for (const [index, at] of times.entries()) {
+    while (at - (times[from] ?? at) >= 1_000) from += 1;
+    most = Math.max(most, index - from + 1);
+  }
+  return most;
+}
+
+it('more orders than the budget allows are read in turn, urgent calls go ahead, and the budget is never exceeded', async () => {
+  const handles = await fleet.followOrders(orders, [['Driving', 0]], ['business']);
+  await sleep(1.5 * fairShareMs);
+
+  const lastReads = new Map<string, number>();
+  let oldestMs = 0;
+  const watch = setInterval(() => {
+    for (const { orderId, at } of fleet.sandbox.ledger({ operation: 'orderDetails' })) {
+      if (orderId) lastReads.set(orderId, Date.parse(at));
+    }
+    oldestMs = Math.max(oldestMs, ...[...lastReads.values()].map((at) => Date.now() - at));
+  }, 500);
+  const waits: number[] = [];
+  for (let made = 0; made < calls; made += 1) {
+    waits.push(await cancelOne());
+    await sleep((2 * fairShareMs) / calls);
+  }
+  clearInterval(watch);
+
+  const sorted = waits.sort((a, b) => a - b);
+  const p99 = sorted[Math.ceil(0.99 * sorted.length) - 1] ?? 0;
+  const busiest = busiestSecond(upstreamCalls().sort((a, b) => a - b));
+  console.log(`busiest second ${busiest}, cancel p99 ${p99} ms, oldest read ${oldestMs} ms of ${fairShareMs} ms`);
+  expect(lastReads.size).toBe(orders);
+  expect(busiest).toBeLessThanOrEqual(2 * perSecond); // the budget and a burst of one second
+  expect(p99).toBeLessThan(500);
+  expect(oldestMs).toBeLessThan(1.5 * fairShareMs);
+  await Promise.all(handles.map((handle) => handle.terminate()));
+}, 240_000);
+
+/** How long until the cancellation of an order reaches the service, in milliseconds. */
+async function cancelOne(): Promise<number> {
+  const orderId = toOrderId(randomUUID());
+  fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Reserved', afterMs: 0 }] });
+  const input = { account: toAccountName('business'), operation: 'cancelOrder' as const, key: orderId, orderId };
+  const askedAt = Date.now();
+  const handle = await fleet.client.workflow.start(
+    'businessCall',
+    businessCallStart(input, fleet.env.FARETRAIL_TASK_QUEUE ?? ''),
+  );
+  await handle.result();
+  const [call] = fleet.sandbox.ledger({ operation: 'cancelOrder', orderId });
+  return Date.parse(call?.at ?? '') - askedAt;
+}
