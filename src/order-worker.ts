@@ -36,6 +36,9 @@ const shutdownGraceTime = 25_000;
 /** Then what still runs is abandoned, within the 60 s that platforms usually wait before they kill. */
 const shutdownForceTime = 40_000;
 
+/** Calls may reach the service a moment closer together than they were handed out. */
+const shareHandedOut = 0.9;
+
 /** What a worker is made of. `client` reads and starts token leases. */
 export interface OrderWorkerParts {
   config: WorkerConfig;
@@ -92,7 +95,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       taskQueue: `${config.taskQueue}.${account.name}`,
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
-      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond,
+      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * shareHandedOut,
     }),
   );
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
@@ -112,7 +115,7 @@ function createActivities(
     credentialId,
     now,
   });
-  const call = createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now) });
+  const call = createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now });
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
   return {

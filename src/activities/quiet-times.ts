@@ -1,13 +1,13 @@
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 
-/** The service asked the account to wait, and this call kept to it: nothing was sent. */
+/** The account has to wait, because the service asked for it or for its own budget: nothing was sent. */
 export class QuietTime extends FaretrailError<'QuietTime'> {
   override readonly name = 'QuietTime';
   readonly leftMs: number;
 
   constructor(leftMs: number) {
-    super('QuietTime', 'the service asked this account to wait');
+    super('QuietTime', 'this account has to wait before its next call');
     this.leftMs = leftMs;
   }
 }

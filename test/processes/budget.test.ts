@@ -7,15 +7,18 @@ import { type Fleet, startFleet } from '../support/fleet.js';
 import { isLong } from '../support/long.js';
 
 const perSecond = 16;
-const orders = isLong ? 500 : 120;
+const orders = isLong ? 500 : 60;
 /** How long all orders take in turn. */
 const fairShareMs = (orders / perSecond) * 1_000;
-const calls = isLong ? 100 : 15;
+const calls = isLong ? 100 : 8;
 
 let fleet: Fleet;
 beforeAll(async () => {
   // Every order asks to be read each second: far more than the budget allows.
-  fleet = await startFleet(2, { env: { FARETRAIL_POLL_ACTIVE_MS: '1000', FARETRAIL_POLL_RESERVED_MS: '1000' } });
+  fleet = await startFleet(2, {
+    requestsPerSecond: perSecond,
+    env: { FARETRAIL_POLL_ACTIVE_MS: '1000', FARETRAIL_POLL_RESERVED_MS: '1000' },
+  });
 });
 afterAll(() => fleet.close(), 60_000);
 

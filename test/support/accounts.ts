@@ -10,11 +10,11 @@ export type WorkerEnv = Record<string, string>;
 const { partner, business } = sandboxCredentials;
 
 /**
- * Settings as a deployment has them, pointing at a sandbox: both accounts, fast polls, a request budget that no test
- * exhausts. Task queue and sealing key are new each time, so each fleet has token leases of its own.
+ * Settings as a deployment has them, pointing at a sandbox: both accounts, fast polls, by default a request budget
+ * that no test exhausts. Task queue and sealing key are new each time, so each fleet has token leases of its own.
  */
-export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}): WorkerEnv {
-  const shared = { baseUrl: sandboxUrl, requestsPerSecond: 1_000 };
+export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}, requestsPerSecond = 1_000): WorkerEnv {
+  const shared = { baseUrl: sandboxUrl, requestsPerSecond };
   const accounts = {
     partner: {
       ...shared,

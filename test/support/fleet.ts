@@ -29,18 +29,24 @@ export interface Fleet {
 interface FleetOptions {
   sandbox?: SandboxOptions;
   env?: WorkerEnv;
+  /** The budget of each account. */
+  requestsPerSecond?: number;
   /** Default: the server of the test run. */
   address?: string;
 }
 
 export async function startFleet(
   size: number,
-  { sandbox: sandboxOptions, env: extra, address = inject('temporalAddress') }: FleetOptions = {},
+  { sandbox: sandboxOptions, env: extra, requestsPerSecond, address = inject('temporalAddress') }: FleetOptions = {},
 ): Promise<Fleet> {
   const sandbox = await startSandbox(sandboxOptions);
   const connection = await Connection.connect({ address });
   const client = new Client({ connection });
-  const env = workerEnv(sandbox.url, { TEMPORAL_ADDRESS: address, FARETRAIL_LOG_LEVEL: 'info', ...extra });
+  const env = workerEnv(
+    sandbox.url,
+    { TEMPORAL_ADDRESS: address, FARETRAIL_LOG_LEVEL: 'info', ...extra },
+    requestsPerSecond,
+  );
   const workers = await Promise.all(Array.from({ length: size }, () => startWorkerProcess(env)));
   return {
     sandbox,
