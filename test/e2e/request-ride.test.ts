@@ -94,7 +94,7 @@ describe('a ride', () => {
       await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
     }
     await expect.poll(async () => (await handle.describe()).runId).not.toBe(runId);
-    expect(await standingOf(handle)).toMatchObject({ stage: 'following', status: 'Routing' });
+    await expect.poll(() => standingOf(handle)).toMatchObject({ stage: 'following', status: 'Routing' });
     await handle.executeUpdate('cancelRide');
     expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { outcome: 'cancelled' } });
     expect(ordersOf(stack, requestId)).toHaveLength(1);

@@ -126,10 +126,9 @@ describe('a change of a subscription', () => {
     expect(await opened(run, old?.secrets[0])).toBe(subscriberAt(old?.generation)?.secretId);
     expect(await opened(run, current?.secrets[0])).toBe(subscriberAt(current?.generation)?.secretId);
     await expect.poll(() => run.accepted()).toEqual([expect.objectContaining({ generation: current?.generation })]);
-    expect(await run.status()).toMatchObject({
-      stillRegistered: [before.generations[0]?.subscriberId],
-      state: 'active',
-    });
+    await expect
+      .poll(() => run.status())
+      .toMatchObject({ stillRegistered: [before.generations[0]?.subscriberId], state: 'active' });
   });
 
   it('makes one new address for all who ask at the same time', async () => {
