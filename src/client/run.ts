@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  isGrpcServiceError,
   type Workflow,
   WorkflowExecutionAlreadyStartedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { z } from 'zod';
+import { repeatWhenLost } from '../lost-update.js';
 import { FaretrailClientError, toClientError } from './client-error.js';
 import { toAnswer } from './shapes.js';
 
@@ -39,7 +38,7 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string): R
     async ask(shape, question, { withinMs = defaultWithinMs } = {}) {
       try {
         const updateId = randomUUID();
-        const ask = () => whenReady(() => question(handle, updateId));
+        const ask = () => repeatWhenLost(() => question(handle, updateId));
         return toAnswer(shape, await client.withDeadline(Date.now() + withinMs, ask));
       } catch (error) {
         if (error instanceof WorkflowNotFoundError && (await isKnown(handle))) throw alreadyEnded(workflowId, error);
@@ -62,23 +61,6 @@ export async function startOnce(start: () => Promise<unknown>): Promise<void> {
     await start();
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-  }
-}
-
-const failedPrecondition = 9; // gRPC
-const tries = 5;
-const pauseMs = 200;
-
-/** A run that is just about to end, or whose worker dies, may turn an update away that another try gets through. */
-async function whenReady<T>(question: () => Promise<T>): Promise<T> {
-  for (let left = tries; ; left -= 1) {
-    try {
-      return await question();
-    } catch (error) {
-      const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-      if (left === 1 || !isGrpcServiceError(answer) || answer.code !== failedPrecondition) throw error;
-      await sleep(pauseMs);
-    }
   }
 }
 

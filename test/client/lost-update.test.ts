@@ -1,0 +1,48 @@
+import { ServiceError } from '@temporalio/client';
+import { describe, expect, it } from 'vitest';
+import { repeatWhenLost } from '../../src/lost-update.js';
+
+/** What a call to Temporal rejects with when the server answers with this code. */
+const answered = (code: number): Error => Object.assign(new Error('no'), { code, details: 'no', metadata: {} });
+const failedPrecondition = answered(9);
+
+/** An update that is turned away with these in turn, then carried out; and when each was sent. */
+function sending(...refusals: Error[]) {
+  const sentAt: number[] = [];
+  const send = async () => {
+    sentAt.push(performance.now());
+    const refusal = refusals.shift();
+    if (refusal) throw refusal;
+    return 'done';
+  };
+  return { send, sentAt };
+}
+
+describe('an update that the server turned away before the run has seen it', () => {
+  it.each([
+    ['as it is', failedPrecondition],
+    ['as the cause of an error of the client', new ServiceError('failed', { cause: failedPrecondition })],
+  ])('is sent again after a pause; the refusal comes %s', async (_how, refusal) => {
+    const { send, sentAt } = sending(refusal);
+    expect(await repeatWhenLost(send)).toBe('done');
+    const [first = 0, second = 0, ...more] = sentAt;
+    expect(more).toEqual([]);
+    expect(second - first).toBeGreaterThan(150);
+  });
+
+  it('is sent five times, then the last refusal counts', async () => {
+    const last = answered(9);
+    const { send, sentAt } = sending(...Array.from({ length: 4 }, () => answered(9)), last);
+    await expect(repeatWhenLost(send)).rejects.toBe(last);
+    expect(sentAt).toHaveLength(5);
+  });
+});
+
+it.each([
+  ['an answer of another kind', answered(5)],
+  ['an error that is no answer', Object.assign(new Error('no'), { code: 9 })],
+])('%s is not repeated', async (_what, error) => {
+  const { send, sentAt } = sending(error);
+  await expect(repeatWhenLost(send)).rejects.toBe(error);
+  expect(sentAt).toHaveLength(1);
+});
