@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
-import { isTransient } from './cli-failure.js';
 import type { Session } from './command-context.js';
 import { getOrderRun, type OrderRun, readTrail } from './order-run.js';
+import { lookEveryMs, unlessTransient } from './watching.js';
 
 /** The run after something happened in it, or why it cannot be seen now. */
 export type OrderLook = { run: OrderRun } | { trouble: 'noWorker' | 'noTemporal' };
 
-/** A look reads the outline of the run, which costs the run nothing; the trail is asked for only after a change. */
-const lookEveryMs = 1_000;
 const askAgainMs = 5_000;
 
 /** Looks at the run of an order until it has ended. Throws `CliFailure` NotFollowed, and the reason of `signal`. */
@@ -37,15 +35,5 @@ export async function* looksAt(
       }
     }
     await sleep(lookEveryMs, undefined, { signal });
-  }
-}
-
-/** Undefined while Temporal cannot be reached: the order is followed all the same, so whoever watches waits. */
-async function unlessTransient<T>(act: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await act();
-  } catch (error) {
-    if (isTransient(error)) return undefined;
-    throw error;
   }
 }

@@ -1,8 +1,7 @@
-import { setMaxListeners } from 'node:events';
 import type { Command } from 'commander';
 import type { OrderTrail } from '../domain/trail.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
-import { exitCodes, RunFailed } from './cli-failure.js';
+import { RunFailed } from './cli-failure.js';
 import { type CommandContext, type RunCommand, type Session, withSession } from './command-context.js';
 import { changesBetween, type OrderWatchChange } from './order-changes.js';
 import { type OrderArguments, withOrderArguments } from './order-command.js';
@@ -10,6 +9,7 @@ import { looksAt } from './order-looks.js';
 import type { Paint } from './paint.js';
 import { plain } from './plain-text.js';
 import { attentionLine, timelineLine } from './trail-view.js';
+import { untilInterrupted } from './watching.js';
 
 const help = `
 Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends the watching, not
@@ -32,21 +32,10 @@ export function addWatchCommand(program: Command, run: RunCommand): void {
 }
 
 /** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
-export async function watchOrder(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
-  const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // every call to Temporal listens
-  const unlisten = context.onInterrupt(() => stop.abort());
-  try {
-    await session.connection.withAbortSignal(stop.signal, () => printChanges(context, session, key, stop.signal));
-    return exitCodes.done;
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    context.note('No longer watched; the order is still followed.');
-    return exitCodes.interrupted;
-  } finally {
-    unlisten();
-  }
-}
+export const watchOrder = (context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> =>
+  untilInterrupted(context, session, 'No longer watched; the order is still followed.', (signal) =>
+    printChanges(context, session, key, signal),
+  );
 
 const troubles = {
   noWorker: 'no worker answers, so nothing can be shown until one runs: npm run worker',
