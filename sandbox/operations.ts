@@ -1,16 +1,11 @@
+import { businessOperations } from '../src/domain/business-call.js';
+
 /** What a service call can be for. */
 export const operations = [
   'partnerToken',
   'businessToken',
   'orderStatus',
-  'companySettings',
-  'products',
-  'createOrder',
-  'orderDetails',
-  'updateOrder',
-  'cancelOrder',
-  'addReferenceCode',
-  'orderReceipt',
+  ...businessOperations,
   'createSubscriber',
   'listSubscribers',
   'deleteSubscriber',
