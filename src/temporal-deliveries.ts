@@ -7,13 +7,14 @@ import type { ParkedDelivery, ParkedDeliveryInput } from './domain/parked-delive
 import { type SubscriptionMemo, subscriptionMemoField } from './domain/subscription.js';
 import {
   type CompanyReportKey,
-  companyReportId,
   type FollowOrderKey,
   followOrderId,
   parkedDeliveryId,
   subscriptionId,
 } from './domain/workflow-ids.js';
 import { orderStart } from './order-start.js';
+import { reportStart } from './report-start.js';
+import { singleRunStart } from './single-run-start.js';
 import { toUnavailable } from './temporal-unavailability.js';
 import type { DeliveryPort, OrderDeliveryOutcome } from './webhooks/delivery-port.js';
 import type { followOrder } from './workflows/follow-order.js';
@@ -106,13 +107,9 @@ async function signalReport(
   for (const some of inParts(deliveries)) {
     await inTime(() =>
       client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
-        workflowId: companyReportId(key),
-        taskQueue,
-        args: [reportInput(key, deliveries)],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', // a price may change again long after the last report
+        ...reportStart(key, reportInput(key, deliveries), taskQueue),
         signal: deliveryReceivedSignal,
         signalArgs: [{ deliveries: some }],
-        staticSummary: `Company reports of account ${key.account} about ${key.about}`,
       }),
     );
   }
@@ -120,17 +117,9 @@ async function signalReport(
 
 async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDeliveryInput): Promise<void> {
   const { account, reason, eventType } = delivery;
-  const started = inTime(() =>
-    client.workflow.start<Parked>('parkedDelivery', {
-      workflowId: parkedDeliveryId(delivery),
-      taskQueue,
-      args: [delivery],
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: `Delivery of ${eventType} of account ${account} that has no place: ${reason}`,
-    }),
-  );
-  await unlessEnded(started);
+  const summary = `Delivery of ${eventType} of account ${account} that has no place: ${reason}`;
+  const start = singleRunStart({ workflowId: parkedDeliveryId(delivery), taskQueue, input: delivery, summary });
+  await unlessEnded(inTime(() => client.workflow.start<Parked>('parkedDelivery', start)));
 }
 
 /** A report that names no order stands under the id of its delivery. */
