@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
-import { type DevServer, startDevServer } from '../../../local/temporal/dev-server.js';
+import { type DevServer, type DevServerOptions, startDevServer } from '../../../local/temporal/dev-server.js';
 import { projectRoot } from '../../../local/temporal/project-root.js';
 
 let folder: string;
@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(name: string, extra: { port?: number; uiPort?: number } = {}): Promise<DevServer> {
+async function start(name: string, extra: Partial<DevServerOptions> = {}): Promise<DevServer> {
   const databaseFile = join(folder, name, 'temporal.db');
   const server = await startDevServer({ program: inject('temporalProgram'), databaseFile, ...extra });
   started.push(server);
@@ -53,6 +53,21 @@ it('takes our search attributes from the first moment', async () => {
   const server = await start('attributes');
   const count = await withClient(server, (client) => client.workflow.count('RideStatus = "Driving"'));
   expect(count.count).toBe(0);
+});
+
+it('keeps a task queue in one piece, so that rate limits and urgent calls hold exactly', async () => {
+  const ratePerPiece = 7;
+  const server = await start('pieces', {
+    dynamicConfig: { 'admin.matchingNamespaceTaskqueueToPartitionDispatchRate': String(ratePerPiece) },
+  });
+  const queue = { namespace: server.namespace, taskQueue: { name: 'any' } };
+  await withClient(server, async ({ workflowService }) => {
+    const written = await workflowService.listTaskQueuePartitions(queue);
+    expect(written.activityTaskQueuePartitions).toHaveLength(1);
+    expect(written.workflowTaskQueuePartitions).toHaveLength(1);
+    const read = await workflowService.describeTaskQueue({ ...queue, taskQueueType: 2 }); // of activities
+    expect(read.effectiveRateLimit?.requestsPerSecond).toBe(ratePerPiece);
+  });
 });
 
 it('shows its UI where it says', async () => {

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
+import { createQuietTimes } from '../../src/activities/quiet-times.js';
+import { toScope } from '../../src/domain/keys.js';
+import { apiError } from './api-errors.js';
+import { account, start } from './attempts.js';
+import { tokensInOrder } from './readers.js';
+
+/** A call whose token takes so long, and what it sent. */
+function callAfter(tokenWaitMs: number) {
+  let nowMs = start;
+  const now = () => nowMs;
+  const tokens = tokensInOrder();
+  const sent: string[] = [];
+  const call = createAuthorizedCall({
+    tokens: {
+      async get(...args) {
+        nowMs += tokenWaitMs;
+        return await tokens.get(...args);
+      },
+    },
+    quietTimes: createQuietTimes(now),
+    now,
+  });
+  const send = async (token: string) => {
+    sent.push(token);
+    if (sent.length === 1) throw apiError('TOKEN_REJECTED');
+    return 'answered';
+  };
+  return { sent, called: () => call(account, toScope('order'), send) };
+}
+
+it('a call that has waited for its token gives its turn back, so that not all are sent at once when it comes', async () => {
+  const { sent, called } = callAfter(251);
+  await expect(called()).rejects.toMatchObject({ code: 'QuietTime', leftMs: 100 });
+  expect(sent).toEqual([]);
+});
+
+it('a call whose token came in a moment is sent, and once more with another one after a 401', async () => {
+  const { sent, called } = callAfter(250);
+  expect(await called()).toBe('answered');
+  expect(sent).toEqual(['clear token-1', 'clear token-2']);
+});
