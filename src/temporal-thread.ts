@@ -8,11 +8,11 @@ import type { Answer, Question, ThreadSettings } from './threaded-deliveries.js'
 import { TemporalUnavailable } from './webhooks/forward-errors.js';
 
 const { taskQueue, untracked } = workerData as ThreadSettings;
-const { connectionOptions, namespace } = loadTemporalSettings(process.env);
+const { connectionOptions, namespace, dataConverter } = loadTemporalSettings(process.env);
 // No call is made here: deliveries are taken whether or not Temporal is up.
 const connection = Connection.lazy({ ...connectionOptions, ...promptConnectionOptions });
 const port = createDeliveryPort({
-  client: new Client({ connection, namespace }),
+  client: new Client({ connection, namespace, dataConverter }),
   taskQueue,
   // A delivery of an account that has left the settings since it was taken must not start anything.
   untracked: (account) => untracked[account] ?? 'ignore',

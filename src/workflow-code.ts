@@ -1,11 +1,29 @@
+import { fileURLToPath } from 'node:url';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 
+/** The failure converter of a worker that encrypts. No extension: found beside the source and beside the compiled file. */
+export const encodedFailuresPath = fileURLToPath(new URL('./encoded-failures', import.meta.url));
+
+/** Where a build leaves the bundle, beside the compiled file: failures of workflows are encoded, or in clear. */
+export const bundlePath = ({ encodesFailures }: BundleKind): string =>
+  fileURLToPath(new URL(encodesFailures ? './workflow-bundle-encoding.js' : './workflow-bundle.js', import.meta.url));
+
+/** A worker that encrypts needs a bundle of its own, since a bundle holds the failure converter. */
+export interface BundleKind {
+  encodesFailures: boolean;
+}
+
 /** The workflows as one script, for `workflowBundle`. Rejects when they import what workflows may not. */
-export async function bundleWorkflows(workflowsPath: string, logger: Logger): Promise<string> {
+export async function bundleWorkflows(
+  workflowsPath: string,
+  logger: Logger,
+  { encodesFailures }: BundleKind = { encodesFailures: false },
+): Promise<string> {
   // All runs in a worker share our modules: they hold no state of a run, and a copy for each would be two fifths of its heap.
   const preloadModules = [workflowsPath];
-  return (await bundleWorkflowCode({ workflowsPath, preloadModules, logger })).code;
+  const failures = encodesFailures ? { failureConverterPath: encodedFailuresPath } : {};
+  return (await bundleWorkflowCode({ workflowsPath, preloadModules, logger, ...failures })).code;
 }
 
 /**

@@ -4,18 +4,36 @@ import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, ownValue } from './json-object.js';
 import { parentPointer, valueAt } from './json-pointer.js';
 import { findOrderId, findStatus } from './order-reply.js';
+import type { Keeping } from './ride-details.js';
 
-const personalFields: readonly string[] = ['name', 'phone', 'image_url'];
+/** All that is kept of these: whatever else comes, under whatever name, may say who the driver is. */
+const impersonalFields: Readonly<Record<string, readonly string[]>> = {
+  driver: ['rating', 'vehicle'],
+  'driver.vehicle': ['model'],
+};
 /** No answer of the service is deeper; what is, is cut off there. */
 const maxDepth = 64;
 
-/** An answer as it may be kept: who the driver is stays out (assumed spelling, upstream section 5.2). Null for no answer. */
-export function withoutPersonalData(value: unknown, name = '', depth = 0): unknown {
+/** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling, upstream section
+ *  5.2). Null for no answer. */
+export const toKeptAnswer = (answer: unknown, { keepsPersonalData = false }: Keeping = {}): unknown =>
+  keep(answer, { name: '', depth: 0, keepsAll: keepsPersonalData });
+
+interface Place {
+  name: string;
+  depth: number;
+  keepsAll: boolean;
+}
+
+function keep(value: unknown, { name, depth, keepsAll }: Place): unknown {
   if (typeof value !== 'object' || value === null) return value ?? null;
   if (depth > maxDepth) return null;
-  if (Array.isArray(value)) return value.map((item) => withoutPersonalData(item, name, depth + 1));
-  const kept = Object.entries(value).filter(([field]) => name !== 'driver' || !personalFields.includes(field));
-  return Object.fromEntries(kept.map(([field, inner]) => [field, withoutPersonalData(inner, field, depth + 1)]));
+  const inside = (inner: unknown, name: string): unknown => keep(inner, { name, depth: depth + 1, keepsAll });
+  if (Array.isArray(value)) return value.map((item) => inside(item, name));
+  const fields = keepsAll || !Object.hasOwn(impersonalFields, name) ? undefined : impersonalFields[name];
+  const kept = Object.entries(value).filter(([field]) => fields?.includes(field) ?? true);
+  const nameOf = (field: string): string => (name === 'driver' ? `driver.${field}` : field);
+  return Object.fromEntries(kept.map(([field, inner]) => [field, inside(inner, nameOf(field))]));
 }
 
 /** The id in the answer to a create; undefined when there is none that can be used. */

@@ -3,7 +3,7 @@ import type { OrderReading } from '../domain/observation.js';
 import { statusKey, toRideStatus } from '../domain/ride-status.js';
 import type { ContractProfile } from './contract-profile.js';
 import { parentPointer, valueAt } from './json-pointer.js';
-import { parseRideDetails, usableText } from './ride-details.js';
+import { type Keeping, parseRideDetails, usableText } from './ride-details.js';
 import { UnusableReply } from './unusable-reply.js';
 
 /** Where in a reply status and order id may stand, the first usable value wins. */
@@ -37,6 +37,7 @@ export function parseOrderReply(
   pointers: OrderPointers,
   statuses: ContractProfile['statuses'],
   askedOrderId: OrderId,
+  keeping?: Keeping,
 ): OrderReading {
   const orderId = findOrderId(body, pointers.orderId);
   if (orderId !== undefined && orderId !== askedOrderId) throw new UnusableReply('ORDER_MISMATCH');
@@ -47,6 +48,6 @@ export function parseOrderReply(
     rawStatus: found.word,
     status: toRideStatus(found.word),
     terminal: statuses.terminal.some((word) => statusKey(word) === key),
-    details: parseRideDetails(valueAt(body, parentPointer(found.pointer))),
+    details: parseRideDetails(valueAt(body, parentPointer(found.pointer)), keeping),
   };
 }

@@ -1,7 +1,7 @@
 import { valueAt } from './json-pointer.js';
 
-/** What a service may want of an order besides its status. Never personal data: no driver name, phone or picture.
- *  Texts as they came; the spelling on the wire is assumed (upstream section 5.2). */
+/** What a service may want of an order besides its status. `driver` and the plate are personal data, and only there where
+ *  they may be kept. Texts as they came; the spelling on the wire is assumed (upstream section 5.2). */
 export type RideDetails = {
   requestedAt?: string;
   scheduledAt?: string;
@@ -9,7 +9,8 @@ export type RideDetails = {
   pickedUpAt?: string;
   droppedOffAt?: string;
   supplier?: { name?: string; code?: string };
-  vehicle?: { model?: string };
+  driver?: { name?: string; phone?: string; imageUrl?: string };
+  vehicle?: { model?: string; licensePlate?: string };
 };
 
 const maxTextLength = 200;
@@ -30,8 +31,19 @@ function textsAt<Key extends string>(order: unknown, pointers: Record<Key, strin
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
+/** Whether personal data of drivers is kept of an answer. Default: it is not. */
+export interface Keeping {
+  keepsPersonalData?: boolean | undefined;
+}
+
+const personalPointers = {
+  name: '/supplier/driver/name',
+  phone: '/supplier/driver/phone',
+  imageUrl: '/supplier/driver/image_url',
+};
+
 /** The details in the object that holds the status; null when none of them is there. */
-export function parseRideDetails(order: unknown): RideDetails | null {
+export function parseRideDetails(order: unknown, { keepsPersonalData = false }: Keeping = {}): RideDetails | null {
   const times = textsAt(order, {
     requestedAt: '/requested_at',
     scheduledAt: '/scheduled_at',
@@ -40,7 +52,10 @@ export function parseRideDetails(order: unknown): RideDetails | null {
     droppedOffAt: '/droppedoff_at',
   });
   const supplier = textsAt(order, { name: '/supplier/name', code: '/supplier/code' });
-  const vehicle = textsAt(order, { model: '/supplier/driver/vehicle/model' });
-  const details = { ...times, ...(isEmpty(supplier) ? {} : { supplier }), ...(isEmpty(vehicle) ? {} : { vehicle }) };
+  const plate = keepsPersonalData ? textsAt(order, { licensePlate: '/supplier/driver/vehicle/license_plate' }) : {};
+  const vehicle = { ...textsAt(order, { model: '/supplier/driver/vehicle/model' }), ...plate };
+  const driver = keepsPersonalData ? textsAt(order, personalPointers) : {};
+  const parts = Object.entries({ supplier, driver, vehicle }).filter(([, part]) => !isEmpty(part));
+  const details: RideDetails = { ...times, ...Object.fromEntries(parts) };
   return isEmpty(details) ? null : details;
 }

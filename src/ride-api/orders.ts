@@ -1,5 +1,6 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { parseOrderReply } from '../contracts/order-reply.js';
+import type { Keeping } from '../contracts/ride-details.js';
 import type { Account } from '../domain/account.js';
 import type { RideInterface } from '../domain/interfaces.js';
 import { type OrderId, type Scope, toScope } from '../domain/keys.js';
@@ -30,7 +31,7 @@ export function orderRequest(
 }
 
 /** What the reader of an order answer has to know of the request. */
-export interface OrderAnswerContext {
+export interface OrderAnswerContext extends Keeping {
   account: Account;
   orderId: OrderId;
   accessToken: string;
@@ -47,5 +48,5 @@ export function interpretOrderReply(reply: ApiReply, context: OrderAnswerContext
     const secrets = [accessToken, account.clientSecret];
     throw toRideApiError(reply, { secrets, now: context.now, notFound: 'ORDER_UNKNOWN' });
   }
-  return parseOrderReply(reply.body, profile.pointers[operation], profile.statuses, context.orderId);
+  return parseOrderReply(reply.body, profile.pointers[operation], profile.statuses, context.orderId, context);
 }

@@ -1,22 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import { findCreatedOrder, isCancelled, isChanged, withoutPersonalData } from '../../src/contracts/call-reply.js';
+import { findCreatedOrder, isCancelled, isChanged, toKeptAnswer } from '../../src/contracts/call-reply.js';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
 import { withDuplicatesAdded } from '../../src/contracts/reference-codes-reply.js';
 
 describe('an answer as it is kept', () => {
   it('lacks who the driver is, wherever that stands, and nothing else', () => {
     const driver = { name: 'N', phone: 'P', image_url: 'U', rating: 4 };
-    expect(withoutPersonalData({ data: [{ supplier: { name: 'S', driver } }], driver: 'N' })).toEqual({
+    expect(toKeptAnswer({ data: [{ supplier: { name: 'S', driver } }], driver: 'N' })).toEqual({
       data: [{ supplier: { name: 'S', driver: { rating: 4 } } }],
       driver: 'N',
     });
-    expect(withoutPersonalData({ driver: [driver] })).toEqual({ driver: [{ rating: 4 }] });
+    expect(toKeptAnswer({ driver: [driver] })).toEqual({ driver: [{ rating: 4 }] });
+  });
+
+  it('lacks what may say who the driver is under a name that nobody has told us', () => {
+    const vehicle = { model: 'M', license_plate: 'L', colour: 'C' };
+    expect(toKeptAnswer({ driver: { first_name: 'F', vehicle }, vehicle })).toEqual({
+      driver: { vehicle: { model: 'M' } },
+      vehicle,
+    });
+  });
+
+  it('is whole where personal data is kept', () => {
+    const answer = { driver: { name: 'N', phone: 'P', vehicle: { license_plate: 'L' } } };
+    expect(toKeptAnswer(answer, { keepsPersonalData: true })).toEqual(answer);
   });
 
   it('is null for no answer, and cut off where it is absurdly deep', () => {
-    expect(withoutPersonalData(undefined)).toBeNull();
+    expect(toKeptAnswer(undefined)).toBeNull();
     const deep = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
-    expect(JSON.stringify(withoutPersonalData(deep)).length).toBeLessThan(200);
+    expect(JSON.stringify(toKeptAnswer(deep)).length).toBeLessThan(200);
   });
 });
 

@@ -84,6 +84,23 @@ describe('the details in an order reply', () => {
     expect(JSON.stringify(details)).not.toMatch(/Private|15550100|png/);
   });
 
+  it('hold who the driver is where personal data is kept', () => {
+    const driver = {
+      name: 'N',
+      phone: 'P',
+      image_url: 'U',
+      rating: 5,
+      vehicle: { model: 'Sedan', license_plate: 'L' },
+    };
+    const body = { status: 'Driving', supplier: { driver } };
+    const keeping = { keepsPersonalData: true };
+    expect(parseOrderReply(body, pointers.orderStatus, statuses, asked, keeping).details).toEqual({
+      driver: { name: 'N', phone: 'P', imageUrl: 'U' },
+      vehicle: { model: 'Sedan', licensePlate: 'L' },
+    });
+    expect(read(body).details).toEqual({ vehicle: { model: 'Sedan' } });
+  });
+
   it('are taken from the object that holds the status', () => {
     const body = { order: { status: 'Driving', requested_at: 'inside' }, requested_at: 'outside' };
     expect(read(body).details).toEqual({ requestedAt: 'inside' });

@@ -1,0 +1,75 @@
+import { isIP } from 'node:net';
+import { type ConnectionOptions, connect } from 'node:tls';
+import type { TLSConfig } from '@temporalio/client';
+
+/** Where a connection goes, as Temporal's client takes it. */
+export interface TlsTarget {
+  /** `host:port`. */
+  address: string;
+  tls?: TLSConfig | boolean | null | undefined;
+}
+
+const untrusted = 'its certificate is of no authority that is trusted here: check TEMPORAL_TLS_SERVER_CA_CERT_PATH';
+const refused =
+  'it refuses our client certificate, or wants one: check TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH';
+const untimely = 'its certificate is not valid at this time: have it renewed, or set the clock';
+
+/** https://nodejs.org/api/tls.html#x509-certificate-error-codes; those of OpenSSL's alerts are matched below. */
+const faults: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  CERT_SIGNATURE_FAILURE: untrusted,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME',
+  CERT_HAS_EXPIRED: untimely,
+  CERT_NOT_YET_VALID: untimely,
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'it does not speak TLS: check TEMPORAL_ADDRESS, or unset TEMPORAL_TLS and TEMPORAL_API_KEY',
+};
+
+/**
+ * Why no TLS connection comes about, with the setting to look at; undefined when none is wanted or none of these is the
+ * reason. Temporal's client says no more than that there is no connection, so this makes one of its own to find out.
+ */
+export function findTlsFault({ address, tls }: TlsTarget, withinMs = 3_000): Promise<string | undefined> {
+  if (!tls) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const socket = connect(toOptions(address, tls === true ? {} : tls));
+    let isGreeted = false;
+    const tell = (fault: string | undefined): void => {
+      resolve(fault);
+      socket.destroy();
+    };
+    socket.setTimeout(withinMs, () => tell(undefined));
+    socket.on('secureConnect', () => {
+      isGreeted = true;
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => tell(faultOf(error.code ?? '', isGreeted)));
+    // With TLS 1.3 a server looks at our certificate when the handshake is over for us: it speaks, or it hangs up.
+    socket.on('data', () => tell(undefined));
+    socket.on('end', () => tell(isGreeted ? refused : undefined));
+  });
+}
+
+function toOptions(address: string, tls: TLSConfig): ConnectionOptions {
+  const { hostname, port } = new URL(`tcp://${address}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const servername = tls.serverNameOverride ?? host;
+  const { serverRootCACertificate: ca, clientCertPair } = tls;
+  return {
+    host,
+    port: Number(port),
+    ALPNProtocols: ['h2'],
+    ...(isIP(servername) ? {} : { servername }),
+    ...(ca ? { ca: Buffer.from(ca) } : {}),
+    ...(clientCertPair ? { cert: Buffer.from(clientCertPair.crt), key: Buffer.from(clientCertPair.key) } : {}),
+  };
+}
+
+function faultOf(code: string, isGreeted: boolean): string | undefined {
+  const isAlert = /ALERT_(\w+_)?(CERTIFICATE|CERT|CA)/.test(code);
+  return faults[code] ?? (isAlert || (isGreeted && code === 'ECONNRESET') ? refused : undefined);
+}

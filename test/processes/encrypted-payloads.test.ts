@@ -1,0 +1,223 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { freePort } from '../../local/temporal/free-port.js';
+import { projectRoot } from '../../local/temporal/project-root.js';
+import { fakeDriver } from '../../sandbox/order-bodies.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import type { OrderTrail } from '../../src/domain/trail.js';
+import { inMs, newRide, stop } from '../sandbox/booking-calls.js';
+import { startCall } from '../support/calls.js';
+import { findLeaks } from '../support/leaks.js';
+import type { FollowHandle } from '../support/order-stack.js';
+import { patient } from '../support/patience.js';
+import { failureOf, lifeOf, requestedRide, stands } from '../support/rides.js';
+import { startWorkerProcess } from '../support/worker-process.js';
+import { active, type DeliveryScene, openDeliveryScene, type ReachableIngress } from './delivery-scene.js';
+import { startIngressProcess } from './ingress-process.js';
+
+const payloadKeys = `p1:${randomBytes(32).toString('base64url')}`;
+const noKeys = { FARETRAIL_ENCRYPT_PAYLOADS: '', FARETRAIL_PAYLOAD_KEYS: '' };
+const starter = join(projectRoot, 'dist/src/starter.js');
+const run = promisify(execFile);
+
+let scene: DeliveryScene;
+let ingress: ReachableIngress;
+let metricsPort: number;
+/** Followed from its begin in the first test to its end in the last. */
+let longOrder: FollowHandle;
+
+beforeAll(async () => {
+  metricsPort = await freePort();
+  scene = await openDeliveryScene({
+    FARETRAIL_ENCRYPT_PAYLOADS: 'true',
+    FARETRAIL_PAYLOAD_KEYS: payloadKeys,
+    FARETRAIL_METRICS_PORT: String(metricsPort),
+    FARETRAIL_LOG_LEVEL: 'debug',
+  });
+  ingress = await scene.startIngress();
+  scene.fleet.sandbox.setBookingSettings({ script: lifeOf(['Reserved']) });
+}, 120_000);
+afterAll(() => scene?.close(), 60_000);
+
+/** As the helpers for runs want it. */
+const place = () =>
+  ({ client: scene.fleet.client, config: { taskQueue: scene.fleet.env.FARETRAIL_TASK_QUEUE ?? '' } }) as never;
+const fleetEnv = () => ({ PATH: process.env.PATH, TZ: 'UTC', ...scene.fleet.env });
+
+const driver = {
+  driverName: fakeDriver.name,
+  driverPhone: fakeDriver.phone,
+  driverPicture: fakeDriver.image_url,
+  driverPlate: fakeDriver.vehicle.license_plate,
+};
+
+/** Somebody who takes a ride; with a mark of its own, so that it is found wherever it stands. */
+function newPassenger() {
+  const mark = randomUUID().slice(0, 8);
+  const phone = `1555${String(Math.floor(Math.random() * 1e9)).padStart(9, '0')}`;
+  return {
+    name: `Pat ${mark}`,
+    phone,
+    address: `${mark} Street 7`,
+    note: `ring for ${mark}`,
+    change: `knock at ${mark}`,
+  };
+}
+type Passenger = ReturnType<typeof newPassenger>;
+
+/** A ride that is changed and cancelled, to its receipt. */
+async function takeRide({ name, phone, address, note, change }: Passenger): Promise<void> {
+  const user = { name, phone };
+  const at = { lat: 52.5, lng: 13.4, full_address: address };
+  const stops = [stop('origin', 'pick_up', at, { user }), stop('destination', 'drop_off', at, { user })];
+  const order = newRide({ stops, scheduled_at: inMs(3_600_000), note_to_driver: note });
+  const { handle } = await requestedRide(place(), { order, receipt: true });
+  await stands(handle, { stage: 'following', status: 'Reserved' });
+  await handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: change } }] });
+  await handle.executeUpdate('cancelRide');
+  expect(await handle.result()).toMatchObject({ outcome: 'cancelled', receipt: { payment_summary: {} } });
+}
+
+async function followed(): Promise<FollowHandle> {
+  const [handle] = await scene.fleet.followOrders(1, [['Waiting', 0]], ['business']);
+  if (!handle) throw new Error('nothing is followed');
+  return handle;
+}
+
+const idOf = ({ workflowId }: FollowHandle): string => workflowId.slice(workflowId.lastIndexOf('/') + 1);
+
+/** The trail once it shows a driver and that a change was delivered. */
+async function deliveredTrail(handle: FollowHandle, orderId: string): Promise<OrderTrail> {
+  const trail = (): Promise<OrderTrail> => handle.query('orderTrail');
+  await vi.waitFor(async () => expect(await trail()).toMatchObject({ status: 'Waiting' }), patient);
+  scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
+  const delivered = { status: 'Driving', pushed: true };
+  await vi.waitFor(async () => expect(await trail()).toMatchObject(delivered), patient);
+  return await trail();
+}
+
+/** Everything that the runs leave behind. */
+async function traces(): Promise<Record<string, Buffer>> {
+  const { fleet, databaseFile } = scene;
+  const files = [databaseFile, `${databaseFile}-wal`].map((file) => readFile(file).catch(() => Buffer.alloc(0)));
+  const texts: Record<string, Buffer> = {
+    database: Buffer.concat(await Promise.all(files)),
+    metrics: Buffer.from(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
+    logs: Buffer.from(fleet.workers.map((worker) => worker.output()).join('\n')),
+  };
+  for await (const { workflowId, runId } of fleet.client.workflow.list()) {
+    const handle = fleet.client.workflow.getHandle(workflowId, runId);
+    texts[workflowId] = Buffer.from(historyToJSON(await handle.fetchHistory()));
+  }
+  return texts;
+}
+
+/** Where payloads of a history stand that nobody has encrypted. */
+function clearPayloads(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { encoding } = (value as { metadata?: { encoding?: string } }).metadata ?? {};
+  if (encoding === undefined)
+    return Object.entries(value).flatMap(([name, inner]) => clearPayloads(inner, `${path}/${name}`));
+  return Buffer.from(encoding, 'base64').toString() === 'binary/encrypted' ? [] : [path];
+}
+
+it('with encryption on, nobody is found in database, histories, logs or metrics, though all is there for who has the key', async () => {
+  const subscribed = await scene.subscribe('status_changed', ingress.url);
+  await active(subscribed);
+  const passenger = newPassenger();
+  longOrder = await followed();
+  const orderId = idOf(longOrder);
+  const [trail] = await Promise.all([deliveredTrail(longOrder, orderId), takeRide(passenger)]);
+  expect(trail.details).toMatchObject({
+    driver: { name: driver.driverName, phone: driver.driverPhone, imageUrl: driver.driverPicture },
+    vehicle: { licensePlate: driver.driverPlate },
+  });
+  const about = { orderId: toOrderId(orderId) };
+  const looked = await (await startCall(place(), 'orderDetails', about)).result();
+  expect(looked.body).toMatchObject({ supplier: { driver: { name: driver.driverName } } });
+  const refused = await failureOf((await startCall(place(), 'cancelOrder', about)).result());
+  expect(refused.message).toContain('ORDER_NOT_CANCELLABLE');
+
+  const found = await traces();
+  expect(
+    Object.keys(found).filter((where) => /^(call|order|ride|subscription|token)\//.test(where)).length,
+  ).toBeGreaterThan(7);
+  expect(findLeaks({ ...passenger, ...driver }, found)).toEqual([]);
+  const { logs: _, ...kept } = found; // in logs the short code of the service may stand
+  expect(findLeaks({ refusal: 'ORDER_NOT_CANCELLABLE' }, kept)).toEqual([]);
+  const histories = Object.entries(found).filter(([where]) => where.includes('/'));
+  const inClear = histories.flatMap(([where, text]) => clearPayloads(JSON.parse(text.toString()), where));
+  // The other is a word of the server itself: "the activity had not begun when it was cancelled".
+  expect(inClear.filter((path) => !/\/searchAttributes\/|activityTaskCanceledEventAttributes/.test(path))).toEqual([]);
+}, 120_000);
+
+it("Temporal's own command shows clear text through the codec endpoint, and through it alone", async () => {
+  const codec = spawn(process.execPath, [starter, 'codec', '--json'], {
+    env: { ...fleetEnv(), FARETRAIL_CODEC_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void codec.kill('SIGKILL'));
+  const { url } = JSON.parse(await firstLine(codec)) as { url: string };
+  const show = async (...more: string[]): Promise<Record<string, Buffer>> => {
+    const which = ['workflow', 'show', '--workflow-id', longOrder.workflowId, '--output', 'json'];
+    const args = [...which, '--address', scene.fleet.env.TEMPORAL_ADDRESS ?? '', ...more];
+    return { shown: Buffer.from((await run(inject('temporalProgram'), args)).stdout) };
+  };
+  expect(findLeaks(driver, await show())).toEqual([]);
+  expect(findLeaks(driver, await show('--codec-endpoint', url))).toEqual(
+    Object.keys(driver).map((name) => `shown: ${name}`),
+  );
+  codec.kill('SIGTERM');
+  await vi.waitFor(() => expect(codec.exitCode).toBe(0), patient);
+}, 120_000);
+
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
+  let text = '';
+  for await (const chunk of stdout ?? []) {
+    text += String(chunk);
+    if (text.includes('\n')) break;
+  }
+  return text;
+}
+
+it('without the key a worker, an ingress and a command say what is missing, and nothing is lost', async () => {
+  await scene.fleet.workers.splice(0)[0]?.stop();
+  const FARETRAIL_JOURNAL_DIR = mkdtempSync(join(tmpdir(), 'faretrail-blind-'));
+  const blindEnv = { ...scene.fleet.env, ...noKeys, FARETRAIL_INGRESS_PORT: '0', FARETRAIL_JOURNAL_DIR };
+  const [worker, blindIngress] = await Promise.all([startWorkerProcess(blindEnv), startIngressProcess(blindEnv)]);
+  onTestFinished(async () => {
+    await Promise.all([worker.stop(), blindIngress.end('SIGTERM')]);
+    rmSync(FARETRAIL_JOURNAL_DIR, { recursive: true });
+  }, 60_000);
+  const starts = (args: string[], more: object = {}) =>
+    run(process.execPath, [starter, ...args], { env: { ...fleetEnv(), ...more } });
+  const about = ['--order', 'of-nobody', '--status', 'Driving'];
+  const told = starts(['subscriptions', '--json'], noKeys);
+  await Promise.all([
+    expect(told).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('"code":"PayloadKeyMissing"') }),
+    starts(['deliver', 'business', 'status_changed', ...about, '--url', blindIngress.url]), // it is taken, else this fails
+    longOrder.signal('deliveryReceived', { deliveries: [] }),
+  ]);
+  const remedy = 'a payload is encrypted with key \\"p1\\", which is not held: set FARETRAIL_PAYLOAD_KEYS';
+  for (const blind of [worker, blindIngress]) await vi.waitFor(() => expect(blind.output()).toContain(remedy), patient);
+}, 120_000);
+
+it('switched off, runs that began encrypted go on, and the same search finds who takes a ride now', async () => {
+  Object.assign(scene.fleet.env, { FARETRAIL_ENCRYPT_PAYLOADS: 'false' });
+  await scene.fleet.addWorker();
+  const passenger = newPassenger();
+  await takeRide(passenger);
+  scene.fleet.sandbox.setStatus('business', idOf(longOrder), 'Completed');
+  expect(await longOrder.result()).toMatchObject({ outcome: 'completed' });
+  const leaks = findLeaks({ ...passenger }, await traces());
+  const inDatabase = Object.keys(passenger).map((name) => `database: ${name}`);
+  expect(leaks).toEqual(expect.arrayContaining(inDatabase));
+  expect(leaks.some((leak) => leak.startsWith('ride/'))).toBe(true);
+}, 120_000);

@@ -1,0 +1,114 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { connectClient, connectNative } from '../../src/temporal-connection.js';
+import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/certificates.js';
+import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-tls-'));
+const apiKey = 'api-key-that-nobody-may-see';
+let ours: TestAuthority;
+let other: TestAuthority;
+let client: CertificateFiles;
+let stranger: CertificateFiles;
+/** Wants a client certificate; wants none. */
+let mutual: TlsProxy;
+let plain: TlsProxy;
+
+beforeAll(async () => {
+  [ours, other] = [createAuthority('ours'), createAuthority('other')];
+  const server = ours.server();
+  client = ours.client();
+  stranger = other.client();
+  mutual = await startTlsProxy(inject('temporalAddress'), { server, clientCa: ours.ca });
+  plain = await startTlsProxy(inject('temporalAddress'), { server });
+});
+afterAll(() => Promise.all([mutual?.close(), plain?.close()]));
+
+/** As a deployment sets it; no profile file of the machine gets in between. */
+const settings = (proxy: TlsProxy, more: Record<string, string> = {}) => ({
+  TEMPORAL_CONFIG_FILE: join(folder, 'none.toml'),
+  TEMPORAL_ADDRESS: proxy.address,
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: ours.ca,
+  ...more,
+});
+const withCertificate = ({ cert, key }: CertificateFiles) => ({
+  TEMPORAL_TLS_CLIENT_CERT_PATH: cert,
+  TEMPORAL_TLS_CLIENT_KEY_PATH: key,
+});
+
+/** Both kinds of connection: those of clients, and that of a worker. */
+const kinds = { client: connectClient, worker: connectNative };
+
+describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, connect) => {
+  async function use(env: Record<string, string>): Promise<void> {
+    const { connection } = await connect(env, { withinMs: 20_000 });
+    await connection.workflowService.getSystemInfo({});
+    await connection.close();
+  }
+
+  /** It does not come about, so there is nothing to wait for. */
+  const refusalOf = (env: Record<string, string>): Promise<unknown> =>
+    connect(env, { withinMs: 500 }).then(
+      () => expect.fail('it was connected'),
+      (error: unknown) => error,
+    );
+  const failsOver = (setting: string) => ({ code: 'TemporalTlsFailed', message: expect.stringContaining(setting) });
+
+  it('checks the server, and shows an API key', async () => {
+    plain.calls.length = 0;
+    await use(settings(plain, { TEMPORAL_API_KEY: apiKey }));
+    expect(plain.calls.length).toBeGreaterThan(0);
+    expect(plain.calls.every(({ authorization }) => authorization === `Bearer ${apiKey}`)).toBe(true);
+  });
+
+  it('refuses a server of another authority before it shows anything, and says where to look', async () => {
+    plain.calls.length = 0;
+    const env = settings(plain, { TEMPORAL_API_KEY: apiKey, TEMPORAL_TLS_SERVER_CA_CERT_PATH: other.ca });
+    const error = await refusalOf(env);
+    expect(error).toMatchObject(failsOver('TEMPORAL_TLS_SERVER_CA_CERT_PATH'));
+    expect(inspect(error, { depth: 9 })).not.toContain(apiKey);
+    expect(plain.calls).toEqual([]);
+  });
+
+  it('refuses a server of another name', async () => {
+    const env = settings(plain, { TEMPORAL_TLS_SERVER_NAME: 'temporal.example' });
+    expect(await refusalOf(env)).toMatchObject(failsOver('TEMPORAL_TLS_SERVER_NAME'));
+  });
+
+  it('shows a client certificate where one is wanted', async () => {
+    await use(settings(mutual, withCertificate(client)));
+  });
+
+  it('is refused without one, or with one of another authority, and says where to look', async () => {
+    const expected = failsOver('TEMPORAL_TLS_CLIENT_CERT_PATH');
+    expect(await refusalOf(settings(mutual))).toMatchObject(expected);
+    expect(await refusalOf(settings(mutual, withCertificate(stranger)))).toMatchObject(expected);
+  });
+
+  it('says that a server does not speak TLS', async () => {
+    const env = { ...settings(plain), TEMPORAL_ADDRESS: inject('temporalAddress') };
+    expect(await refusalOf(env)).toMatchObject(failsOver('does not speak TLS'));
+  });
+
+  it('takes all of it from a profile file', async () => {
+    const file = join(folder, 'temporal.toml');
+    writeFileSync(
+      file,
+      `[profile.cloud]
+      address = "${mutual.address}"
+      namespace = "rides.a1b2c"
+      api_key = "${apiKey}"
+      [profile.cloud.tls]
+      server_ca_cert_path = "${ours.ca}"
+      client_cert_path = "${client.cert}"
+      client_key_path = "${client.key}"
+      server_name = "localhost"`,
+    );
+    mutual.calls.length = 0;
+    await use({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'cloud' });
+    expect(mutual.calls.every(({ authorization }) => authorization === `Bearer ${apiKey}`)).toBe(true);
+  });
+});
