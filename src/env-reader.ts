@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BaseUrl } from './contracts/accounts-file.js';
+import { createFileReaders } from './env-files.js';
 import { type KeyForm, type KeyRing, parseKeyRing } from './key-ring.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -25,6 +26,8 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
   function refuse(name: string, problem: string): undefined {
     problems.push(`${name}: ${problem}`);
   }
+
+  const { textFile, secretFile } = createFileReaders(readFile, refuse);
 
   function matching(name: string, pattern: RegExp, rule: string): string | undefined {
     const value = text(name);
@@ -59,35 +62,33 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
     return url.success ? url.data : refuse(name, url.error.issues[0]?.message ?? 'must be a URL');
   }
 
+  /** The keys of a variable, or of the file that `<name>_FILE` names. */
   function keyRing(name: string, form?: KeyForm): KeyRing | undefined {
-    const value = text(name);
-    if (value === undefined) return undefined;
-    const parsed = parseKeyRing(value, form);
+    const found = secret(name);
+    if (found === undefined) return undefined;
+    const parsed = parseKeyRing(found.value, form);
     if ('ring' in parsed) return parsed.ring;
-    for (const problem of parsed.problems) refuse(name, problem);
+    for (const problem of parsed.problems) refuse(found.setBy, problem);
     return undefined;
   }
 
-  /** The text of a file. The path stays out of the problem: a secret may stand there by mistake. */
-  function file(name: string, path: string): string | undefined {
-    try {
-      return readFile(path);
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      return refuse(name, `the file cannot be read${code}; check its path and permissions`);
-    }
+  /** A secret stands in a variable, or in the file that `<name>_FILE` names; `setBy` is the one of the two to blame. */
+  function secret(name: string): { value: string; setBy: string } | undefined {
+    const fileSetting = `${name}_FILE`;
+    const value = text(name);
+    const path = text(fileSetting);
+    if (path === undefined) return value === undefined ? undefined : { value, setBy: name };
+    if (value !== undefined) return refuse(name, `set together with ${fileSetting}; keep one of them`);
+    const kept = secretFile(fileSetting, path);
+    return kept === undefined ? undefined : { value: kept, setBy: fileSetting };
   }
 
-  /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
-  function secretFile(name: string, path: string): string | undefined {
-    const secret = file(name, path)?.replace(/\r?\n$/, '');
-    return secret === '' ? refuse(name, 'the file is empty; put the secret in it') : secret;
-  }
+  const isSecretSet = (name: string): boolean => (text(name) ?? text(`${name}_FILE`)) !== undefined;
 
   /** The JSON in the file that a variable names. The parser's message is dropped: it quotes the text. */
   function jsonFile(name: string): { json: unknown } | undefined {
     const path = text(name);
-    const content = path === undefined ? undefined : file(name, path);
+    const content = path === undefined ? undefined : textFile(name, path);
     if (content === undefined) return undefined;
     try {
       return { json: JSON.parse(content) };
@@ -96,5 +97,5 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
     }
   }
 
-  return { text, refuse, matching, integer, port, oneOf, baseUrl, keyRing, secretFile, jsonFile };
+  return { text, refuse, matching, integer, port, oneOf, baseUrl, keyRing, secret, isSecretSet, secretFile, jsonFile };
 }

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
 import type { ForwardOutcome } from './webhooks/forward-routing.js';
 import type { DeliveryFact } from './webhooks/ingress-events.js';
@@ -8,6 +8,7 @@ import type { SecretPlace } from './webhooks/secret-sighting.js';
 export interface JournalGauges {
   depth(): number;
   bytes(): number;
+  maxBytes: number;
   /** Milliseconds since the epoch; null while empty. */
   oldestAt(): number | null;
 }
@@ -29,6 +30,7 @@ const deliverySeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 
 /** A registry of its own, so that two in one process (tests) do not count together. */
 export function createIngressMetrics(): IngressMetrics {
   const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const { countDelivery, countSecretSeen } = createDeliveryMetrics(registry);
   const { countForwarded, countForwardFailure, setOutage } = createForwardMetrics(registry);
   return {
@@ -99,7 +101,7 @@ function createForwardMetrics(registry: Registry) {
   };
 }
 
-function addJournalGauges({ depth, bytes, oldestAt }: JournalGauges, registry: Registry): void {
+function addJournalGauges({ depth, bytes, maxBytes, oldestAt }: JournalGauges, registry: Registry): void {
   const registers = [registry];
   const add = (name: string, help: string, value: () => number): Gauge =>
     new Gauge({
@@ -110,6 +112,7 @@ function addJournalGauges({ depth, bytes, oldestAt }: JournalGauges, registry: R
     });
   add('faretrail_journal_deliveries', 'Acknowledged deliveries that wait in the journal.', depth);
   add('faretrail_journal_bytes', 'Size of the journal, of pages in use.', bytes);
+  add('faretrail_journal_max_bytes', 'What the journal may hold.', () => maxBytes);
   add('faretrail_journal_oldest_age_seconds', 'Age of the oldest delivery in the journal; 0 while it is empty.', () => {
     const oldest = oldestAt();
     return oldest === null ? 0 : Math.max(0, Date.now() - oldest) / 1_000;

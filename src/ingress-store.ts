@@ -41,8 +41,9 @@ async function openJournalStore(
   parts: IngressStoreParts,
 ): Promise<IngressStore> {
   const { config, metrics, logger } = parts;
-  const journal = await openJournal({ folder, maxBytes: config.journalMaxMb * 1024 * 1024 });
-  metrics.showJournal(journal);
+  const maxBytes = config.journalMaxMb * 1024 * 1024;
+  const journal = await openJournal({ folder, maxBytes });
+  metrics.showJournal({ ...journal, maxBytes });
   const forwarder = createForwarder({
     ...routing,
     journal,

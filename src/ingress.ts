@@ -1,17 +1,21 @@
 import { once } from 'node:events';
-import { ConfigError, type IngressConfig, loadIngressConfig } from './config.js';
+import { type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
-import { FaretrailError } from './domain/errors.js';
+import type { SubscriptionKey } from './domain/workflow-ids.js';
 import { createIngressMetrics, type IngressMetrics } from './ingress-metrics.js';
 import { openIngressStore } from './ingress-store.js';
 import { createLogger, type Logger } from './logging.js';
+import { failProcess } from './process-failure.js';
 import { createSealer } from './sealing.js';
 import { loadTemporalSettings } from './temporal-connection.js';
 import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
+import { traceIntake, traceSignals } from './traced-work.js';
+import { openTracing, type Tracing } from './tracing.js';
 import { createWebhookPaths } from './webhook-paths.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createDeliveryIntake } from './webhooks/delivery-intake.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
+import { TemporalUnavailable } from './webhooks/forward-errors.js';
 import type { IngressEvents } from './webhooks/ingress-events.js';
 import { startIngressServer } from './webhooks/ingress-server.js';
 import { createLaterCheck } from './webhooks/later-check.js';
@@ -25,12 +29,13 @@ async function main(): Promise<void> {
   const logger = createLogger({ level: config.logLevel, process: 'ingress' });
   const metrics = createIngressMetrics();
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
+  const tracing = config.sendsTraces ? await openTracing({ process: 'ingress', logger }) : null;
   const port = createPort(config, logger);
-  const { intake, store, events } = await assemble({ config, logger, metrics, port });
+  const { intake, store, events } = await assemble({ config, logger, metrics, port, tracing });
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
-    intake,
+    intake: tracing ? traceIntake(intake, tracing) : intake,
     events,
     whyNotReady: store.whyNotReady,
     metricsPage: async () => ({ type: metrics.registry.contentType, body: await metrics.registry.metrics() }),
@@ -46,6 +51,7 @@ async function main(): Promise<void> {
   logger.info('ingress stopping');
   await server.close();
   await store.close();
+  await tracing?.close();
   logger.info('ingress stopped: all requests have ended, and what is not forwarded is kept');
   // The thread and its connection end with the process.
   process.exit(0);
@@ -64,15 +70,16 @@ interface Parts {
   logger: Logger;
   metrics: IngressMetrics;
   port: DeliveryPort;
+  tracing: Tracing | null;
 }
 
-async function assemble({ config, logger, metrics, port }: Parts) {
+async function assemble({ config, logger, metrics, port, tracing }: Parts) {
   const { profile, webhookKeys } = config;
   const sealer = createSealer(webhookKeys);
   const verification = createVerification(profile.delivery.verification);
   const events = createEvents(logger, metrics);
   const subscriptions = createAcceptedSubscriptions({
-    read: (key) => port.readSubscription(key),
+    read: (key) => port.readSubscription(key).catch((error) => tellUnread(logger, key, error)),
     unseal: sealer.unseal,
     onUnreadable: (key, error) =>
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
@@ -83,7 +90,8 @@ async function assemble({ config, logger, metrics, port }: Parts) {
       () => null,
       () => 'Temporal does not answer, and the journal is off',
     );
-  const store = await openIngressStore({ config, routing: { port, check }, metrics, logger, whyTemporalIsOut });
+  const routing = { port: tracing ? traceSignals(port, tracing) : port, check };
+  const store = await openIngressStore({ config, routing, metrics, logger, whyTemporalIsOut });
   const intake = createDeliveryIntake({
     accounts: config.accounts,
     readCapability: createWebhookPaths(webhookKeys).readCapability,
@@ -91,6 +99,12 @@ async function assemble({ config, logger, metrics, port }: Parts) {
     ...{ subscriptions, verification, sealer, store, events },
   });
   return { intake, store, events };
+}
+
+/** One that cannot be read though Temporal is there, for lack of a payload key say, holds its deliveries back. */
+function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never {
+  if (!(error instanceof TemporalUnavailable)) logger.warn({ ...key, err: error }, 'a subscription cannot be read');
+  throw error;
 }
 
 /** What happens becomes metrics, and log lines without any part of a request. */
@@ -113,8 +127,4 @@ function createEvents(logger: Logger, metrics: IngressMetrics): IngressEvents {
   };
 }
 
-main().catch((error: unknown) => {
-  const reason = error instanceof FaretrailError ? error.message : error;
-  console.error(reason);
-  process.exit(error instanceof ConfigError ? 2 : 1);
-});
+main().catch((error: unknown) => failProcess(error, 'ingress'));

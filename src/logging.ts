@@ -21,6 +21,7 @@ const secretFields = new Set([
   'secret',
   'secretid',
   'token',
+  'tasktoken', // who holds it can end an activity
 ]);
 
 function isSecretField(name: string): boolean {
@@ -94,13 +95,19 @@ function withSafeBindings(logger: Logger): Logger {
 /** Our logger as `Runtime.install({ logger })` wants it. */
 export function toTemporalLogger(logger: Logger): TemporalLogger {
   return {
-    log: (level, message, meta) => logger[toPinoLevel[level]](meta ?? {}, message),
-    trace: (message, meta) => logger.trace(meta ?? {}, message),
-    debug: (message, meta) => logger.debug(meta ?? {}, message),
-    info: (message, meta) => logger.info(meta ?? {}, message),
-    warn: (message, meta) => logger.warn(meta ?? {}, message),
-    error: (message, meta) => logger.error(meta ?? {}, message),
+    log: (level, message, meta) => logger[toPinoLevel[level]](withoutTask(meta), message),
+    trace: (message, meta) => logger.trace(withoutTask(meta), message),
+    debug: (message, meta) => logger.debug(withoutTask(meta), message),
+    info: (message, meta) => logger.info(withoutTask(meta), message),
+    warn: (message, meta) => logger.warn(withoutTask(meta), message),
+    error: (message, meta) => logger.error(withoutTask(meta), message),
   };
+}
+
+/** The SDK logs tasks that it cannot begin as they came, with all their payloads. */
+function withoutTask(meta: object | undefined): object {
+  const { task: _, taskEncoded: _encoded, ...shown } = (meta ?? {}) as Record<string | symbol, unknown>;
+  return shown;
 }
 
 const toPinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -62,7 +62,8 @@ export function createOrderActivities({
     }
     if (before) heartbeat(null);
     if (!isNews(reading)) throw stillSo(reading, input);
-    return { kind: 'reading', reading, at: iso(now()), reads: attempt };
+    const gapMs = attempt > 1 ? { gapMs: sinceLastLook(input, before) } : {};
+    return { kind: 'reading', reading, at: iso(now()), reads: attempt, ...gapMs };
 
     function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
       const verdict = judge(struggle, shown, now());
@@ -76,14 +77,20 @@ export function createOrderActivities({
     if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
   }
 
-  function stillSo(
-    reading: OrderReading,
-    { since, scheduledAt, pushed, account: name }: LookInput,
-  ): ApplicationFailure {
+  function stillSo({ status }: OrderReading, input: LookInput): ApplicationFailure {
+    return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare));
+  }
+
+  function paceMs(status: string | null, { since, scheduledAt, pushed, account: name }: LookInput, at: number): number {
     const pickup = scheduledAt === null ? null : Date.parse(scheduledAt);
-    const cadence = { status: reading.status, since: Date.parse(since), scheduledAt: pickup, pushed, now: now() };
-    const everyMs = nextReadMs(cadence, account(name).poll);
-    return notYet(`Still ${reading.status}.`, everyMs * (1 + random() * jitterShare));
+    return nextReadMs({ status, since: Date.parse(since), scheduledAt: pickup, pushed, now: at }, account(name).poll);
+  }
+
+  /** The pause that was wished for, and what the queue added. Trouble since then makes it longer. */
+  function sinceLastLook(input: LookInput, trouble: Struggle | null): number {
+    const { currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
+    const from = trouble ? Math.min(Date.parse(trouble.since), dueAt) : dueAt;
+    return Math.round(now() - from + paceMs(input.shown.rawStatus, input, from));
   }
 
   return {

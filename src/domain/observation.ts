@@ -1,12 +1,12 @@
 import type { Attention } from './attention.js';
 import type { AccountName, OrderId } from './keys.js';
 
-/** What one read of an order said, in our words. Never holds personal data. */
+/** What one read of an order said, in our words. */
 export interface OrderReading {
   status: string;
   rawStatus: string;
   terminal: boolean;
-  /** Times, supplier and vehicle, where the service sent them. */
+  /** Times, supplier and vehicle, where the service sent them; who the driver is only while payloads are encrypted. */
   details: Record<string, unknown> | null;
 }
 
@@ -22,10 +22,15 @@ export interface LookInput {
   pushed: boolean;
   /** No request to the service before this instant (its own `Retry-After`, or our back-off). */
   notBefore: string | null;
+  /** Of the deliveries that led to the look, newest last, where traces are on. */
+  traceparents?: string[];
 }
 
-/** What a look found. `reads` counts the attempts behind it. */
+/**
+ * What a look found. `reads` counts the attempts behind it; `gapMs` is the time since the attempt before, in which the
+ * change must have come about.
+ */
 export type OrderObservation =
-  | { kind: 'reading'; reading: OrderReading; at: string; reads: number }
+  | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number }
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
   | { kind: 'unknownOrder'; reads: number };

@@ -24,8 +24,11 @@ export function statusKey(word: string): string {
 
 const knownByKey = new Map(rideStatuses.map((status) => [statusKey(status), status]));
 
+/** A known status in its one spelling; undefined for any other word. */
+export const toKnownStatus = (rawStatus: string): RideStatus | undefined => knownByKey.get(statusKey(rawStatus));
+
 /** A known status in its one spelling, or the word as it came. */
-export const toRideStatus = (rawStatus: string): string => knownByKey.get(statusKey(rawStatus)) ?? rawStatus;
+export const toRideStatus = (rawStatus: string): string => toKnownStatus(rawStatus) ?? rawStatus;
 
 /** Do both words name the same status? */
 export const isSameStatus = (a: string | null, b: string | null): boolean =>

@@ -102,6 +102,13 @@ export function toTokenFailure(
   return { code, message, at: new Date(now).toISOString(), retryAt: new Date(now + waitMs).toISOString() };
 }
 
+/** Why a token is asked for. Callers ask with one message for all reasons; the time tells them apart. */
+export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {
+  if (token === null) return 'first';
+  if (!isUsable(token, now)) return 'expired';
+  return isAfter(token.renewAt, now) ? 'rejected' : 'ahead';
+}
+
 /** How long a lease waits for demand before its run ends: two lifetimes of the token. */
 export function idleMs({ token }: TokenLease): number {
   const lifetimeMs = token === null ? 0 : Date.parse(token.expiresAt) - Date.parse(token.requestedAt);

@@ -49,6 +49,8 @@ export interface Arrival extends SubscriptionKey {
   businessId?: string | undefined;
   /** Milliseconds since the epoch. */
   arrivedAt: number;
+  /** Of the trace that it begins, where traces are on. */
+  traceparent?: string;
 }
 
 /** What the sender is told. `deliveryId` stands in every 202. */
@@ -93,21 +95,14 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
   }
 
   async function keep(arrival: Arrival, delivery: Provable, isChecked: boolean): Promise<Receipt> {
-    const { account, eventType, generation, businessId, arrivedAt } = arrival;
+    const { account, eventType, generation, businessId } = arrival;
     const reading = parts.readBody(delivery.body);
     const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
     const isSure = isClear(delivery.rawBody, delivery.body);
     if (isSure && isTestEvent(reading)) return { outcome: 'test', deliveryId };
 
     const parkReason = isSure ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
-    const kept: JournaledDelivery = {
-      account,
-      eventType,
-      orderId: parkReason === null ? reading.orderId : null,
-      deliveryId,
-      receivedAt: new Date(arrivedAt).toISOString(),
-    };
-    if (reading.status !== undefined) kept.status = reading.status;
+    const kept = { ...inShort(arrival, reading, deliveryId), orderId: parkReason === null ? reading.orderId : null };
     if (!isChecked) kept.uncheckedGeneration = generation;
     if (parkReason !== null) kept.parkReason = parkReason;
     if (!isChecked || parkReason !== null) {
@@ -147,6 +142,17 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
         return { outcome: 'failed' };
       }
     },
+  };
+}
+
+/** What is kept of every delivery. */
+function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: string): JournaledDelivery {
+  const { account, eventType, arrivedAt, traceparent } = arrival;
+  return {
+    ...{ account, eventType, orderId, deliveryId },
+    receivedAt: new Date(arrivedAt).toISOString(),
+    ...(status !== undefined && { status }),
+    ...(traceparent !== undefined && { traceparent }),
   };
 }
 

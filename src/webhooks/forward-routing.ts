@@ -106,8 +106,12 @@ export function createDirectForwarding(ports: RoutingPorts): (delivery: Journale
 }
 
 /** As a run is told of it. */
-function toNotice({ deliveryId, eventType, receivedAt, status }: JournaledDelivery): DeliveryNotice {
-  return { deliveryId, eventType, receivedAt, ...(status !== undefined && { status }) };
+function toNotice({ deliveryId, eventType, receivedAt, status, traceparent }: JournaledDelivery): DeliveryNotice {
+  return {
+    ...{ deliveryId, eventType, receivedAt },
+    ...(status !== undefined && { status }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
 }
 
 const toError = (error: unknown): Error =>

@@ -14,6 +14,8 @@ export interface JournaledDelivery {
   receivedAt: string;
   /** What the body claims; a hint. */
   status?: string;
+  /** Of the trace that it began, where traces are on. */
+  traceparent?: string;
   /** Admitted by its path alone: generation and secret are checked before it is forwarded. */
   uncheckedGeneration?: string;
   /** Nobody can place it, and why. */

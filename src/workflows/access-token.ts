@@ -19,6 +19,7 @@ import {
   isCoolingDown,
   isCurrent,
   isRejectedAfresh,
+  renewalReason,
   type TokenLease,
   toTokenFailure,
   withFailure,
@@ -27,15 +28,19 @@ import {
 import type { AccessTokenKey } from '../domain/workflow-ids.js';
 import { renewTokenSignal, tokenStatusQuery } from './access-token-messages.js';
 import { rideAccountKey, rideAttentionKey } from './search-attribute-keys.js';
+import { countRenewal } from './token-metrics.js';
 
 export interface AccessTokenInput extends AccessTokenKey {
   /** What the previous run of this lease knew. */
   lease?: TokenLease;
   /** The run continues as new after so many signals, which the server counts to 10,000 and never hints at. */
   maxSignals?: number;
+  /** And after so many events, beside the server's own hint. */
+  maxEvents?: number;
 }
 
 const defaultMaxSignals = 4_000;
+const defaultMaxEvents = 4_000;
 
 /** Renewals that callers ask for; counted, since a run takes 10,000 signals at most. */
 interface Inbox {
@@ -60,8 +65,10 @@ export async function accessToken(input: AccessTokenInput): Promise<TokenLease> 
   while (await condition(() => inbox.insteadOf.length > 0, idleMs(lease))) {
     const asked = inbox.insteadOf.splice(0);
     if (asked.some((insteadOf) => isCurrent(lease, insteadOf)) && !isCoolingDown(lease, Date.now())) {
+      const reason = renewalReason(lease, Date.now());
       lease = await renew(lease, input);
       publish(lease);
+      countRenewal(input, reason, lease);
     }
     if (inbox.insteadOf.length === 0 && isLong(input, inbox)) await continueLease(input, lease);
   }
@@ -109,8 +116,13 @@ function publish(lease: TokenLease): void {
   if (shown !== attention) upsertSearchAttributes([{ key: rideAttentionKey, value: attention ?? null }]);
 }
 
-const isLong = (input: AccessTokenInput, inbox: Inbox): boolean =>
-  workflowInfo().continueAsNewSuggested || inbox.signals >= (input.maxSignals ?? defaultMaxSignals);
+function isLong(
+  { maxSignals = defaultMaxSignals, maxEvents = defaultMaxEvents }: AccessTokenInput,
+  inbox: Inbox,
+): boolean {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return continueAsNewSuggested || historyLength >= maxEvents || inbox.signals >= maxSignals;
+}
 
 /** Callers go on reading the memo while one run follows the other, so it is carried along. */
 async function continueLease(input: AccessTokenInput, lease: TokenLease): Promise<never> {

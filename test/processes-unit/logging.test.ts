@@ -43,6 +43,7 @@ describe('secrets in log lines', () => {
     'secretId',
     'apiKey',
     'sealed',
+    'taskToken',
     'sealedToken',
   ])('are blanked in the field %s, at any depth and in a child', (field) => {
     const { logger, lines } = logged();
@@ -98,4 +99,13 @@ it('takes the log of the Temporal SDK', () => {
   expect(last()).toMatchObject({ level: 'warn', msg: 'slow', workflowId: 'order/partner/17' });
   for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) temporal[level](level);
   expect(lines.slice(1).map((line) => JSON.parse(line).level)).toEqual(['trace', 'debug', 'info', 'warn', 'error']);
+});
+
+it('leaves out the payloads of a task that the Temporal SDK cannot begin', () => {
+  const { logger, last } = logged();
+  const meta = { workflowId: 'order/partner/17', task: '{"start":{"input":"c2VjcmV0"}}', taskEncoded: 'c2VjcmV0' };
+  toTemporalLogger(logger).error('Error while processing ActivityTask.start', meta);
+  toTemporalLogger(logger).log('ERROR', 'Error while processing Nexus task', meta);
+  expect(last()).toMatchObject({ workflowId: 'order/partner/17' });
+  expect(JSON.stringify(last())).not.toContain('c2VjcmV0');
 });

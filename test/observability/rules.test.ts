@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { accessSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
+import { describedMetrics } from './metrics-table.js';
+import { metricsIn } from './rules.js';
+
+const folder = join(projectRoot, 'deploy/observability');
+const rules = readFileSync(join(folder, 'alerts.yml'), 'utf8');
+const dashboard = JSON.parse(readFileSync(join(folder, 'grafana-dashboard.json'), 'utf8')) as { panels: Panel[] };
+const described = new Set(
+  describedMetrics(readFileSync(join(projectRoot, 'docs/metrics.md'), 'utf8')).map(({ name }) => name),
+);
+const unknown = (text: string): string[] => metricsIn(text).filter((name) => !described.has(name));
+
+interface Panel {
+  title: string;
+  type: string;
+  targets?: { expr: string }[];
+}
+
+const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+
+describe('the dashboard', () => {
+  it('asks for metrics of docs/metrics.md alone, in every panel', () => {
+    expect(expressions.length).toBeGreaterThan(20);
+    for (const expression of expressions) {
+      expect(metricsIn(expression), expression).not.toEqual([]);
+      expect(unknown(expression), expression).toEqual([]);
+    }
+    for (const { type, title, targets = [] } of dashboard.panels)
+      expect(type === 'row' || targets.length > 0, title).toBe(true);
+  });
+});
+
+describe('the alerts', () => {
+  const names = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+
+  it('ask for metrics of docs/metrics.md alone', () => {
+    const code = rules.replace(/^#.*$/gm, '').replace(/summary: .*$/gm, '');
+    expect(metricsIn(code).length).toBeGreaterThan(names.length);
+    expect(unknown(code)).toEqual([]);
+  });
+
+  it('have their remedies in docs/operating.md, one row each', () => {
+    const operating = readFileSync(join(projectRoot, 'docs/operating.md'), 'utf8');
+    const rows = [...operating.matchAll(/^\| `(Faretrail\w+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, name = '']) => name);
+    expect(names.length).toBeGreaterThan(10);
+    expect(rows).toEqual(names);
+  });
+
+  it('have each a place in the test of promtool', () => {
+    const tests = readFileSync(join(folder, 'alerts.test.yml'), 'utf8');
+    for (const name of names) expect(tests).toContain(`alertname="${name}"`);
+  });
+});
+
+const promtool = (process.env.PATH ?? '')
+  .split(delimiter)
+  .map((directory) => join(directory, 'promtool'))
+  .find((path) => {
+    try {
+      accessSync(path);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+if (!promtool)
+  process.stderr.write('alerts: promtool (Debian package prometheus) is not on the PATH; its checks are skipped\n');
+
+/** Rejects with what promtool says against it. */
+const ask = (...args: string[]): string => execFileSync(promtool ?? '', args, { cwd: folder, encoding: 'utf8' });
+
+describe.skipIf(!promtool)('promtool', () => {
+  it('accepts the alerts, and finds that each fires on its trouble and on nothing else', () => {
+    expect(ask('check', 'rules', 'alerts.yml')).toContain('SUCCESS');
+    expect(ask('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');
+  });
+
+  it('accepts the expressions of the dashboard', () => {
+    const plain = expressions.map((expr) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$account', '.*'));
+    const lines = plain.map((expr, index) => `- record: panel_${index}\n    expr: ${JSON.stringify(expr)}`);
+    const place = mkdtempSync(join(tmpdir(), 'faretrail-rules-'));
+    const file = join(place, 'panels.yml');
+    writeFileSync(file, `groups:\n- name: panels\n  rules:\n  ${lines.join('\n  ')}\n`);
+    expect(ask('check', 'rules', file)).toContain(`${expressions.length} rules found`);
+    rmSync(place, { recursive: true });
+  });
+});

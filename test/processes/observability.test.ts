@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { freePort } from '../../local/temporal/free-port.js';
+import { projectRoot } from '../../local/temporal/project-root.js';
+import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
+import { orderTrailQuery } from '../../src/workflows/follow-order-messages.js';
+import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
+import type { FollowHandle } from '../support/order-stack.js';
+import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.js';
+import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
+import { type IngressProcess, startIngressProcess } from './ingress-process.js';
+
+const page = (name: string): string => readFileSync(join(projectRoot, 'docs', name), 'utf8');
+const patience = { timeout: 30_000, interval: 100 };
+
+let receiver: TraceReceiver;
+let scene: DeliveryScene;
+let ingress: IngressProcess;
+let workerUrl: string;
+beforeAll(async () => {
+  receiver = await startTraceReceiver();
+  const port = String(await freePort());
+  workerUrl = `http://127.0.0.1:${port}`;
+  const never = { FARETRAIL_POLL_PUSHED_MS: '3600000' };
+  scene = await openDeliveryScene({ ...receiver.env, ...never, FARETRAIL_METRICS_PORT: port });
+  ingress = await startIngressProcess({
+    ...scene.fleet.env,
+    FARETRAIL_INGRESS_PORT: '0',
+    FARETRAIL_JOURNAL_DIR: join(scene.databaseFile, '../journal'),
+  });
+  await active(await scene.subscribe('status_changed', ingress.url));
+  await followToItsEnd();
+}, 120_000);
+afterAll(async () => {
+  await ingress.end('SIGTERM');
+  await scene.close();
+  await receiver.close();
+}, 60_000);
+
+/** An order whose first change a poll finds and whose second one a delivery announces. Its URL may not be told. */
+async function followToItsEnd(): Promise<void> {
+  const { sandbox, client, env } = scene.fleet;
+  const orderId = toOrderId(randomUUID());
+  sandbox.setDeliverySettings({ enabled: false });
+  sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
+  const handle = await client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId: followOrderId({ account: business, orderId }),
+    taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
+    args: [{ account: business, orderId, notify: [{ url: 'https://not-allowed.example/hook' }] }],
+  });
+  await untilPollRests(handle, 'Pending');
+  sandbox.setStatus('business', orderId, 'CareReq');
+  await untilPollRests(handle, 'CareReq');
+  sandbox.setDeliverySettings({ enabled: true });
+  sandbox.setStatus('business', orderId, 'Completed');
+  await handle.result();
+}
+
+/** The status is known, and the poll has looked in vain and waits for its next turn. */
+const untilPollRests = (handle: FollowHandle, status: string): Promise<void> =>
+  vi.waitFor(async () => {
+    expect(await handle.query(orderTrailQuery)).toMatchObject({ status });
+    const { raw } = await handle.describe();
+    const poll = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'observeOrder');
+    expect(poll?.attempt).toBeGreaterThan(1);
+  }, patience);
+
+const metrics = async (url: string): Promise<string> => await (await fetch(`${url}/metrics`)).text();
+
+it('shows the metrics of docs/metrics.md, with these types and labels, and no others of ours', async () => {
+  await expect.poll(() => metrics(ingress.url)).toContain('\nfaretrail_forwarded_total{'); // counted after the signal
+  const shown = shownMetrics(`${await metrics(workerUrl)}\n${await metrics(ingress.url)}`);
+  const described = describedMetrics(page('metrics.md'));
+  const isOurs = ({ name }: { name: string }) => name.startsWith('faretrail_');
+  const names = (list: { name: string }[]) => [...new Set(list.map(({ name }) => name))].sort();
+  expect(names(shown.filter(isOurs))).toEqual(names(described.filter(isOurs)));
+  for (const { name, type, labels } of shown) {
+    const row = described.find((one) => one.name === name);
+    if (row) expect({ name, type, labels: labels ?? row.labels }).toEqual(row);
+  }
+});
+
+it('counts what has happened, and how late it was seen', async () => {
+  const text = await metrics(workerUrl);
+  for (const seenBy of ['first', 'read', 'delivery'])
+    expect(text).toMatch(new RegExp(`^faretrail_status_changes_total{.*seen_by="${seenBy}".*} 1$`, 'm'));
+  for (const seenBy of ['read', 'delivery'])
+    expect(text).toMatch(new RegExp(`^faretrail_status_lag_seconds_count{.*seen_by="${seenBy}".*} 1$`, 'm'));
+  expect(text).toMatch(/^faretrail_status_lag_seconds_bucket{.*seen_by="delivery".*le="60"} 1$/m);
+  expect(text).toMatch(/^faretrail_order_ends_total{.*outcome="completed".*} 1$/m);
+  expect(text).toMatch(/^faretrail_token_renewals_total{.*reason="first".*scope="order".*} 1$/m);
+  expect(text).toMatch(/^faretrail_attention_runs{code="forbidden"} 0$/m);
+  expect(text).toMatch(/^faretrail_followed_orders \d/m);
+});
+
+it('sends one trace from the delivery through journal and run to the read at the service', async () => {
+  const find = (name: string) => receiver.spans().filter((span) => span.name === name);
+  const chain = () => {
+    const [delivery] = find('delivery status_changed');
+    const read = find('activity readOrder').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
+    const call = find('call orderDetails').find(({ parentSpanId }) => parentSpanId === read?.spanId);
+    const signal = find('signal order').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
+    return [delivery, signal, read, call].map((span) => span && { service: span.service, traceId: span.traceId });
+  };
+  const inTrace = (service: string) => ({
+    service: `faretrail-${service}`,
+    traceId: expect.stringMatching(/^\w{32}$/),
+  });
+  const expected = [inTrace('ingress'), inTrace('ingress'), inTrace('worker'), inTrace('worker')];
+  await expect.poll(chain).toEqual(expected);
+  expect(new Set(chain().map((span) => span?.traceId)).size).toBe(1);
+});
+
+it('writes JSON lines with the fields that docs/operating.md names, and no secret into them or into traces', () => {
+  const [, table = ''] = /## Logs\n([\s\S]*?)\n## /.exec(page('operating.md')) ?? [];
+  const output = [ingress, ...scene.fleet.workers].map((process) => process.output()).join('');
+  const lines = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(new Set(lines.map(({ process }) => process))).toEqual(new Set(['ingress', 'worker']));
+  for (const line of lines) {
+    expect(line).toMatchObject({
+      level: expect.any(String),
+      time: expect.stringMatching(/Z$/),
+      msg: expect.any(String),
+    });
+  }
+  const fields = [...new Set(lines.flatMap((line) => Object.keys(line)))];
+  expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);
+  const { env, sandbox } = scene.fleet;
+  const keys = ['FARETRAIL_SEALING_KEYS', 'FARETRAIL_WEBHOOK_KEYS'].map((name) => env[name]?.split(':')[1] ?? '');
+  const subscribers = sandbox
+    .subscribers()
+    .flatMap(({ secretId, hookAddress }) => [secretId, hookAddress.split('/').pop() ?? '']);
+  for (const secret of [...sandbox.issuedTokens(), ...keys, ...subscribers, sandboxCredentials.business.clientSecret]) {
+    expect(secret?.length).toBeGreaterThan(8);
+    expect(output + receiver.text()).not.toContain(secret);
+  }
+});
