@@ -4,23 +4,33 @@ import { InvalidInput } from '../domain/errors.js';
 import { toAccountName } from '../domain/keys.js';
 import { fromFollowOrderId } from '../domain/workflow-ids.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../workflows/search-attribute-keys.js';
+import { readAttention } from './attention-runs.js';
+import { attentionText, commandFor } from './attention-view.js';
 import { exitCodes } from './cli-failure.js';
-import { type CommonOptions, type RunCommand, withSession } from './command-context.js';
+import {
+  type CommandContext,
+  type CommonOptions,
+  type RunCommand,
+  type Session,
+  withSession,
+} from './command-context.js';
 import { checked } from './order-command.js';
 import { toRunTimes } from './order-run.js';
 import type { Paint } from './paint.js';
 import { clip, plain, utc } from './plain-text.js';
 import { tableText } from './table.js';
 import { listRuns } from './visibility.js';
-import { orderRunsQuery, type RunFilter, toStatusFilter } from './visibility-query.js';
+import { attentionQuery, orderRunsQuery, type RunFilter, toStatusFilter } from './visibility-query.js';
 
-type ListOptions = CommonOptions & RunFilter & { limit: number };
+type ListOptions = CommonOptions & RunFilter & { limit: number; attention?: boolean };
 
 const maxLimit = 1_000;
 
 const help = `
 Running orders come first, the newest at the top; then those that have ended, the last one at the
-top, for as long as Temporal keeps them. The list trails behind the runs by a second or so.
+top, for as long as Temporal keeps them. With --attention: whatever runs and needs a person, also
+rides, calls, subscriptions, reports, tokens and parked deliveries, with the command that helps.
+The list trails behind the runs by a second or so.
 
 Examples:
   faretrail list --attention
@@ -30,28 +40,43 @@ Examples:
 export function addListCommand(program: Command, run: RunCommand): void {
   program
     .command('list')
-    .description('list followed orders')
+    .description('list followed orders, or what needs a person')
     .option(
       '--account <name>',
       'only of this account',
       checked((text) => toAccountName(text, '--account')),
     )
     .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
-    .option('--attention', 'only running ones that need a person')
+    .option('--attention', 'whatever runs and needs a person')
     .option('--running', 'only running ones')
     .option('--limit <number>', `at most so many, 1 to ${maxLimit}`, checked(toLimit), 50)
     .addHelpText('after', help)
     .action(
-      run<[], ListOptions>(async (context, _none, { limit, ...filter }) => {
-        return await withSession(context, async (session) => {
-          const { found, hasMore } = await listRuns(session, orderRunsQuery(filter), limit);
-          const orders = found.flatMap(toListedOrder);
-          context.tell({ orders, hasMore }, ordersText(orders, context.paint));
+      run<[], ListOptions>((context, _none, { limit, attention, ...filter }) =>
+        withSession(context, async (session) => {
+          const hasMore = attention
+            ? await tellAttention(context, session, filter, limit)
+            : await tellOrders(context, session, filter, limit);
           if (hasMore) context.note(`There are more than ${limit}; narrow the list, or raise --limit.`);
           return exitCodes.done;
-        });
-      }),
+        }),
+      ),
     );
+}
+
+async function tellOrders(context: CommandContext, session: Session, filter: RunFilter, limit: number) {
+  const { found, hasMore } = await listRuns(session, orderRunsQuery(filter), limit);
+  const orders = found.flatMap(toListedOrder);
+  context.tell({ orders, hasMore }, ordersText(orders, context.paint));
+  return hasMore;
+}
+
+async function tellAttention(context: CommandContext, session: Session, filter: RunFilter, limit: number) {
+  const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
+  const runs = await readAttention(session, found);
+  const told = runs.map((run) => ({ ...run, command: commandFor(run).join(' ') }));
+  context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
+  return hasMore;
 }
 
 function toLimit(text: string): number {
@@ -64,6 +89,7 @@ function toLimit(text: string): number {
 
 /** One order of the list; the words are those of the search attributes. */
 export interface ListedOrder {
+  kind: 'order';
   account: string;
   orderId: string;
   status: string | null;
@@ -81,6 +107,7 @@ function toListedOrder(info: WorkflowExecutionInfo): ListedOrder[] {
   const { state, startedAt, endedAt } = toRunTimes(info);
   return [
     {
+      kind: 'order',
       ...key,
       status: attributes.get(rideStatusKey) ?? null,
       seenBy: attributes.get(rideSeenByKey) ?? null,

@@ -2,13 +2,13 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
 import type { ParkedDelivery } from '../domain/parked-delivery.js';
-import { parseDiscardInput, type RoutedDelivery } from '../domain/parked-delivery-input.js';
+import { parseDiscardInput, type RoutedDelivery, toDeliveryId } from '../domain/parked-delivery-input.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../workflows/parked-delivery-messages.js';
 import { CliFailure, exitCodes, RunFailed, toRunFailure } from './cli-failure.js';
 import { type CommandContext, type CommonOptions, type RunCommand, withSession } from './command-context.js';
 import { checked } from './order-command.js';
-import { getParked, parkedHandle, toDeliveryId } from './parked-run.js';
+import { getParked, parkedHandle } from './parked-run.js';
 import { decidedText } from './parked-view.js';
 import { answerWithinMs, sendUpdate } from './sent-update.js';
 

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
+import { toDeliveryId } from '../domain/parked-delivery-input.js';
 import { fromParkedDeliveryId } from '../domain/workflow-ids.js';
 import { CliFailure, exitCodes } from './cli-failure.js';
 import { type CommandContext, type CommonOptions, type RunCommand, withSession } from './command-context.js';
 import { checked } from './order-command.js';
 import { openParked } from './parked-content.js';
-import { getParked, publishedDelivery, toDeliveryId } from './parked-run.js';
+import { getParked, publishedDelivery } from './parked-run.js';
 import { type ListedDelivery, openedText, parkedText } from './parked-view.js';
 import { runningQuery } from './subscriptions-command.js';
 import { listRuns } from './visibility.js';

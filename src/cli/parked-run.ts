@@ -1,5 +1,4 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
 import { parkedMemoField, parseParkedDeliveryInput } from '../domain/parked-delivery-input.js';
@@ -14,12 +13,6 @@ export interface ParkedOutline {
   isOpen: boolean;
   /** Null until a worker has seen the run. */
   delivery: ParkedDelivery | null;
-}
-
-/** Reads a delivery id. Throws `InvalidInput`. */
-export function toDeliveryId(text: string): string {
-  if (!/^[0-9a-f]{32}$/.test(text)) throw new InvalidInput('deliveryId: must be 32 hex digits');
-  return text;
 }
 
 /** What the run has published of itself. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
+import type { Notify } from '../domain/notify.js';
 import { parseRequestRideInput, type RequestRideInput, toRideRequestId } from '../domain/ride-input.js';
 import { requestRideId } from '../domain/workflow-ids.js';
 import { exitCodes } from './cli-failure.js';
@@ -13,6 +14,7 @@ import {
   withSession,
 } from './command-context.js';
 import { readJsonInput } from './json-input.js';
+import { withNotifyOption } from './notify-option.js';
 import { checked, commandLine } from './order-command.js';
 import { plain } from './plain-text.js';
 import { type RideStart, readRideResult, startRide } from './ride-run.js';
@@ -24,6 +26,7 @@ interface RideOptions extends CommonOptions {
   input: string;
   requestId?: string;
   receipt?: boolean;
+  notify?: Notify[];
   watch?: boolean;
 }
 
@@ -36,8 +39,7 @@ Examples:
 
 /** `ride <account>`: order a ride and follow it to its end. */
 export function addRideCommand(program: Command, run: RunCommand): void {
-  program
-    .command('ride')
+  withNotifyOption(program.command('ride'))
     .argument('<account>', 'name of a business account', checked(toAccountName))
     .description('order a ride and follow it to its end')
     .requiredOption('--input <file>', 'file with the JSON body of the order; - for standard input')
@@ -53,10 +55,10 @@ export function addRideCommand(program: Command, run: RunCommand): void {
     );
 }
 
-function toInput(account: AccountName, { input, requestId, receipt }: RideOptions): RequestRideInput {
+function toInput(account: AccountName, { input, requestId, receipt, notify }: RideOptions): RequestRideInput {
   const order = readJsonInput(input);
   parseCallBody('createOrder', order);
-  return parseRequestRideInput({ account, requestId: requestId ?? randomUUID(), order, receipt });
+  return parseRequestRideInput({ account, requestId: requestId ?? randomUUID(), order, receipt, notify });
 }
 
 async function ride(

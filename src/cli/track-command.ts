@@ -1,9 +1,11 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { type FollowOrderInput, parseFollowOrderInput, toInstant } from '../domain/follow-input.js';
+import type { Notify } from '../domain/notify.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import { orderStart } from '../order-start.js';
 import type { followOrder } from '../workflows/follow-order.js';
+import { receiversAddedSignal } from '../workflows/follow-order-messages.js';
 import { exitCodes } from './cli-failure.js';
 import {
   type CommandContext,
@@ -14,6 +16,7 @@ import {
   withSession,
 } from './command-context.js';
 import { tellEnded } from './ended-run.js';
+import { withNotifyOption } from './notify-option.js';
 import { checked, commandLine, type OrderArguments, withOrderArguments } from './order-command.js';
 import { findOrderRun } from './order-run.js';
 import { plain } from './plain-text.js';
@@ -23,19 +26,24 @@ import { missingWorkers } from './workers-alive.js';
 interface TrackOptions extends CommonOptions {
   reference?: string;
   scheduledAt?: string;
+  notify?: Notify[];
   watch?: boolean;
 }
 
 const help = `
 Tracking twice is tracking once: a followed order goes on as it is, an ended one is shown.
+Who is given with --notify is told where a followed order stands, then of each change, but nothing
+of an ended one.
 
 Examples:
   faretrail track partner 42
-  faretrail track business 7b21 --reference trip-9 --scheduled-at 2026-05-01T08:30:00+02:00 --watch`;
+  faretrail track business 7b21 --reference trip-9 --scheduled-at 2026-05-01T08:30:00+02:00 --watch
+  faretrail track partner 42 --notify https://orders.example.com/changes
+  faretrail track partner 42 --notify trip/9:orderChanged`;
 
 /** `track <account> <orderId>`: follow an order, once however often it is asked for. */
 export function addTrackCommand(program: Command, run: RunCommand): void {
-  withOrderArguments(program.command('track'))
+  withNotifyOption(withOrderArguments(program.command('track')))
     .description('follow an order to its end')
     .option('--reference <text>', 'your own id of the order')
     .option(
@@ -46,13 +54,15 @@ export function addTrackCommand(program: Command, run: RunCommand): void {
     .option('--watch', 'watch it until it ends')
     .addHelpText('after', help)
     .action(
-      run<OrderArguments, TrackOptions>(async (context, [account, orderId], { reference, scheduledAt, watch }) => {
-        const given = { account, orderId, reference, scheduledAt };
-        const input = parseFollowOrderInput(given); // before any connection
+      run<OrderArguments, TrackOptions>(async (context, [account, orderId], { notify = [], watch, ...options }) => {
+        const { reference, scheduledAt } = options;
+        const input = parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }); // before any connection
         return await withSession(context, (session) => track(context, session, input, watch === true));
       }),
     );
 }
+
+type AddedReceivers = [{ receivers: Notify[] }];
 
 type Start = 'started' | 'alreadyFollowed' | 'alreadyEnded';
 
@@ -72,13 +82,20 @@ async function track(
   return watch ? await watchOrder(context, session, input) : exitCodes.done;
 }
 
-async function startFollowing(session: Session, input: FollowOrderInput): Promise<Start> {
+async function startFollowing(session: Session, { notify = [], ...input }: FollowOrderInput): Promise<Start> {
   const { client, config, within } = session;
   const before = await findOrderRun(session, input); // only for the wording: the start itself is idempotent
+  const start = orderStart(input, config.taskQueue);
+  const added = { signal: receiversAddedSignal, signalArgs: [{ receivers: notify }] satisfies AddedReceivers };
   try {
-    await within(callTimeoutMs, () =>
-      client.workflow.start<typeof followOrder>('followOrder', orderStart(input, config.taskQueue)),
-    );
+    await within(callTimeoutMs, async () => {
+      if (notify.length === 0) return await client.workflow.start<typeof followOrder>('followOrder', start);
+      // Not in the input, which counts for nothing where the order is followed already.
+      return await client.workflow.signalWithStart<typeof followOrder, AddedReceivers>('followOrder', {
+        ...start,
+        ...added,
+      });
+    });
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return 'alreadyEnded';
     throw error;

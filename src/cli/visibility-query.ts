@@ -7,7 +7,6 @@ import { searchAttributeNames as names } from '../domain/search-attribute-names.
 export interface RunFilter {
   account?: AccountName | undefined;
   status?: string | undefined;
-  attention?: boolean | undefined;
   running?: boolean | undefined;
 }
 
@@ -27,13 +26,22 @@ export function toStatusFilter(text: string): string {
 }
 
 /** The runs of orders that fit. A run that went on as another one is left out: that other one stands for both. */
-export function orderRunsQuery({ account, status, attention, running }: RunFilter): string {
-  return [
+export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
+  [
     "WorkflowType = 'followOrder'",
-    // What has ended needs nobody any more.
-    running || attention ? "ExecutionStatus = 'Running'" : "ExecutionStatus != 'ContinuedAsNew'",
-    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
-    ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
-    ...(attention ? [`${names.attention} IS NOT NULL`] : []),
+    running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'",
+    ...conditionsOf(filter),
   ].join(' AND ');
-}
+
+/** The runs that need a person, of any kind; what has ended needs nobody any more. A parked delivery always does. */
+export const attentionQuery = (filter: RunFilter): string =>
+  [isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, ...conditionsOf(filter)].join(
+    ' AND ',
+  );
+
+const isRunning = "ExecutionStatus = 'Running'";
+
+const conditionsOf = ({ account, status }: RunFilter): string[] => [
+  ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
+  ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
+];

@@ -1,15 +1,22 @@
 import type { Client } from '@temporalio/client';
 import { FollowOrderInputShape } from '../contracts/order-shapes.js';
+import { CompanyReportInputShape } from '../contracts/report-shapes.js';
 import { RequestRideInputShape } from '../contracts/ride-shapes.js';
 import { toCallerKey } from '../domain/business-call-input.js';
+import { parseCompanyReportInput } from '../domain/company-report-input.js';
 import { parseFollowOrderInput } from '../domain/follow-input.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
+import { toDeliveryId } from '../domain/parked-delivery-input.js';
 import { parseRequestRideInput } from '../domain/ride-input.js';
 import { orderStart } from '../order-start.js';
+import { reportStart } from '../report-start.js';
 import { rideStart } from '../ride-start.js';
+import type { companyReport } from '../workflows/company-report.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import type { requestRide } from '../workflows/request-ride.js';
 import { type FollowOrderInput, type OrderHandle, orderHandle } from './order-handle.js';
+import { type ParkedHandle, parkedHandle } from './parked-handle.js';
+import { type ReportHandle, type ReportInput, reportHandle } from './report-handle.js';
 import { type RideHandle, type RideInput, rideHandle } from './ride-handle.js';
 import { startOnce } from './run.js';
 import { type CallInput, type CallResult, callOnce } from './service-call.js';
@@ -36,6 +43,13 @@ export interface FaretrailClient {
   request(input: RideInput): Promise<RideHandle>;
   /** A handle of a ride that is or was requested. Asks nobody. */
   getRide(account: string, requestId: string): RideHandle;
+  /** Follows the reports about an order before the first one comes, so that `notify` is told of it; once however often it is
+   *  asked for. */
+  followReports(input: ReportInput): Promise<ReportHandle>;
+  /** A handle of the reports about an order. Asks nobody. */
+  getReports(account: string, orderId: string): ReportHandle;
+  /** A handle of a delivery that nobody could place. Asks nobody. */
+  getParked(account: string, deliveryId: string): ParkedHandle;
   /** One business operation, durably: waits for its answer. The same `key` never makes a second effect. */
   call(input: CallInput): Promise<CallResult>;
 }
@@ -56,6 +70,16 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
     },
     getRide: (account, requestId) =>
       rideHandle(client, { account: toAccountName(account), requestId: toCallerKey(requestId, 'requestId') }),
+    async followReports(given) {
+      const input = parseCompanyReportInput(toInput(CompanyReportInputShape, given));
+      const key = { account: input.account, about: toOrderId(given.orderId) };
+      await client.workflow.start<typeof companyReport>('companyReport', reportStart(key, input, taskQueue));
+      return reportHandle(client, key);
+    },
+    getReports: (account, orderId) =>
+      reportHandle(client, { account: toAccountName(account), about: toOrderId(orderId) }),
+    getParked: (account, deliveryId) =>
+      parkedHandle(client, { account: toAccountName(account), deliveryId: toDeliveryId(deliveryId) }),
     call: (input) => callOnce(client, taskQueue, input),
   };
 }

@@ -1,9 +1,21 @@
 import type { Client } from '@temporalio/client';
-import type { z } from 'zod';
-import { type FollowOrderInputShape, OrderTrailShape, StopFollowingShape } from '../contracts/order-shapes.js';
+import { z } from 'zod';
+import {
+  type FollowOrderInputShape,
+  type NotifyShape,
+  OrderTrailShape,
+  ReceiversAddedShape,
+  StopFollowingShape,
+} from '../contracts/order-shapes.js';
+import { toNotify } from '../domain/notify.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import type { followOrder } from '../workflows/follow-order.js';
-import { orderTrailQuery, refreshOrderUpdate, stopFollowingUpdate } from '../workflows/follow-order-messages.js';
+import {
+  orderTrailQuery,
+  receiversAddedSignal,
+  refreshOrderUpdate,
+  stopFollowingUpdate,
+} from '../workflows/follow-order-messages.js';
 import { type AskOptions, runOf } from './run.js';
 import { toInput } from './shapes.js';
 
@@ -12,6 +24,9 @@ export type FollowOrderInput = z.input<typeof FollowOrderInputShape>;
 
 /** The durable record of a followed order. */
 export type OrderTrail = z.output<typeof OrderTrailShape>;
+
+/** Who is told of changes: a workflow by signal, or a URL. */
+export type Receiver = z.input<typeof NotifyShape>;
 
 /** One followed order. Every answer is read; what cannot be read or done is a `FaretrailClientError`. */
 export interface OrderHandle {
@@ -24,6 +39,9 @@ export interface OrderHandle {
   refresh(options?: AskOptions): Promise<OrderTrail>;
   /** Ends the following with the outcome `stopped`; the order itself goes on. */
   stop(reason: string, options?: AskOptions): Promise<OrderTrail>;
+  /** Adds receivers, each told where the order stands and then of every change; needs no live worker. One that is told already
+   *  is not told twice. */
+  notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void>;
   /** Waits for the end. */
   result(): Promise<OrderTrail>;
 }
@@ -45,6 +63,11 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
         (handle, updateId) => handle.executeUpdate(stopFollowingUpdate, { args, updateId }),
         options,
       );
+    },
+    async notify(given, options) {
+      const { receivers } = toInput(ReceiversAddedShape, { receivers: given });
+      const added = { receivers: receivers.flatMap((receiver) => toNotify([receiver])) };
+      await run.ask(z.void(), (handle) => handle.signal(receiversAddedSignal, added), options);
     },
     result: () => run.result(OrderTrailShape),
   };

@@ -87,5 +87,8 @@ export const DeliveryNoticeShape = z.object({
   status: z.string().min(1).max(256).optional(),
 });
 
+/** Argument of the signal `receiversAdded`. A run tells fifty receivers at most. */
+export const ReceiversAddedShape = z.strictObject({ receivers: z.array(NotifyShape).min(1).max(50) });
+
 /** Input of the update `stopFollowing`. */
 export const StopFollowingShape = z.strictObject({ reason: Text });

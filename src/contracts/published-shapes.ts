@@ -6,7 +6,15 @@ import {
   OrderChangeShape,
   OrderEventShape,
   OrderTrailShape,
+  ReceiversAddedShape,
 } from './order-shapes.js';
+import { ParkedDeliveryShape } from './parked-shapes.js';
+import {
+  CompanyReportEventShape,
+  CompanyReportInputShape,
+  CompanyReportNoticeShape,
+  CompanyReportShape,
+} from './report-shapes.js';
 import {
   RequestRideInputShape,
   RideResolutionShape,
@@ -23,6 +31,12 @@ export const publishedShapes = {
   'order-change': OrderChangeShape,
   'order-event': OrderEventShape,
   'delivery-notice': DeliveryNoticeShape,
+  'receivers-added': ReceiversAddedShape,
+  'company-report-input': CompanyReportInputShape,
+  'company-report': CompanyReportShape,
+  'company-report-notice': CompanyReportNoticeShape,
+  'company-report-event': CompanyReportEventShape,
+  'parked-delivery': ParkedDeliveryShape,
   'business-call-input': BusinessCallInputShape,
   'business-call-result': BusinessCallResultShape,
   'request-ride-input': RequestRideInputShape,

@@ -1,3 +1,4 @@
+import type { Attention } from './attention.js';
 import type { AccountName, OrderId } from './keys.js';
 
 /** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
@@ -34,7 +35,7 @@ export interface BusinessCallResult {
   operation: BusinessOperation;
   /** Of HTTP. */
   status: number;
-  /** The parsed answer, without personal data of drivers; null when there was none. */
+  /** The parsed answer; null when there was none. Who the driver is only while payloads are encrypted. */
   body: unknown;
   /** Of `createOrder` only. */
   orderId?: OrderId;
@@ -78,3 +79,13 @@ export type CallFailureType = (typeof callFailureTypes)[number];
 /** Is this the type of a failure that callers know? */
 export const isCallFailureType = (type: unknown): type is CallFailureType =>
   callFailureTypes.some((known) => known === type);
+
+/** Shown of a call that has come to no end for long. `since` is an ISO instant. */
+export const callWaits = (
+  { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
+  since: string,
+): Attention => ({
+  code: 'upstreamUnavailable',
+  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; the pending activity of this run says what its last attempt met.`,
+  since,
+});

@@ -1,3 +1,5 @@
+import { hostOf, type UrlEntry } from './notify.js';
+
 /** One thing that URLs are told of. */
 export interface Notice {
   /** Counted from 1 through the whole life of the run, past every continue-as-new. */
@@ -18,6 +20,8 @@ export interface NoticeReader {
   isGone: boolean;
   /** What it was not told of and never will be: how many, the last of them, and why. */
   missed: { count: number; last: number; why: string } | null;
+  /** ISO instant. Until then a request of the run before may be under way, and nothing must overtake it. */
+  busyUntil?: string;
 }
 
 /** What several URLs are told of, each at its own speed. Every notice is kept once. Plain JSON. */
@@ -72,28 +76,40 @@ function withoutOldest(log: NoticeLog): NoticeLog {
   return { ...log, notices: log.notices.filter((notice) => notice !== oldest), readers };
 }
 
-/** What became of telling a reader. */
-export type NoticeFate = { kind: 'told' } | { kind: 'missed' | 'gone'; why: string };
+/**
+ * Why a URL was not told. `refused`: it answered with a 4xx. `gone`: it wants no more. `originNotAllowed` and
+ * `addressNotAllowed`: the settings forbid it. `expired`: a day went by. `dropped`: too many were waiting.
+ */
+export type MissedReason = 'refused' | 'gone' | 'originNotAllowed' | 'addressNotAllowed' | 'expired' | 'dropped';
+
+/** What became of telling a reader. `why` is for people. */
+export type NoticeFate = { kind: 'told' } | { kind: 'missed'; reason: MissedReason; why: string };
 
 /** The log after a reader was told of `number`, or was given up. */
 export function passNotice(log: NoticeLog, index: number, number: number, fate: NoticeFate): NoticeLog {
   const pass = (reader: NoticeReader): NoticeReader => {
     const after = { ...reader, next: number + 1 };
     if (fate.kind === 'told') return after;
-    return { ...withMissed(after, number, fate.why), isGone: fate.kind === 'gone' };
+    return { ...withMissed(after, number, fate.why), isGone: fate.reason === 'gone' };
   };
   return withoutRead({ ...log, readers: log.readers.map((reader, at) => (at === index ? pass(reader) : reader)) });
 }
+
+/** The log while requests to these readers may be under way that the next run knows nothing of. */
+export const withBusy = (log: NoticeLog, isBusy: (index: number) => boolean, busyUntil: string): NoticeLog => ({
+  ...log,
+  readers: log.readers.map((reader, index) => (isBusy(index) ? { ...reader, busyUntil } : reader)),
+});
 
 const withMissed = (reader: NoticeReader, number: number, why: string): NoticeReader => ({
   ...reader,
   missed: { count: (reader.missed?.count ?? 0) + 1, last: number, why },
 });
 
-/** What the receiver at `notify[entry]` missed, for the UI. Of its URL only the host: the rest may be a secret of its owner. */
-export function describeMissed({ missed, isGone }: NoticeReader, url: string, entry: number): string[] {
+/** What a URL missed, for the UI. */
+export function describeMissed({ missed, isGone }: NoticeReader, { url, entry }: UrlEntry): string[] {
   if (missed === null) return [];
   const { count, last, why } = missed;
   const which = isGone ? `from no. ${last}` : count === 1 ? `no. ${last}` : `${count}, last no. ${last}`;
-  return [`notify[${entry}] ${new URL(url).host.slice(0, 30)}, ${which}: ${why}`];
+  return [`notify[${entry}] ${hostOf(url).slice(0, 30)}, ${which}: ${why}`];
 }

@@ -1,4 +1,5 @@
 import { readInstant } from './follow-input.js';
+import { readTraceparent } from './traceparent.js';
 
 /** One webhook delivery as a run is told of it: a hint, never the truth (upstream R1). */
 export interface DeliveryNotice {
@@ -7,6 +8,8 @@ export interface DeliveryNotice {
   /** ISO instant. */
   receivedAt: string;
   status?: string;
+  /** Of the trace that the delivery began, where traces are on. */
+  traceparent?: string;
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
@@ -20,11 +23,13 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
   if (!Array.isArray(list)) return [unreadable(now)];
   return list.map((item: Partial<Record<keyof DeliveryNotice, unknown>> | null) => {
     if (!item || !isText(item.deliveryId)) return unreadable(now);
+    const { traceparent } = item;
     return {
       deliveryId: item.deliveryId,
       eventType: isText(item.eventType) ? item.eventType : 'unknown',
       receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
+      ...(isText(traceparent) && readTraceparent(traceparent) ? { traceparent } : {}),
     };
   });
 }

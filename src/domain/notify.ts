@@ -13,6 +13,11 @@ export interface UrlReceiver {
   url: string;
 }
 
+/** A URL, and which entry it is among all receivers of a run. */
+export interface UrlEntry extends UrlReceiver {
+  entry: number;
+}
+
 /** Who is told of each change and of the end. */
 export type Notify = SignalReceiver | UrlReceiver;
 
@@ -20,6 +25,13 @@ const maxNotify = 10;
 
 /** Is it told by a POST? */
 export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
+
+/** Those that are told by a POST. */
+export const urlEntries = (receivers: readonly Notify[]): UrlEntry[] =>
+  receivers.flatMap((receiver, entry) => (isUrlReceiver(receiver) ? [{ url: receiver.url, entry }] : []));
+
+/** What may be shown of a URL: the rest may be a secret of its owner. */
+export const hostOf = (url: string): string => new URL(url).host.slice(0, 100);
 
 /** Reads the field `notify` of an input. Throws `InvalidInput` naming the entry. */
 export function toNotify(value: unknown): Notify[] {

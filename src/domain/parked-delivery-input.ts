@@ -36,13 +36,21 @@ function toMatching(value: unknown, pattern: RegExp, field: string): string {
   return value;
 }
 
+/** Reads a delivery id. Throws `InvalidInput`. */
+export function toDeliveryId(value: unknown): string {
+  if (typeof value !== 'string' || !/^[0-9a-f]{32}$/.test(value)) {
+    throw new InvalidInput('deliveryId: must be 32 hex digits');
+  }
+  return value;
+}
+
 /** Reads the input of `parkedDelivery`. Throws `InvalidInput` that names the field, never its value. */
 export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
   const fields = toInputFields(value, known);
   return {
     account: toAccountName(fields.account),
     eventType: toWord(fields.eventType, eventTypes, 'eventType'),
-    deliveryId: toMatching(fields.deliveryId, /^[0-9a-f]{32}$/, 'deliveryId'),
+    deliveryId: toDeliveryId(fields.deliveryId),
     receivedAt: toInstant(fields.receivedAt, 'receivedAt'),
     reason: toWord(fields.reason, parkReasons, 'reason'),
     sealed: toMatching(fields.sealed, /^\S+$/, 'sealed'),

@@ -1,6 +1,7 @@
+import { workflowInfo } from '@temporalio/workflow';
 import { type CompanyReport, type CompanyReportEvent, toReportNotice } from '../domain/company-report.js';
 import type { NoticeLog } from '../domain/notice-log.js';
-import { isUrlReceiver, type Notify, type SignalReceiver } from '../domain/notify.js';
+import { isUrlReceiver, type Notify, type SignalReceiver, urlEntries } from '../domain/notify.js';
 import { tellReceiver } from './receivers.js';
 import { createUrlNotices, type UrlNotices } from './url-notices.js';
 
@@ -16,7 +17,7 @@ export interface ReportNotifier {
 interface ReportNotifierOptions {
   receivers: readonly Notify[];
   notices: NoticeLog | undefined;
-  /** There is more in `undelivered`. */
+  /** There may be more in `undelivered`. */
   onUndelivered(): void;
 }
 
@@ -27,7 +28,13 @@ const maxWaiting = 20;
 export function createReportNotifier({ receivers, notices, onUndelivered }: ReportNotifierOptions): ReportNotifier {
   const undelivered: string[] = [];
   const workflows = receivers.filter((receiver): receiver is SignalReceiver => !isUrlReceiver(receiver));
-  const urls = createUrlNotices({ receivers, carried: notices, maxWaiting, onMissed: onUndelivered });
+  const urls = createUrlNotices({
+    urls: urlEntries(receivers),
+    carried: notices,
+    firstRunId: workflowInfo().firstExecutionRunId,
+    maxWaiting,
+    onChange: onUndelivered,
+  });
   return {
     urls,
     undelivered: () => [...undelivered, ...urls.missed()],

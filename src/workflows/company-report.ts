@@ -17,7 +17,9 @@ import {
 } from './company-report-inbox.js';
 import { lookOn, readNow } from './company-report-looks.js';
 import { createReportNotifier, type ReportNotifier } from './company-report-notices.js';
+import { handOver } from './late-notices-start.js';
 import { rideAccountKey } from './search-attribute-keys.js';
+import { carryNotices } from './url-notices.js';
 
 /** When a run continues as new, beside the server's own hint, and when it ends. */
 export interface CompanyReportLimits {
@@ -56,10 +58,12 @@ export async function companyReport(
   const run = open(input, progress);
   listen(run, run.inbox);
   watchQuiet(run.inbox, run.limits.quietMs);
-  while (!isOver(run)) {
-    await handleNext(run);
-    await continueIfLong(run);
-  }
+  do {
+    while (!isOver(run)) {
+      await handleNext(run);
+      await continueIfLong(run);
+    }
+  } while (!(await handOver({ urls: run.notifier.urls, account: run.input.account, mayEnd: () => isOver(run) })));
   return run.report;
 }
 
@@ -90,9 +94,7 @@ function checkWorkflowId({ account, orderId }: CompanyReportInput): void {
   if (workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
 }
 
-/** URLs are told from within the run, so it stays until each was told or given up. */
-const isOver = ({ inbox, notifier }: Reporting): boolean =>
-  inbox.isQuiet && !isReadWanted(inbox) && notifier.urls.isIdle();
+const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted(inbox);
 
 const hasTooManySignals = ({ inbox, limits }: Reporting): boolean => inbox.signals >= limits.maxSignals;
 
@@ -131,12 +133,16 @@ function isLong({ inbox, limits }: Reporting): boolean {
   return !isReadWanted(inbox) && (continueAsNewSuggested || historyLength >= limits.maxEvents);
 }
 
+const mustContinue = (run: Reporting): boolean => !isOver(run) && (isLong(run) || hasTooManySignals(run));
+
 async function continueIfLong(run: Reporting): Promise<void> {
-  if (isOver(run) || !(isLong(run) || hasTooManySignals(run))) return;
+  if (!mustContinue(run)) return;
+  await run.notifier.urls.hush();
+  if (!mustContinue(run)) return run.notifier.urls.resume(); // something was reported meanwhile
   const { input, limits, report, notBefore, inbox, notifier } = run;
-  const notices = notifier.urls.carry();
+  const notices = carryNotices(notifier.urls);
   await continueAsNew<typeof companyReport>(input, {
     limits,
-    carried: { report, notBefore, inbox: carryInbox(inbox), ...(notices && { notices }) },
+    carried: { report, notBefore, inbox: carryInbox(inbox), ...notices },
   });
 }

@@ -15,11 +15,14 @@ import { toOrderChange } from '../domain/order-change.js';
 import { expiresAt, type OrderTrail, openTrail, recordObservation } from '../domain/trail.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import { refuseBadInput } from './bad-input.js';
+import { handOver } from './late-notices-start.js';
 import { showDetails, showTrail } from './order-display.js';
-import { type CarriedInbox, carryInbox, isReadWanted, listen, type OrderInbox, openInbox } from './order-inbox.js';
+import { type CarriedInbox, carryInbox, listen, type OrderInbox, openInbox } from './order-inbox.js';
 import { type Look, nextLook, type Poll } from './order-looks.js';
+import { countChange, countEnd } from './order-metrics.js';
 import { createNotifier, type Notifier } from './order-notices.js';
 import { rideAccountKey } from './search-attribute-keys.js';
+import { carryNotices } from './url-notices.js';
 
 /** When a run continues as new: beside the server's own hint, after so many events or signals. */
 export interface FollowOrderLimits {
@@ -125,12 +128,15 @@ const hasTooManySignals = ({ inbox, limits }: Follow): boolean => inbox.signals 
 
 async function record(follow: Follow, { seen, claims, serves }: Look): Promise<void> {
   const isAnnounced = claims.length + follow.inbox.claims.length > 0;
-  follow.trail = recordObservation(follow.trail, seen, claims, isAnnounced);
+  const before = follow.trail;
+  follow.trail = recordObservation(before, seen, claims, isAnnounced);
+  countChange({ before, after: follow.trail, seen, claims });
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
   follow.inbox.served = serves;
   showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', follow.notifier.undelivered());
   follow.notifier.tell(follow.trail);
   if (seen.kind !== 'unknownOrder') return;
+  countEnd(follow.trail);
   await settle(follow);
   const { account, orderId } = follow.input;
   const message = `The service does not know order ${orderId} at account ${account}. Check the id and the account.`;
@@ -144,39 +150,36 @@ async function settle({ inbox, notifier }: Follow): Promise<void> {
   await condition(allHandlersFinished);
 }
 
-/** URLs are told from within the run, so it does not end before each was told of the end, or given up after a day. */
-async function tellUrls({ notifier, poll }: Follow): Promise<void> {
-  if (notifier.urls.isIdle()) return;
-  poll?.scope.cancel(); // it would go on reading for nobody
-  await notifier.urls.settled();
-  await notifier.signalled(); // to those that were added meanwhile
-}
-
 async function close(follow: Follow): Promise<OrderTrail> {
   if (!follow.trail.terminal) {
     follow.trail = { ...follow.trail, outcome: follow.inbox.stopReason === null ? 'expired' : 'stopped' };
   }
+  countEnd(follow.trail);
   showTrail(follow.trail, 'read', follow.notifier.undelivered());
   follow.notifier.tell(follow.trail);
   await settle(follow);
-  await tellUrls(follow);
+  await handOver({ urls: follow.notifier.urls, account: follow.input.account, mayEnd: () => true });
+  await follow.notifier.signalled(); // to those that were added meanwhile
   return follow.trail;
 }
 
 function isLong({ inbox, limits }: Follow): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  // A read that somebody waits for is answered by this run.
-  return !isReadWanted(inbox) && (continueAsNewSuggested || historyLength >= limits.maxEvents);
+  // A read that somebody waits for is answered by this run; one that a delivery wants, the next run makes.
+  return inbox.refreshing === 0 && (continueAsNewSuggested || historyLength >= limits.maxEvents);
 }
 
+const mustContinue = (follow: Follow): boolean => !isOver(follow) && (isLong(follow) || hasTooManySignals(follow));
+
 async function continueIfLong(follow: Follow): Promise<void> {
-  if (isOver(follow) || !(isLong(follow) || hasTooManySignals(follow))) return;
+  if (!mustContinue(follow)) return;
+  await follow.notifier.urls.hush();
+  if (!mustContinue(follow)) return follow.notifier.urls.resume(); // somebody asked for something meanwhile
   await settle(follow);
   const { input, limits, trail, startedAt, notBefore, inbox } = follow;
-  // Not waited for: a URL may be silent for a day. What it is just being told of it may be told once more, under the same id.
-  const notices = follow.notifier.urls.carry();
+  const notices = carryNotices(follow.notifier.urls);
   await continueAsNew<typeof followOrder>(input, {
     limits,
-    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox), ...(notices && { notices }) },
+    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox), ...notices },
   });
 }

@@ -18,6 +18,8 @@ export interface OrderInbox {
   /** Reads asked for so far, by deliveries and by `refreshOrder`; a read serves all that were asked for before it. */
   asked: number;
   served: number;
+  /** Callers of `refreshOrder` that wait for their read. */
+  refreshing: number;
   /** Deliveries that no read has answered yet. */
   claims: DeliveryNotice[];
   /** Ids of deliveries already counted, newest last. */
@@ -44,6 +46,7 @@ const maxClaims = 1_000;
 export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
   asked: carried?.readWanted ? 1 : 0,
   served: 0,
+  refreshing: 0,
   claims: carried?.claims ?? [],
   seenDeliveries: carried?.seenDeliveries ?? [],
   signals: 0,
@@ -84,8 +87,10 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
   });
   setHandler(refreshOrderUpdate, async () => {
     inbox.asked += 1;
+    inbox.refreshing += 1;
     const mine = inbox.asked;
     await condition(() => inbox.served >= mine || inbox.closing);
+    inbox.refreshing -= 1;
     return run.trail;
   });
   setHandler(

@@ -73,10 +73,18 @@ async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look 
     cancellationType: 'TRY_CANCEL',
     summary: claims.length > 0 ? 'Read after a delivery' : 'Read because somebody asked',
   });
-  const seen = await unless(mustLeave, () => readOrder(toLookInput(follow)));
+  const seen = await unless(mustLeave, () => readOrder({ ...toLookInput(follow), ...tracesOf(claims) }));
   if (seen === undefined) return undefined;
   inbox.claims = inbox.claims.slice(claims.length);
   return { seen, claims, serves };
+}
+
+/** More would make an input bigger than they are worth. */
+const maxTraces = 32;
+
+function tracesOf(claims: readonly DeliveryNotice[]): Pick<LookInput, 'traceparents'> {
+  const traceparents = claims.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxTraces);
+  return traceparents.length > 0 ? { traceparents } : {};
 }
 
 async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {

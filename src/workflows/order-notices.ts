@@ -1,6 +1,6 @@
-import { isCancellation } from '@temporalio/workflow';
+import { isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { NoticeLog } from '../domain/notice-log.js';
-import { isUrlReceiver, type Notify, type SignalReceiver } from '../domain/notify.js';
+import { isUrlReceiver, type Notify, type SignalReceiver, urlEntries } from '../domain/notify.js';
 import { type OrderChange, toOrderChange, toOrderEvent } from '../domain/order-change.js';
 import type { OrderTrail } from '../domain/trail.js';
 import { tellReceiver } from './receivers.js';
@@ -24,7 +24,7 @@ interface NotifierOptions {
   /** By the run before this one. */
   told: OrderChange | null;
   notices: NoticeLog | undefined;
-  /** There is more in `undelivered`. */
+  /** There may be more in `undelivered`. */
   onUndelivered(): void;
 }
 
@@ -34,7 +34,13 @@ const maxWaiting = 100;
 /** A receiver that has ended, or does not answer, is named in the run's details; it never ends the following of an order. */
 export function createNotifier({ receivers, told, notices, onUndelivered }: NotifierOptions): Notifier {
   const undelivered: string[] = [];
-  const urls = createUrlNotices({ receivers, carried: notices, maxWaiting, onMissed: onUndelivered });
+  const urls = createUrlNotices({
+    urls: urlEntries(receivers),
+    carried: notices,
+    firstRunId: workflowInfo().firstExecutionRunId,
+    maxWaiting,
+    onChange: onUndelivered,
+  });
   let last = told;
   let queue: Promise<void> = Promise.resolve();
 
@@ -68,7 +74,7 @@ export function createNotifier({ receivers, told, notices, onUndelivered }: Noti
       if (change) signal(workflowsOf(newcomers), change);
       const event = change && toOrderEvent(change);
       for (const newcomer of newcomers) {
-        if (isUrlReceiver(newcomer)) urls.welcome(newcomer, receivers.indexOf(newcomer), event);
+        if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }
     },
     async signalled() {

@@ -15,7 +15,7 @@ import {
   rideStatusQuery,
   updateRideUpdate,
 } from './request-ride-messages.js';
-import { type Ride, stand } from './request-ride-state.js';
+import { type Ride, showsWaiting, stand } from './request-ride-state.js';
 import { performCall } from './service-call.js';
 
 /** Registers all handlers. Must run before the first await of the run. */
@@ -98,7 +98,8 @@ function change(
   asked: { operation: 'cancelOrder' } | { operation: 'updateOrder'; body: Record<string, unknown> },
 ): Promise<void> {
   return CancellationScope.nonCancellable(async () => {
-    await performCall({ ...orderKey(ride), ...asked, requestId: rideCallId(ride.standing) });
+    const call = { ...orderKey(ride), ...asked, requestId: rideCallId(ride.standing) };
+    await performCall(call, showsWaiting(ride));
     const trail = await refreshOrder(ride);
     if (trail === null || ride.trail !== null) return;
     stand(ride, { status: trail.status, ...(trail.terminal ? { outcome: trail.outcome } : {}) });
@@ -129,5 +130,6 @@ async function resolve(ride: Ride, resolution: RideResolution): Promise<RideStan
 /** A wrong id would end the ride: it comes back to who gave it. */
 async function checkOrder(ride: Ride, { orderId }: { orderId: RideStanding['orderId'] & string }): Promise<void> {
   const { account } = ride.standing;
-  await performCall({ account, operation: 'orderDetails', orderId, requestId: rideCallId(ride.standing) });
+  const call = { account, operation: 'orderDetails', orderId, requestId: rideCallId(ride.standing) } as const;
+  await performCall(call, showsWaiting(ride));
 }

@@ -1,4 +1,5 @@
 import type { ApplicationFailure } from '@temporalio/workflow';
+import type { Attention } from '../domain/attention.js';
 import type { CompanyReport } from '../domain/company-report.js';
 import type { RideStanding } from '../domain/requested-ride.js';
 import type { RequestRideInput, RideResolution } from '../domain/ride-input.js';
@@ -76,4 +77,14 @@ export const carryRide = ({ standing, trail, report, receiptTimes }: Ride): Carr
 export function stand(ride: Ride, changed: Partial<RideStanding>): void {
   ride.standing = { ...ride.standing, ...changed };
   showRide(ride.standing);
+}
+
+/** Shows that a call of the ride waits, unless something else needs a person. */
+export function showsWaiting(ride: Ride): (waiting: Attention | null) => void {
+  let mine: Attention | null = null;
+  return (waiting) => {
+    if (ride.standing.attention !== mine) return;
+    mine = waiting;
+    stand(ride, { attention: waiting });
+  };
 }

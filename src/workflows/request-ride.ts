@@ -22,6 +22,7 @@ import {
   defaultLimits,
   type RequestRideLimits,
   type Ride,
+  showsWaiting,
   stand,
 } from './request-ride-state.js';
 import { rideAccountKey } from './search-attribute-keys.js';
@@ -96,7 +97,7 @@ async function create(ride: Ride): Promise<void> {
   ride.isSent = true;
   const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(ride.standing) } as const;
   try {
-    const { orderId } = await CancellationScope.nonCancellable(() => performCall(call));
+    const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
     if (orderId === undefined) throw noOrderId();
     stand(ride, { orderId });
   } catch (error) {

@@ -1,12 +1,15 @@
 import { ActivityFailure, isCancellation, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { CallActivities } from '../activities/call-activities.js';
+import type { Attention } from '../domain/attention.js';
 import {
   type BusinessCallResult,
   type BusinessOperation,
+  callWaits,
   isChanging,
   type ServiceCall,
 } from '../domain/business-call.js';
 import { toCallFailure } from './call-end.js';
+import { whileLong } from './long-wait.js';
 
 /** Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). A dead worker is noticed only by it. */
 const startToCloseTimeout = 40_000;
@@ -24,9 +27,19 @@ const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 
 
 /**
  * Carries one call to its end: repeated as long as that is safe and may help, within a bounded time. Throws an
- * `ApplicationFailure` that is not retryable and has one of `callFailureTypes`; passes a cancellation on.
+ * `ApplicationFailure` that is not retryable and has one of `callFailureTypes`; passes a cancellation on. `show` is told when
+ * that takes long, and with null when it is over.
  */
-export async function performCall(call: ServiceCall): Promise<BusinessCallResult> {
+export const performCall = (
+  call: ServiceCall,
+  show: (attention: Attention | null) => void,
+): Promise<BusinessCallResult> =>
+  whileLong(
+    (since) => show(since === null ? null : callWaits(call, since)),
+    () => perform(call),
+  );
+
+async function perform(call: ServiceCall): Promise<BusinessCallResult> {
   const { callService } = proxyActivities<CallActivities>({
     startToCloseTimeout,
     scheduleToCloseTimeout: effortMs(call.operation),

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { RunInNeed } from '../../src/cli/attention-runs.js';
+import { attentionText, commandFor } from '../../src/cli/attention-view.js';
 import { type ListedOrder, ordersText } from '../../src/cli/list-command.js';
 import { withoutColour } from '../../src/cli/paint.js';
-import { orderRunsQuery, quote, toStatusFilter } from '../../src/cli/visibility-query.js';
+import { attentionQuery, orderRunsQuery, quote, toStatusFilter } from '../../src/cli/visibility-query.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName } from '../../src/domain/keys.js';
 
@@ -10,10 +12,16 @@ describe('the query of list', () => {
     expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
   });
 
-  it('joins what was asked for; only running orders need a person', () => {
-    expect(orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', attention: true })).toBe(
-      "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running' AND RideAccount = 'partner' " +
-        "AND RideStatus = 'Driving' AND RideAttention IS NOT NULL",
+  it('joins what was asked for', () => {
+    expect(orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', running: true })).toBe(
+      "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'",
+    );
+  });
+
+  it('with --attention asks for whatever runs and needs a person', () => {
+    expect(attentionQuery({ account: toAccountName('partner') })).toBe(
+      "ExecutionStatus = 'Running' AND (RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery') " +
+        "AND RideAccount = 'partner'",
     );
   });
 
@@ -31,6 +39,7 @@ describe('the query of list', () => {
 
 describe('the table of list', () => {
   const order: ListedOrder = {
+    kind: 'order',
     account: 'partner',
     orderId: '1234567890',
     status: 'Driving',
@@ -52,5 +61,38 @@ describe('the table of list', () => {
   it('says that there is none, and lets no status steer the terminal', () => {
     expect(ordersText([], withoutColour)).toBe('No order fits.');
     expect(ordersText([{ ...order, status: '\u001b[2J' }], withoutColour)).not.toContain('\u001b');
+  });
+});
+
+describe('the table of list --attention', () => {
+  const run: RunInNeed = {
+    kind: 'order',
+    account: 'partner',
+    id: '4711',
+    workflowId: 'order/partner/4711',
+    code: 'forbidden',
+    message: 'The remedy.',
+    since: '2026-05-01T08:30:00.000Z',
+  };
+
+  it('has a line for each run, with the command that helps', () => {
+    const [head, line, ...more] = attentionText([run, { ...run, since: null }], withoutColour).split('\n');
+    expect(head).toMatch(/^kind +account +id +attention +since \(UTC\) +what helps$/);
+    expect(line).toMatch(/^order +partner +4711 +forbidden +2026-05-01 08:30:00 +show partner 4711$/);
+    expect(more).toHaveLength(1);
+    expect(attentionText([], withoutColour)).toBe('Nothing needs a person.');
+  });
+
+  it.each<[Partial<RunInNeed>, string]>([
+    [{ code: 'credentialsRejected' }, 'tokens'],
+    [{ kind: 'token', code: 'upstreamUnavailable' }, 'tokens'],
+    [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'resolve-ride partner trip-9'],
+    [{ kind: 'ride', code: 'upstreamUnavailable' }, 'doctor'],
+    [{ kind: 'subscription', code: 'subscriptionSilent', id: 'status_changed' }, 'rotate partner status_changed'],
+    [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscriptions --account partner'],
+    [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'route partner ab --order ID'],
+    [{ kind: 'call', code: 'upstreamUnavailable' }, 'doctor'],
+  ])('%j: %s', (more, command) => {
+    expect(commandFor({ ...run, ...more }).join(' ')).toBe(command);
   });
 });

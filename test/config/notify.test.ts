@@ -23,6 +23,16 @@ describe('telling URLs', () => {
     expect(JSON.stringify(notify)).not.toContain(encodedKey(8));
   });
 
+  it('takes the secrets from a file, and from one place only', () => {
+    const { FARETRAIL_NOTIFY_SECRETS: _, ...origins } = notifyEnv;
+    const env = { ...origins, FARETRAIL_NOTIFY_SECRETS_FILE: '/run/secrets/notify' };
+    expect(loadConfig(env, () => `${secrets}\n`).notify.secrets?.map(({ kid }) => kid)).toEqual(['n2', 'n1']);
+    const both = { ...env, FARETRAIL_NOTIFY_SECRETS: secrets };
+    expect(problemsOf(() => loadConfig(both, () => secrets))).toEqual([
+      'FARETRAIL_NOTIFY_SECRETS: set together with FARETRAIL_NOTIFY_SECRETS_FILE; keep one of them',
+    ]);
+  });
+
   it.each([
     'orders.example.com',
     'http://orders.example.com',

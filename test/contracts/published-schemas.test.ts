@@ -37,24 +37,35 @@ describe('recorded runs fit the published schemas', () => {
     ['businessCall', 'business-call-input', 'business-call-result'],
     ['requestRide', 'request-ride-input', 'ride-result'],
     ['subscription', 'subscription-input', null],
+    ['companyReport', 'company-report-input', 'company-report'],
+    ['parkedDelivery', null, 'parked-delivery'],
   ] as const)('%s', (type, input, result) => {
     const found = ofType(type);
     expect(found.length, 'recorded runs').toBeGreaterThan(0);
-    expect(found.flatMap((run) => faultsIn(input, run.input, run.file))).toEqual([]);
+    if (input) expect(found.flatMap((run) => faultsIn(input, run.input, run.file))).toEqual([]);
     const ended = found.filter((run) => run.result !== undefined);
     if (result) expect(ended.length, 'completed runs').toBeGreaterThan(0);
     if (result) expect(ended.flatMap((run) => faultsIn(result, run.result, run.file))).toEqual([]);
   });
 
-  it('signals of deliveries and of changes', () => {
-    const notices = ofType('followOrder').flatMap(({ got }) =>
-      got.filter(([name]) => name === 'deliveryReceived').flatMap(([, argument]) => deliveriesIn(argument)),
-    );
+  it('signals of deliveries, of changes and of receivers', () => {
+    const signals = (wanted: string) =>
+      ofType('followOrder').flatMap(({ got }) =>
+        got.filter(([name]) => name === wanted).map(([, argument]) => argument),
+      );
+    const notices = signals('deliveryReceived').flatMap(deliveriesIn);
     expect(notices.length).toBeGreaterThan(0);
     expect(notices.flatMap((notice) => faultsIn('delivery-notice', notice))).toEqual([]);
     const changes = ofType('followOrder').flatMap(({ sent }) => sent);
     expect(changes.length).toBeGreaterThan(0);
     expect(changes.flatMap((change) => faultsIn('order-change', change))).toEqual([]);
+    const reported = ofType('companyReport').flatMap(({ sent }) => sent);
+    expect(reported.length).toBeGreaterThan(0);
+    expect(reported.flatMap((notice) => faultsIn('company-report-notice', notice))).toEqual([]);
+    // One that cannot be read is recorded, too.
+    const added = signals('receiversAdded').filter((one) => Array.isArray((one as { receivers?: unknown }).receivers));
+    expect(added.length).toBeGreaterThan(0);
+    expect(added.flatMap((argument) => faultsIn('receivers-added', argument))).toEqual([]);
   });
 
   it('and what does not fit is found out', () => {

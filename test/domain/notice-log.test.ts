@@ -8,6 +8,7 @@ import {
   nextNotice,
   openNoticeLog,
   passNotice,
+  withBusy,
 } from '../../src/domain/notice-log.js';
 
 const at = '2031-05-01T10:00:00.000Z';
@@ -52,10 +53,15 @@ describe('a log of notices', () => {
   });
 
   it('keeps nothing for a reader that wants no more', () => {
-    const gone = passNotice(filled(1, 2), 0, 1, { kind: 'gone', why: 'HTTP 410' });
+    const gone = passNotice(filled(1, 2), 0, 1, { kind: 'missed', reason: 'gone', why: 'HTTP 410' });
     expect(gone.notices).toEqual([]);
     expect(nextNotice(add(gone), 0)).toBeUndefined();
     expect(add(gone).notices).toEqual([]);
+  });
+
+  it('tells the next run whom it may still be telling itself', () => {
+    const log = withBusy(filled(2, 1), (index) => index === 1, at);
+    expect(log.readers.map(({ busyUntil }) => busyUntil)).toEqual([undefined, at]);
   });
 
   it('accounts for every notice: told, missed or waiting, in their order, and stays bounded', () => {
@@ -70,7 +76,12 @@ describe('a log of notices', () => {
           if (move === 'add') log = add(log);
           else if (next) {
             if (move !== 'fail') passed[reader]?.push(next.number);
-            log = passNotice(log, reader, next.number, move === 'fail' ? { kind: 'missed', why: 'x' } : told);
+            log = passNotice(
+              log,
+              reader,
+              next.number,
+              move === 'fail' ? { kind: 'missed', reason: 'refused', why: 'x' } : told,
+            );
           }
           log = JSON.parse(JSON.stringify(log));
         }
@@ -88,18 +99,20 @@ describe('a log of notices', () => {
 
 describe('what a reader missed', () => {
   const line = (log: NoticeLog): string[] =>
-    log.readers.flatMap((reader) => describeMissed(reader, 'https://orders.example.com/s3cret?key=s3cret', 4));
+    log.readers.flatMap((reader) =>
+      describeMissed(reader, { url: 'https://orders.example.com/s3cret?key=s3cret', entry: 4 }),
+    );
 
   it('is nothing to speak of while it was told everything', () => {
     expect(line(passNotice(filled(1, 1), 0, 1, told))).toEqual([]);
   });
 
   it('is one line that names the receiver by its place and its host', () => {
-    const log = passNotice(filled(1, 2), 0, 1, { kind: 'missed', why: 'HTTP 400' });
+    const log = passNotice(filled(1, 2), 0, 1, { kind: 'missed', reason: 'refused', why: 'HTTP 400' });
     expect(line(log)).toEqual(['notify[4] orders.example.com, no. 1: HTTP 400']);
-    const more = passNotice(log, 0, 2, { kind: 'missed', why: 'HTTP 404' });
+    const more = passNotice(log, 0, 2, { kind: 'missed', reason: 'refused', why: 'HTTP 404' });
     expect(line(more)).toEqual(['notify[4] orders.example.com, 2, last no. 2: HTTP 404']);
-    const gone = passNotice(filled(1, 1), 0, 1, { kind: 'gone', why: 'HTTP 410' });
+    const gone = passNotice(filled(1, 1), 0, 1, { kind: 'missed', reason: 'gone', why: 'HTTP 410' });
     expect(line(gone)).toEqual(['notify[4] orders.example.com, from no. 1: HTTP 410']);
   });
 });

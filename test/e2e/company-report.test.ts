@@ -54,7 +54,7 @@ describe('a report about an order', () => {
   it('leads to reading its receipt, and never takes an amount from anywhere else', async () => {
     const orderId = ended();
     const handle = await reported(orderId, [report()], about(orderId));
-    await expect.poll(() => stateOf(handle)).toMatchObject({ receipt, reads: 1, unavailable: null });
+    await expect.poll(() => stateOf(handle)).toMatchObject({ receipt, unavailable: null });
     expect(await stateOf(handle)).toMatchObject({ account, orderId, deliveries: { received: 1, duplicate: 0 } });
     expect(readsOf(orderId)).toMatchObject([{ scope: 'finance', httpStatus: 200 }]);
     expect((await handle.describe()).searchAttributes).toMatchObject({ RideAccount: ['business'] });
@@ -62,11 +62,12 @@ describe('a report about an order', () => {
 
   it('that comes during a read leads to one more read, however many come', async () => {
     const orderId = ended();
-    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, orderId });
+    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 3_000, orderId });
     const handle = await reported(orderId, [report()], about(orderId));
     await expect.poll(() => readsOf(orderId).length).toBe(1);
     const sentAt = new Date().toISOString();
-    for (let sent = 0; sent < 5; sent += 1) await handle.signal('deliveryReceived', { deliveries: [report()] });
+    const signals = Array.from({ length: 5 }, () => handle.signal('deliveryReceived', { deliveries: [report()] }));
+    await Promise.all(signals);
     await expect.poll(() => stateOf(handle)).toMatchObject({ reads: 2, deliveries: { received: 6 } });
     expect(readsOf(orderId)).toHaveLength(2);
     expect((readsOf(orderId)[1]?.at ?? '') >= sentAt).toBe(true);
@@ -78,6 +79,7 @@ describe('a report about an order', () => {
     const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 300, orderId });
     const handle = await reported(orderId, [report()], about(orderId));
     const same = report();
+    const since = Date.now();
     for (let sent = 0; sent < 500; sent += 25) {
       const deliveries = Array.from({ length: 25 }, (_, index) => (index < 5 ? same : report()));
       await handle.signal('deliveryReceived', { deliveries });
@@ -86,7 +88,7 @@ describe('a report about an order', () => {
     expect((await stateOf(handle)).reports).toHaveLength(20);
     stack.sandbox.clearFault(fault);
     await expect.poll(() => stateOf(handle)).toMatchObject({ receipt });
-    expect(readsOf(orderId).length).toBeLessThan(20);
+    expect(readsOf(orderId).length, 'one at a time').toBeLessThan(4 + (Date.now() - since) / 300);
   });
 
   it('waits for a receipt that is not ready yet, and takes the amounts of the last read', async () => {
@@ -147,7 +149,7 @@ describe('a report that names no order', () => {
 describe('the run', () => {
   it('ends by itself when nothing more is reported, and a later report begins another', async () => {
     const orderId = ended();
-    const handle = await reported(orderId, [report()], about(orderId), { quietMs: 2_000 });
+    const handle = await reported(orderId, [report()], about(orderId), { quietMs: 4_000 });
     await handle.signal('deliveryReceived', { deliveries: [report()] });
     expect(await handle.result()).toMatchObject({ receipt, deliveries: { received: 2 } });
     const later = await reported(orderId, [report()], about(orderId), { quietMs: 1_000 });

@@ -1,27 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
 import { newRide } from '../sandbox/booking-calls.js';
+import { jsonFile } from '../support/json-file.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { completes, goesOn } from '../support/rides.js';
 
 let stack: OrderStack;
-const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
-const fileOf = (name: string, content: unknown) => {
-  writeFileSync(join(folder, name), JSON.stringify(content));
-  return join(folder, name);
-};
-const orderFile = fileOf('order.json', newRide());
+const orderFile = jsonFile(newRide());
 beforeAll(async () => {
   stack = await startOrderStack();
 });
-afterAll(async () => {
-  await stack.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => stack.close());
 afterEach(() => {
   stack.sandbox.clearFaults();
   stack.sandbox.setBookingSettings({ script: null });
@@ -63,7 +53,7 @@ it('a ride is changed where the service allows it, with its words where not, and
   const id = randomUUID();
   const started = await cli('ride', 'business', '--input', orderFile, '--request-id', id);
   expect(started).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`ride/business/${id}`) });
-  const change = fileOf('change.json', { note_to_driver: 'blue door' });
+  const change = jsonFile({ note_to_driver: 'blue door' });
   const refused = await told('update-ride', 'business', id, '--input', change);
   expect(refused.exitCode).toBe(1);
   expect(JSON.parse(refused.stderr)).toMatchObject({
@@ -91,8 +81,8 @@ it('a ride of which nobody knows whether it was ordered is shown with what to do
 });
 
 it('wrong usage and unknown rides are told apart', async () => {
-  expect(await cli('ride', 'business', '--input', join(folder, 'none.json'))).toMatchObject({ exitCode: 2 });
-  expect(await cli('ride', 'business', '--input', fileOf('bad.json', { stops: [] }))).toMatchObject({ exitCode: 2 });
+  expect(await cli('ride', 'business', '--input', '/nonexistent.json')).toMatchObject({ exitCode: 2 });
+  expect(await cli('ride', 'business', '--input', jsonFile({ stops: [] }))).toMatchObject({ exitCode: 2 });
   expect(await cli('ride', 'business', '--input', orderFile, '--request-id', 'a/b')).toMatchObject({ exitCode: 2 });
   expect(await cli('resolve-ride', 'business', 'x', '--try-again', '--order', '1')).toMatchObject({ exitCode: 2 });
   expect(await cli('cancel-ride', 'business', randomUUID())).toMatchObject({ exitCode: 3 });

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CompanyReportEvent } from '../../src/domain/company-report.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { DeliveryNotice } from '../../src/domain/notices.js';
-import { companyReportId } from '../../src/domain/workflow-ids.js';
+import { companyReportId, lateNoticesId } from '../../src/domain/workflow-ids.js';
 import type { CompanyReportLimits, companyReport } from '../../src/workflows/company-report.js';
 import type { FollowOrderLimits } from '../../src/workflows/follow-order.js';
+import type { lateNotices } from '../../src/workflows/late-notices.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 
@@ -22,7 +23,8 @@ afterAll(async () => {
 });
 
 const course = ['Routing', 'Confirmed', 'Driving', 'Completed'];
-const detailsOf = async (handle: FollowHandle) => {
+const detailsOf = async ({ workflowId }: Pick<FollowHandle, 'workflowId'>) => {
+  const handle = stack.client.workflow.getHandle(workflowId);
   const { currentDetails } = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
   return currentDetails;
 };
@@ -42,6 +44,13 @@ async function ride({ orderId, handle }: { orderId: string; handle: FollowHandle
     await expect.poll(async () => (await handle.query('orderTrail')) as object).toMatchObject({ status });
   }
 }
+
+/** What goes on to tell URLs after the end of a run that told them of the course of one order. */
+const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHandle) =>
+  stack.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last: course.length }));
+
+/** Nothing, where every URL was told in time. */
+const lateDetailsOf = (handle: FollowHandle): Promise<string> => detailsOf(lateOf(handle)).catch(() => '');
 
 const newPath = (): string => `/${randomUUID()}`;
 
@@ -71,6 +80,7 @@ describe('a URL', () => {
     const followed = await follow([path]);
     await ride(followed);
     const { since } = await followed.handle.result();
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
     const told = receiver.received.filter((one) => one.path === path);
     expect(told.map(({ event }) => [event.type, event.rawStatus, event.outcome])).toEqual([
       ['order.changed', 'Routing', null],
@@ -91,49 +101,39 @@ describe('a URL', () => {
     const followed = await follow([path]);
     await ride(followed);
     await followed.handle.result();
-    expect(receiver.taken(path)).toEqual(course);
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
     const attempts = receiver.received.filter((one) => one.path === path);
     expect(attempts.map(({ status }) => status)).toEqual([500, 503, 204, 429, 204, 204, 204]);
     expect(new Set(attempts.slice(0, 3).map(({ id }) => id)).size).toBe(1);
   });
 
-  it('that is down holds up no other, nor the order, and the run waits for it', async () => {
+  it('that is down holds up no other, nor the order, nor its end; another run goes on to tell it', async () => {
     const [down, up] = [newPath(), newPath()];
     receiver.answer(down, 500);
     const followed = await follow([down, up]);
     await ride(followed);
+    expect(await followed.handle.result()).toMatchObject({ outcome: 'completed' });
+    const late = lateOf(followed.handle);
+    expect((await late.describe()).status.name).toBe('RUNNING');
+    expect(await detailsOf(late)).toMatch(/\| notify 0, 127\.0\.0\.1:\d+ \| 4 \| no\. 1, known since/);
     await expect.poll(() => receiver.taken(up)).toEqual(course);
-    const { handle } = followed;
-    expect((await handle.describe()).status.name).toBe('RUNNING');
-    expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ outcome: 'completed' });
     receiver.answer(down, 204);
-    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+    expect(await late.result()).toEqual({ missed: [] });
     expect(receiver.taken(down)).toEqual(course);
+    const ids = receiver.received.filter(({ path }) => path === down).map(({ id }) => id);
+    expect([...new Set(ids)]).toEqual(course.map((_, n) => `msg_${followed.handle.firstExecutionRunId}_${n + 1}`));
   });
 
-  it('that is down when the run is cancelled is not waited for, and the trail is not lost', async () => {
+  it('that is down is given up when the run that tells it is cancelled', async () => {
     const path = newPath();
     receiver.answer(path, 500);
     const followed = await follow([path]);
     await ride(followed);
-    await followed.handle.cancel();
-    expect(await followed.handle.result()).toMatchObject({ outcome: 'completed' });
-    expect(await detailsOf(followed.handle)).toMatch(/Not notified: .*, 4, last no\. 4: the run was cancelled/);
-  });
-
-  it('that is down while the run waits for it leads to no more reads', async () => {
-    const path = newPath();
-    receiver.answer(path, 500);
-    const { orderId, handle } = await follow([path]);
-    await expect.poll(async () => (await handle.query('orderTrail')) as object).toMatchObject({ status: 'Routing' });
-    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'enough' }] });
-    const reads = () => stack.sandbox.ledger({ orderId }).length;
-    await sleep(300); // a read may be under way
-    const before = reads();
-    await sleep(1_000); // ten polls
-    expect(reads()).toBe(before);
-    receiver.answer(path, 204);
-    expect(await handle.result()).toMatchObject({ outcome: 'stopped' });
+    await followed.handle.result();
+    const late = lateOf(followed.handle);
+    await late.cancel();
+    await expect(late.result()).rejects.toThrow(WorkflowFailedError);
+    expect((await late.describe()).status.name).toBe('CANCELLED');
   });
 
   it('that refuses one change is told of the next, and the details say what it missed', async () => {
@@ -142,7 +142,7 @@ describe('a URL', () => {
     const followed = await follow([path]);
     await ride(followed);
     await followed.handle.result();
-    expect(receiver.taken(path)).toEqual(course.slice(1));
+    await expect.poll(() => receiver.taken(path)).toEqual(course.slice(1));
     const { host } = new URL(receiver.origin);
     expect(await detailsOf(followed.handle)).toContain(
       `Not notified: notify 0  ${host}, no. 1: ${host} refused with HTTP 400.`,
@@ -164,10 +164,11 @@ describe('a URL', () => {
     const followed = await follow(['https://elsewhere.example/hook', path]);
     await ride(followed);
     await followed.handle.result();
-    expect(receiver.taken(path)).toEqual(course);
-    expect(await detailsOf(followed.handle)).toMatch(
-      /Not notified: notify 0 {2}elsewhere\.example, 4, last no\. 4: Add/,
-    );
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
+    const missed = /Not notified: notify 0 {2}elsewhere\.example, 4, last no\. 4: Add/;
+    await expect
+      .poll(async () => `${await detailsOf(followed.handle)}${await lateDetailsOf(followed.handle)}`)
+      .toMatch(missed);
   });
 
   it('that is down does not keep a run from continuing as new, and loses nothing by it', async () => {
@@ -178,8 +179,9 @@ describe('a URL', () => {
     const { handle } = followed;
     await expect.poll(() => receiver.taken(up).at(-1)).toBe('Completed');
     expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
-    receiver.answer(down, 204);
     await handle.result();
+    receiver.answer(down, 204);
+    await lateOf(handle).result();
     expect([...new Set(receiver.taken(up))]).toEqual(course);
     expect([...new Set(receiver.taken(down))]).toEqual(course);
     const ids = receiver.received.filter((one) => one.path === down).map(({ id }) => id);
@@ -193,7 +195,7 @@ describe('a URL', () => {
     await handle.signal('receiversAdded', { receivers: [{ url: `${receiver.origin}${path}` }] });
     await ride({ orderId, handle });
     await handle.result();
-    expect(receiver.taken(path)).toEqual(course);
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
   });
 });
 
@@ -202,13 +204,14 @@ describe('a URL that hears of reports', () => {
     const path = newPath();
     const handle = await report(path);
     await handle.result();
+    await expect.poll(() => receiver.received.some((one) => one.path === path)).toBe(true);
     const [told, ...more] = receiver.received.filter((one) => one.path === path);
     expect(more).toEqual([]);
     expect(told?.event).toMatchObject({ type: 'report.changed', account, reports: [{ deliveryId: 'd1' }] });
     expect(told?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
   });
 
-  it('and is down is told once it is back, across continue-as-new, before the run ends', async () => {
+  it('and is down holds up no end; another run tells it in order, across continue-as-new', async () => {
     const path = newPath();
     receiver.answer(path, 500);
     const handle = await report(path);
@@ -216,13 +219,12 @@ describe('a URL that hears of reports', () => {
     const notice = { deliveryId: 'd2', eventType: 'business_report', receivedAt: new Date().toISOString() };
     for (let sent = 0; sent < 3; sent += 1) await handle.signal('deliveryReceived', { deliveries: [notice] });
     await expect.poll(async () => (await handle.describe()).runId).not.toBe(runId);
-    await sleep(2_000);
-    expect((await handle.describe()).status.name).toBe('RUNNING');
+    expect(await handle.result()).toMatchObject({ reports: [{ deliveryId: 'd1' }, { deliveryId: 'd2' }] });
     receiver.answer(path, 204);
-    await handle.result();
-    const taken = receiver.received.filter((one) => one.path === path && one.status === 204);
-    const reports = taken.map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
-    expect(reports.at(-1)).toBe(2);
-    expect(reports).toEqual([...reports].sort());
+    await expect.poll(() => receiver.received.some((one) => one.path === path && one.status === 204)).toBe(true);
+    const taken = () => receiver.received.filter((one) => one.path === path && one.status === 204);
+    const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
+    await expect.poll(() => reports().at(-1)).toBe(2);
+    expect(reports()).toEqual([...reports()].sort());
   });
 });

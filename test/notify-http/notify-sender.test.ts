@@ -76,7 +76,7 @@ describe('a request', () => {
 
   it('is not made while too many are under way to the same origin', async () => {
     const { base, kept } = await serveAndKeep(() => undefined);
-    const send = senderTo(base, { limits: { totalMs: 300, perOrigin: 2 } });
+    const send = senderTo(base, { limits: { totalMs: 1_000, perOrigin: 2 } });
     const outcomes = await Promise.all([send(), send(), send()]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['unreachable', 'unreachable', 'busy']);
     expect(kept).toHaveLength(2);

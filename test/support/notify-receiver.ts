@@ -1,9 +1,12 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { OrderEvent } from '../../src/domain/order-change.js';
 import type { WorkerEnv } from './accounts.js';
+import type { CertificateFiles } from './certificates.js';
 
 /** One request that came. */
 export interface ReceivedNotice {
@@ -23,6 +26,8 @@ export interface NotifyReceiver {
   received: ReceivedNotice[];
   /** The next answers at a path; the last one goes on for ever. 204 where nothing is set. */
   answer(path: string, ...statuses: number[]): void;
+  /** Requests at a path wait; calling the answer lets all of them be answered. */
+  hold(path: string): () => void;
   /** The statuses of which a path has taken notice. */
   taken(path: string): (string | null)[];
   close(): Promise<void>;
@@ -30,11 +35,13 @@ export interface NotifyReceiver {
 
 const secret = Buffer.alloc(32, 7);
 
-export async function startNotifyReceiver(): Promise<NotifyReceiver> {
+/** `tls`: files with a certificate for `localhost` and its key; without them it speaks plain HTTP. */
+export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}): Promise<NotifyReceiver> {
   const verifier = new Webhook(`whsec_${secret.toString('base64')}`);
   const answers = new Map<string, number[]>();
   const received: ReceivedNotice[] = [];
-  const server = createServer(async (request, response) => {
+  const held = new Map<string, Promise<void>>();
+  const listener: RequestListener = async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { url: path = '', headers } = request;
@@ -43,13 +50,19 @@ export async function startNotifyReceiver(): Promise<NotifyReceiver> {
     try {
       const event = verifier.verify(Buffer.concat(chunks), headers as Record<string, string>) as OrderEvent;
       received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event });
+      await held.get(path);
       response.writeHead(status).end();
     } catch {
       response.writeHead(401).end();
     }
-  }).listen(0, '127.0.0.1');
+  };
+  const server = tls
+    ? createTlsServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener)
+    : createServer(listener);
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   return {
     origin,
     env: {
@@ -59,6 +72,11 @@ export async function startNotifyReceiver(): Promise<NotifyReceiver> {
     },
     received,
     answer: (path, ...statuses) => void answers.set(path, statuses),
+    hold(path) {
+      let release = (): void => undefined;
+      held.set(path, new Promise((resolve) => (release = resolve)));
+      return () => release();
+    },
     taken: (path) =>
       received.filter((one) => one.path === path && one.status < 300).map(({ event }) => event.rawStatus),
     async close() {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
@@ -8,7 +8,9 @@ import { businessCallStart } from '../../src/business-call-start.js';
 import type { BusinessOperation, ServiceCall } from '../../src/domain/business-call.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
+import { rideStart } from '../../src/ride-start.js';
 import { toCallFailure } from '../../src/workflows/call-end.js';
+import { newRide } from '../sandbox/booking-calls.js';
 import { quietRuntime } from '../support/runtime.js';
 
 const minute = 60_000;
@@ -96,6 +98,46 @@ describe('a call is tried for a bounded time', () => {
     act = fail('Unavailable', { nextRetryDelay: 60 * minute });
     expect((await outcomeOf('companySettings')).failure).toMatchObject({ type: 'Unavailable' });
     expect(attempts).toHaveLength(1);
+  });
+});
+
+describe('a call that takes longer than a minute', () => {
+  /** The attention of a run at each attempt of its call, with the minutes since the first one. */
+  function watch(workflowId: () => string) {
+    const seen: { minutes: number; attention: unknown }[] = [];
+    let startedAt: number | undefined;
+    act = async () => {
+      const now = await env.currentTimeMs();
+      startedAt ??= now;
+      const { searchAttributes } = await env.client.workflow.getHandle(workflowId()).describe();
+      seen.push({ minutes: (now - startedAt) / minute, attention: searchAttributes.RideAttention?.[0] });
+      throw ApplicationFailure.create({ type: 'Unavailable', message: 'as it was' });
+    };
+    return seen;
+  }
+
+  it('shows that it waits, until it has ended', async () => {
+    const seen = watch(() => attempts.at(-1)?.requestId ?? '');
+    const { key } = await outcomeOf('companySettings');
+    const early = seen.filter(({ minutes }) => minutes < 0.9);
+    expect(early.every(({ attention }) => attention === undefined)).toBe(true);
+    const late = seen.filter(({ minutes }) => minutes > 1.1);
+    expect(late.length).toBeGreaterThan(2);
+    expect(new Set(late.map(({ attention }) => attention))).toEqual(new Set(['upstreamUnavailable']));
+    const run = env.client.workflow.getHandle(`call/business/companySettings/${key}`);
+    expect((await run.describe()).searchAttributes.RideAttention?.[0] ?? null).toBeNull();
+  });
+
+  it('shows on the ride that it is made for', async () => {
+    attempts = [];
+    const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };
+    const start = rideStart(input, taskQueue);
+    const seen = watch(() => start.workflowId);
+    const handle = await env.client.workflow.start('requestRide', start);
+    await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
+    expect(seen.at(0)?.attention).toBeUndefined();
+    expect(seen.at(-1)?.attention).toBe('upstreamUnavailable');
+    expect((await handle.describe()).searchAttributes.RideAttention?.[0] ?? null).toBeNull();
   });
 });
 

@@ -1,0 +1,54 @@
+import Table from 'cli-table3';
+import type { ChaosReport } from './run.js';
+
+const names: Record<string, string> = {
+  faults: 'faults',
+  faultsLeftOut: 'left out, since a process was not up again',
+  ordersFollowed: 'orders followed',
+  endSeenLateMedianMs: 'their end seen late, median, ms',
+  endSeenLateMostMs: 'their end seen late, most, ms',
+  ridesRequested: 'rides requested',
+  businessCalls: 'business calls',
+  upstreamCalls: 'calls that reached the service',
+  deliveryAttempts: 'deliveries sent',
+  deliveriesUnanswered: 'of these, without an answer',
+  deliveriesNotTaken: 'answered with 503',
+  deliveriesAcknowledged: 'acknowledged',
+  deliveriesAfterTheEnd: 'of these, to orders that had ended',
+  deliveriesLost: 'deliveries lost',
+  tokenLeases: 'tokens (account and scope)',
+  tokenRequests: 'token requests',
+  tokensFirst: 'of these, first ones',
+  tokensRenewed: 'at the end of a lifetime',
+  tokensAfterFailure: 'after a failed one',
+  tokensAfterRevocation: 'after the service ended the token',
+  tokensAnswerLost: 'after an answer that was lost',
+  runs: 'runs in Temporal',
+  events: 'history events',
+  longestHistory: 'events of the longest history',
+  ownEnds: 'processes that ended without Temporal and were started again',
+  secretsSought: 'secrets sought',
+  megabytesSearched: 'megabytes searched for them, without histories',
+  settledMs: 'milliseconds until all was quiet',
+};
+
+/** For people. */
+export function toText({ seed, seconds, problems, evidence, figures, faults, asked }: ChaosReport): string {
+  const table = new Table({ colAligns: ['left', 'right'], style: { head: [], border: [] } });
+  const shown = (count: number) => count.toLocaleString('en-US');
+  for (const [key, name] of Object.entries(names)) table.push([name, shown(figures[key] ?? 0)]);
+  const list = (counts: Record<string, number>) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .sort()
+      .join(', ');
+  return [
+    table.toString(),
+    `faults: ${list(faults)}`,
+    `asked for: ${list(asked)}`,
+    problems.length === 0
+      ? 'nothing is wrong'
+      : `WRONG, ${problems.length}; logs and database are in ${evidence}:\n${problems.join('\n')}`,
+    `seed ${seed}, ${seconds} s of faults`,
+  ].join('\n');
+}

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { freePort } from '../../local/temporal/free-port.js';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { createNotifySender } from '../../src/notify-http/notify-sender.js';
+import { newRide } from '../sandbox/booking-calls.js';
+import { type WorkerEnv, workerEnv } from '../support/accounts.js';
+import { createAuthority, type TestAuthority } from '../support/certificates.js';
+import { jsonFile } from '../support/json-file.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
+import { completes } from '../support/rides.js';
+import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js';
+
+const starter = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
+
+let authority: TestAuthority;
+let receiver: NotifyReceiver;
+let sandbox: Sandbox;
+let env: WorkerEnv;
+let metricsUrl: string;
+let worker: WorkerProcess;
+beforeAll(async () => {
+  authority = createAuthority('receivers');
+  receiver = await startNotifyReceiver({ tls: authority.server() });
+  sandbox = await startSandbox();
+  env = workerEnv(sandbox.url, { ...receiver.env, FARETRAIL_LOG_LEVEL: 'info' });
+  // The standard setting of Node for an authority that only a company knows.
+  const metrics = { FARETRAIL_METRICS_PORT: String(await freePort()) };
+  metricsUrl = `http://127.0.0.1:${metrics.FARETRAIL_METRICS_PORT}/metrics`;
+  worker = await startWorkerProcess({ ...env, ...metrics, NODE_EXTRA_CA_CERTS: authority.ca });
+});
+afterAll(async () => {
+  await worker.stop();
+  await sandbox.close();
+  await receiver.close();
+});
+
+/** The compiled command line interface, as it is installed. */
+async function cli(...argv: string[]): Promise<Record<string, unknown>[]> {
+  const settings = { PATH: process.env.PATH, TEMPORAL_ADDRESS: inject('temporalAddress'), ...env };
+  const { stdout } = await promisify(execFile)(process.execPath, [starter, ...argv, '--json'], { env: settings });
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('the installed processes', () => {
+  it('carry a call to its end', async () => {
+    const [called] = await cli('call', 'business', 'companySettings');
+    expect(called).toMatchObject({ result: { operation: 'companySettings', status: 200 } });
+  });
+
+  it('order a ride, follow it, and tell a URL whose certificate a private authority has issued', async () => {
+    sandbox.setBookingSettings({ script: completes });
+    const asked = ['--input', jsonFile(newRide()), '--request-id', randomUUID()];
+    const url = `${receiver.origin}/changes`;
+    const told = await cli('ride', 'business', ...asked, '--notify', url, '--watch');
+    expect(told.at(0)).toMatchObject({ state: 'started' });
+    expect(told.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
+    await expect.poll(() => receiver.taken('/changes').at(-1)).toBe('Completed');
+    const counted = new RegExp(`^faretrail_notices_total{.*origin="${receiver.origin}".*outcome="told".*} \\d`, 'm');
+    await expect.poll(async () => await (await fetch(metricsUrl)).text()).toMatch(counted);
+  });
+});
+
+it('a URL whose certificate nobody here trusts is not told', async () => {
+  const sender = createNotifySender({
+    origins: [receiver.origin],
+    secrets: [Buffer.alloc(32, 7)],
+    allowsPrivate: true,
+  });
+  onTestFinished(() => sender.close());
+  const outcome = await sender.send({ url: `${receiver.origin}/untrusted`, id: 'msg_1', event: {} });
+  expect(outcome).toEqual({ kind: 'unreachable', code: expect.stringMatching(/CERT|VERIFY/) });
+  expect(receiver.received.filter(({ path }) => path === '/untrusted')).toEqual([]);
+});
