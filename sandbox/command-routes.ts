@@ -62,6 +62,10 @@ function addOrderRoutes(app: FastifyInstance, commands: SandboxCommands): void {
     '/sandbox/orders/:interface/:orderId/status',
     command(Status, (input) => commands.setStatus(input.interface, input.orderId, input.status)),
   );
+  app.get(
+    '/sandbox/orders/:interface/:orderId/course',
+    command(z.strictObject(OneOrder), (input) => commands.orderCourse(input.interface, input.orderId)),
+  );
   app.post(
     '/sandbox/orders/:interface/:orderId/advance',
     command(z.strictObject(OneOrder), (input) => ({ status: commands.advance(input.interface, input.orderId) })),

@@ -3,7 +3,7 @@ import { type BookingCommands, createBookingCommands } from './booking-commands.
 import { createDeliveryCommands, type DeliveryCommands } from './delivery-commands.js';
 import { type FaultInput, FaultSchema } from './faults.js';
 import type { LedgerCounts, LedgerEntry, LedgerFilter } from './ledger.js';
-import { type SandboxOrder, SandboxOrderSchema } from './orders.js';
+import { type OrderCourse, type SandboxOrder, SandboxOrderSchema } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 
 /** What a test, a bench or the local stack can tell a sandbox to do. Bad input throws `InvalidInput` or `ZodError`. */
@@ -14,6 +14,8 @@ export interface SandboxCommands extends DeliveryCommands, BookingCommands {
   setStatus(at: RideInterface, orderId: string, status: string): void;
   /** Takes the next step of the order's script now. Returns the status. */
   advance(at: RideInterface, orderId: string): string;
+  /** The truth about an order: what it has been and, unless something happens, will be. */
+  orderCourse(at: RideInterface, orderId: string): OrderCourse;
   /** Switches a fault on. Returns its id. */
   setFault(fault: FaultInput): number;
   /** False: there is no such fault (any more). */
@@ -41,6 +43,7 @@ export function createCommands(state: SandboxState): SandboxCommands {
     addOrders: (orders) => orders.forEach(addOrder),
     setStatus: state.orders.setStatus,
     advance: state.orders.advance,
+    orderCourse: state.orders.course,
     setFault: (fault) => state.faults.set(FaultSchema.parse(fault)),
     clearFault: state.faults.clear,
     clearFaults: state.faults.clearAll,

@@ -6,7 +6,7 @@ import { createWorkQueue } from './work-queue.js';
 
 /** A delivery on its way. */
 export interface Delivery {
-  facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'ms'>;
+  facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'acknowledgedAs' | 'ms'>;
   message: DeliveryMessage;
 }
 

@@ -20,6 +20,8 @@ export interface DeliveryAttempt {
   answer: number | null;
   /** Why there was no answer, as a code. */
   failure?: string | undefined;
+  /** How the answer named the delivery: by this the receiver can be asked for it. */
+  acknowledgedAs?: string | undefined;
   /** From the sending to the end of the answer. */
   ms: number;
 }

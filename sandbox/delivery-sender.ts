@@ -9,6 +9,8 @@ export interface DeliveryOutcome {
   answer: number | null;
   /** Why there was none, as a code. */
   failure?: string;
+  /** The `deliveryId` that the answer named. */
+  acknowledgedAs?: string;
   ms: number;
 }
 
@@ -34,8 +36,8 @@ export function createDeliverySender() {
           body: isChunked ? Readable.from(chunksOf(body), { objectMode: false }) : body,
           signal: AbortSignal.timeout(timeoutMs),
         });
-        await answer.body.dump();
-        return { answer: answer.statusCode, ms: ms() };
+        const id = idIn(await answer.body.text());
+        return { answer: answer.statusCode, ...(id !== undefined && { acknowledgedAs: id }), ms: ms() };
       } catch (error) {
         return { answer: null, failure: failureCode(error), ms: ms() };
       }
@@ -46,6 +48,11 @@ export function createDeliverySender() {
 
 function* chunksOf(body: Buffer): Generator<Buffer> {
   for (let from = 0; from < body.length; from += chunkBytes) yield body.subarray(from, from + chunkBytes);
+}
+
+function idIn(text: string): string | undefined {
+  const [, id] = /"deliveryId":\s*"([0-9a-f]{1,64})"/.exec(text) ?? [];
+  return id;
 }
 
 /** Never the text, which may name the address. */

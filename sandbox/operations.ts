@@ -11,6 +11,7 @@ export const operations = [
   'deleteSubscriber',
 ] as const;
 
+/** One of `operations`. */
 export type OperationName = (typeof operations)[number];
 
 export const isTokenOperation = (operation: OperationName): boolean =>

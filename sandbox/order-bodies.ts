@@ -46,7 +46,7 @@ export const fakeDriver = {
   phone: '15550100****',
   image_url: 'https://sandbox.example/drivers/sandy-boxwell.png',
   rating: 4.9,
-  vehicle: { model: 'Example Motors Sedan' },
+  vehicle: { model: 'Example Motors Sedan', license_plate: 'SBX 4711 SB' },
 };
 
 const supplierBody = (driver: boolean) => ({

@@ -36,6 +36,9 @@ export interface LiveOrder {
   steps: { status: string; at: number }[];
 }
 
+/** The statuses of an order, each with the instant at which it takes it. */
+export type OrderCourse = { status: string; at: string }[];
+
 export type OrderBook = ReturnType<typeof createOrderBook>;
 
 /** The status at `now`: that of the last step already reached. */
@@ -67,6 +70,9 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
   };
   return {
     find,
+    /** What an order has been and will be, with the instants in ISO. */
+    course: (at: RideInterface, orderId: string): OrderCourse =>
+      get(at, orderId).steps.map((step) => ({ status: step.status, at: new Date(step.at).toISOString() })),
     count: () => live.size,
     all: () => live.values(),
     add(order: SandboxOrder): void {

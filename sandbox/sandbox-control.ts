@@ -21,6 +21,7 @@ export function controlSandbox(url: string): SandboxControl {
     setStatus: (at, orderId, status) => send('PUT', `${orderPath(at, orderId)}/status`, { status }),
     advance: async (at, orderId) =>
       (await send<{ status: string }>('POST', `${orderPath(at, orderId)}/advance`)).status,
+    orderCourse: (at, orderId) => send('GET', `${orderPath(at, orderId)}/course`),
     setFault: async (fault) => (await send<{ id: number }>('POST', 'faults', fault)).id,
     clearFault: async (id) => (await send<{ cleared: boolean }>('DELETE', `faults/${id}`)).cleared,
     clearFaults: () => send('DELETE', 'faults'),

@@ -1,5 +1,7 @@
 import * as nexus from 'nexus-rpc';
 import type { FollowOrderInput, OrderTrail } from './order-handle.js';
+import type { RideInput, RideResolution, RideResult, RideStanding } from './ride-handle.js';
+import type { CallInput, CallResult } from './service-call.js';
 
 /** What names one order. */
 export interface OrderKey {
@@ -7,13 +9,27 @@ export interface OrderKey {
   orderId: string;
 }
 
+/** What names one ride. */
+export interface RideKey {
+  account: string;
+  requestId: string;
+}
+
 /**
- * The Nexus service of the workers, for callers in other namespaces: plain data, fit for workflow code.
- * `followOrder` takes as long as the order does; `orderTrail` answers at once. Both fail for good with `InvalidInput`,
- * `followOrder` with the failure of the run, `orderTrail` with `OrderNotFollowed`: see `failureTypeOf`.
- * Pass `cancellationType: 'WAIT_CANCELLATION_REQUESTED'`: a caller that goes away does not stop an order that others follow.
+ * The Nexus service of the workers, for callers in other namespaces: plain data, fit for workflow code. `orderTrail` and
+ * `rideStatus` answer at once, the others take as long as what they ask for. All fail for good with `InvalidInput`, with the
+ * failure of what they ask for, and where there is none with `OrderNotFollowed` or `RideNotRequested`: see `failureTypeOf`.
+ * Pass `cancellationType: 'WAIT_CANCELLATION_REQUESTED'`: a caller that goes away does not stop what others share.
  */
 export const rideOrders = nexus.service('RideOrders', {
   followOrder: nexus.operation<FollowOrderInput, OrderTrail>(),
   orderTrail: nexus.operation<OrderKey, OrderTrail>(),
+  /** Once for each `requestId`; its answer is how the ride ended. */
+  requestRide: nexus.operation<RideInput, RideResult>(),
+  rideStatus: nexus.operation<RideKey, RideStanding>(),
+  updateRide: nexus.operation<RideKey & { order: Record<string, unknown> }, RideStanding>(),
+  cancelRide: nexus.operation<RideKey, RideStanding>(),
+  resolveRide: nexus.operation<RideKey & RideResolution, RideStanding>(),
+  /** The same `key` gives the same answer, and never a second effect. */
+  businessCall: nexus.operation<CallInput, CallResult>(),
 });

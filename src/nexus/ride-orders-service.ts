@@ -1,72 +1,78 @@
-import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
-import { getClient, startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
+import { type QueryDefinition, WorkflowNotFoundError } from '@temporalio/client';
+import { getClient } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
+import { businessCallStart } from '../business-call-start.js';
+import { changeRideStart } from '../change-ride-start.js';
 import { rideOrders } from '../client/ride-orders.js';
-import { InvalidInput } from '../domain/errors.js';
+import { parseBusinessCallInput } from '../domain/business-call-input.js';
 import { parseFollowOrderInput } from '../domain/follow-input.js';
-import { toInputFields } from '../domain/input-fields.js';
+import { toInputFields, toInputObject } from '../domain/input-fields.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
-import type { OrderTrail } from '../domain/trail.js';
-import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import { parseChangeRideInput, type RideChange } from '../domain/ride-change.js';
+import { parseRequestRideInput, toRideRequestId } from '../domain/ride-input.js';
+import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { orderStart } from '../order-start.js';
+import { rideStart } from '../ride-start.js';
+import type { businessCall } from '../workflows/business-call.js';
+import type { changeRide } from '../workflows/change-ride.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { orderTrailQuery } from '../workflows/follow-order-messages.js';
+import type { requestRide } from '../workflows/request-ride.js';
+import { rideStatusQuery } from '../workflows/request-ride-messages.js';
+import { refusal, refuseBadInput } from './refusals.js';
+import { runOperation } from './run-operation.js';
 
 /** A synchronous operation must answer within ten seconds, or it is called again without end. */
 const queryTimeoutMs = 8_000;
 
-type Operations = (typeof rideOrders)['operations'];
-type FollowOperation = nexus.OperationHandler<
-  nexus.OperationInput<Operations['followOrder']>,
-  nexus.OperationOutput<Operations['followOrder']>
->;
-
 /** The handlers of `rideOrders`, for the worker of the queue `taskQueue`. */
-export const createRideOrdersService = (taskQueue: string) =>
-  nexus.serviceHandler(rideOrders, {
-    followOrder: followOperation(taskQueue),
-    orderTrail: (_context, key) => readTrail(refuseBadInput(() => parseOrderKey(key))),
-  });
-
-/** Any number of callers share the run of an order, so a caller that cancels does not end it (use `stopFollowing`). */
-function followOperation(taskQueue: string): FollowOperation {
-  const run = new WorkflowRunOperationHandler<unknown, OrderTrail>(async (context, given) => {
-    const input = refuseBadInput(() => parseFollowOrderInput(given));
-    return await startWorkflow<typeof followOrder>(context, 'followOrder', orderStart(input, taskQueue));
-  });
-  return {
-    async start(context, input) {
-      try {
-        return await run.start(context, input);
-      } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        return nexus.HandlerStartOperationResult.sync(await endOf(parseFollowOrderInput(input)));
-      }
+export const createRideOrdersService = (taskQueue: string) => {
+  // A run of its own, since the update of a ride may take minutes: an operation that is not answered in time counts as a
+  // breakdown of the endpoint, and after a few of them the server holds back every call of that caller's namespace.
+  const changeOperation = (change: RideChange) =>
+    runOperation<typeof changeRide>('changeRide', (given, changeId) => {
+      const { account, requestId, ...argument } = toInputObject(given);
+      return changeRideStart(parseChangeRideInput({ account, requestId, change, argument }), changeId, taskQueue);
+    });
+  return nexus.serviceHandler(rideOrders, {
+    followOrder: runOperation<typeof followOrder>('followOrder', (given) =>
+      orderStart(parseFollowOrderInput(given), taskQueue),
+    ),
+    orderTrail: async (_context, given) => {
+      const key = refuseBadInput(() => parseOrderKey(given));
+      const unknown = () => `order ${key.orderId} of account ${key.account} is not followed`;
+      return await ask(followOrderId(key), orderTrailQuery, () => refusal('NOT_FOUND', unknown(), 'OrderNotFollowed'));
     },
-    async cancel() {},
-  };
-}
+    requestRide: runOperation<typeof requestRide>('requestRide', (given) =>
+      rideStart(parseRequestRideInput(given), taskQueue),
+    ),
+    rideStatus: async (_context, given) => {
+      const key = refuseBadInput(() => parseRideKey(given));
+      const unknown = () => `ride ${key.requestId} of account ${key.account} was not requested`;
+      return await ask(requestRideId(key), rideStatusQuery, () => refusal('NOT_FOUND', unknown(), 'RideNotRequested'));
+    },
+    updateRide: changeOperation('updateRide'),
+    cancelRide: changeOperation('cancelRide'),
+    resolveRide: changeOperation('resolveRide'),
+    businessCall: runOperation<typeof businessCall>('businessCall', (given) =>
+      businessCallStart(parseBusinessCallInput(given), taskQueue),
+    ),
+  });
+};
 
-/** What a run that has ended came to: its trail, or its failure as that of the operation. */
-async function endOf(key: FollowOrderKey): Promise<OrderTrail> {
+/** What a run says of itself; an unknown one is refused, since let through it would be asked for again without end. */
+async function ask<Answer>(
+  workflowId: string,
+  query: QueryDefinition<Answer>,
+  notFound: () => nexus.HandlerError,
+): Promise<Answer> {
+  const client = getClient();
   try {
-    return await getClient().workflow.getHandle<typeof followOrder>(followOrderId(key)).result();
+    return await client.withDeadline(Date.now() + queryTimeoutMs, () =>
+      client.workflow.getHandle(workflowId).query(query),
+    );
   } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const message = error.cause?.message ?? error.message;
-    throw new nexus.OperationError('failed', message, error.cause ? { cause: error.cause } : {});
-  }
-}
-
-async function readTrail(key: FollowOrderKey): Promise<OrderTrail> {
-  const handle = getClient().workflow.getHandle<typeof followOrder>(followOrderId(key));
-  try {
-    return await getClient().withDeadline(Date.now() + queryTimeoutMs, () => handle.query(orderTrailQuery));
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-    // Let through, it would count as our fault and be tried again without end.
-    throw refusal('NOT_FOUND', `order ${key.orderId} of account ${key.account} is not followed`, 'OrderNotFollowed');
+    throw error instanceof WorkflowNotFoundError ? notFound() : error;
   }
 }
 
@@ -75,15 +81,7 @@ function parseOrderKey(value: unknown): FollowOrderKey {
   return { account: toAccountName(account), orderId: toOrderId(orderId) };
 }
 
-function refuseBadInput<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof InvalidInput) throw refusal('BAD_REQUEST', error.message, error.code);
-    throw error;
-  }
+function parseRideKey(value: unknown): RequestRideKey {
+  const { account, requestId } = toInputFields(value, ['account', 'requestId']);
+  return { account: toAccountName(account), requestId: toRideRequestId(requestId) };
 }
-
-/** An error that is not tried again. Its cause has the type that callers branch on, as failures of runs have. */
-const refusal = (kind: 'BAD_REQUEST' | 'NOT_FOUND', message: string, type: string): nexus.HandlerError =>
-  new nexus.HandlerError(kind, message, { cause: ApplicationFailure.nonRetryable(message, type) });

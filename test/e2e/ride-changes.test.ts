@@ -127,6 +127,14 @@ describe('changing a ride', () => {
     expect(await standingOf(handle)).toMatchObject({ stage: 'following', attention: null });
     await handle.executeUpdate('cancelRide');
   });
+});
+
+describe('what cannot be understood', () => {
+  let handle: RideRun;
+  beforeAll(async () => {
+    ({ handle } = await following());
+  });
+  afterAll(() => handle.terminate());
 
   it.each([
     ['updateRide', undefined],
@@ -137,8 +145,7 @@ describe('changing a ride', () => {
     ['resolveRide', {}],
     ['resolveRide', { orderId: '1', tryAgain: true }],
     ['resolveRide', { giveUp: true }],
-  ])('%s is refused when its argument is %j', async (name, given) => {
-    const { handle } = await following();
+  ])('is refused: %s with %j', async (name, given) => {
     const { historyLength } = await handle.describe();
     const refused = await failureOf(untyped(handle).executeUpdate<unknown, [unknown]>(name, { args: [given] }));
     expect(refused.type).toBe('InvalidInput');
@@ -146,6 +153,5 @@ describe('changing a ride', () => {
     expect(events?.slice(historyLength).some((event) => event.workflowExecutionUpdateAcceptedEventAttributes)).toBe(
       false,
     );
-    await handle.terminate();
   });
 });

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { FaultInput } from '../../sandbox/faults.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
-import { isLong } from '../support/long.js';
 import { goesOn, type RideRun, requestedRide, shortLimits, stands } from '../support/rides.js';
 
 let fleet: Fleet;
@@ -46,22 +44,3 @@ it('a ride outlives kill -9 of its worker while its order is followed: one order
   await handle.executeUpdate('cancelRide');
   await cancelledOnce(handle, orders);
 }, 120_000);
-
-/** The calls between which a worker dies; their answers are on their way then. */
-const steps = ['createOrder', 'cancelOrder', 'orderReceipt'] as const;
-
-// A worker that dies in a call is noticed only when the time of that call is over.
-it.runIf(isLong).each(steps)('and while the answer to %s is on its way', { timeout: 300_000 }, async (operation) => {
-  const slow: FaultInput = { kind: 'slow', operation, delayMs: 8_000, times: 1 };
-  fleet.sandbox.setFault(slow);
-  const killed = expect
-    .poll(() => fleet.sandbox.ledger({ operation }).some(({ fault }) => fault === 'slow'), { timeout: 120_000 })
-    .toBe(true)
-    .then(replaceWorker);
-  const { handle, orders } = await requested();
-  await expect.poll(() => orders().length, { timeout: 20_000 }).toBe(1);
-  const cancelled = handle.executeUpdate('cancelRide');
-  await killed;
-  expect(await cancelled).toMatchObject({ outcome: 'cancelled' });
-  await cancelledOnce(handle, orders);
-});

@@ -209,7 +209,7 @@ describe('a delivery that is not answered with 2xx', () => {
   });
 
   it('is not sent again once the subscriber has left', async () => {
-    await start({ retryDelaysMs: [100_000] });
+    await start({ retryDelaysMs: [1_500_000] });
     const { id } = subscribe();
     receiver.answer = () => ({ status: 500 });
     sandbox.addOrder(quietOrder('business', 'b-1'));
@@ -221,9 +221,9 @@ describe('a delivery that is not answered with 2xx', () => {
   });
 
   it('may have had no answer at all, or too late', async () => {
-    await start({ retryDelaysMs: [], timeoutMs: 50 });
+    await start({ retryDelaysMs: [], timeoutMs: 1_000 });
     subscribe();
-    receiver.answer = () => ({ status: 200, afterMs: 400 });
+    receiver.answer = () => ({ status: 200, afterMs: 5_000 });
     expect(await sandbox.deliver({})).toMatchObject({ sent: 1, delivered: 0, byAnswer: { none: 1 } });
     await receiver.close();
     await sandbox.deliver({});

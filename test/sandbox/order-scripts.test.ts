@@ -29,13 +29,13 @@ describe('an order', () => {
   it('takes its statuses in time, faster by the factor speed', async () => {
     const script = [
       { status: 'Pending', afterMs: 0 },
-      { status: 'Routing', afterMs: 300_000 },
+      { status: 'Routing', afterMs: 1_000_000 },
     ];
+    const addedAt = Date.now();
     sandbox.addOrder({ interface: 'partner', orderId: 'timed', script });
     expect(await statusOf('timed')).toBe('Pending');
-    const addedAt = Date.now();
-    await expect.poll(() => statusOf('timed'), { interval: 10, timeout: 5000 }).toBe('Routing');
-    expect(Date.now() - addedAt).toBeGreaterThan(200);
+    await expect.poll(() => statusOf('timed'), { interval: 10 }).toBe('Routing');
+    expect(Date.now() - addedAt).toBeGreaterThanOrEqual(999);
   });
 
   it('takes the next step when told to, and stays at the last', async () => {

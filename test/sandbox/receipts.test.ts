@@ -41,7 +41,7 @@ describe('the receipt of an order', () => {
       ['Completed', '22.00', '24.20'],
       ['Cancelled', '5.50', '4.40'],
     ] as const) {
-      sandbox.setBookingSettings({ receiptChangesAfterMs: 150 });
+      sandbox.setBookingSettings({ receiptChangesAfterMs: 1_000 });
       sandbox.setStatus('business', 'b-1', status);
       expect(await total()).toBe(first);
       await expect.poll(total).toBe(second);
@@ -51,7 +51,7 @@ describe('the receipt of an order', () => {
   });
 
   it('may come some time after the end', async () => {
-    sandbox.setBookingSettings({ receiptAfterMs: 150 });
+    sandbox.setBookingSettings({ receiptAfterMs: 1_000 });
     sandbox.setStatus('business', 'b-1', 'Completed');
     expect((await receiptOf('b-1')).status).toBe(404);
     await expect.poll(async () => (await receiptOf('b-1')).status).toBe(200);

@@ -28,6 +28,9 @@ describe('from another process one can', () => {
     await control.setStatus('partner', 'a/1', 'Confirmed');
     expect(await statusOf('a/1')).toMatchObject({ order: { status: 'Confirmed' } });
     expect(await statusOf('c')).toMatchObject({ order: { status: 'Routing' } });
+    const course = await control.orderCourse('partner', 'a/1');
+    expect(course.map(({ status }) => status)).toEqual(['Pending', 'Routing', 'Confirmed']);
+    expect(Date.parse(course[2]?.at ?? '')).toBeLessThanOrEqual(Date.now());
   });
 
   it('set and clear faults', async () => {

@@ -30,7 +30,7 @@ describe('slow', () => {
   it('waits before it answers, with what was true when the call came', async () => {
     sandbox.setFault({ kind: 'slow', delayMs: 200 });
     const reading = timed(read);
-    await wait(80);
+    await expect.poll(() => sandbox.ledger({ orderId: 'p-1' }), { interval: 5 }).toHaveLength(1);
     sandbox.setStatus('partner', 'p-1', 'Confirmed');
     const { result, tookMs } = await reading;
     expect(tookMs).toBeGreaterThan(190);
@@ -38,24 +38,24 @@ describe('slow', () => {
   });
 
   it('drops the call when the sandbox went down meanwhile', async () => {
-    sandbox.setFault({ kind: 'slow', delayMs: 150 });
-    const reading = read();
-    await wait(50);
+    sandbox.setFault({ kind: 'slow', delayMs: 500 });
+    const reading = expect(read()).rejects.toThrow();
+    await expect.poll(() => sandbox.ledger({ orderId: 'p-1' }), { interval: 5 }).toHaveLength(1);
     sandbox.setDown(true);
-    await expect(reading).rejects.toThrow();
+    await reading;
   });
 });
 
 describe('slowBody', () => {
   it('sends headers at once and the body in small pieces', async () => {
-    sandbox.setFault({ kind: 'slowBody', durationMs: 300 });
+    sandbox.setFault({ kind: 'slowBody', durationMs: 1_500 });
     const { result: answer, tookMs: untilHeaders } = await timed(statusRequest);
     const pieces: string[] = [];
     const { tookMs: untilEnd } = await timed(async () => {
       for await (const piece of answer.body) pieces.push(String(piece));
     });
     expect(answer.statusCode).toBe(200);
-    expect(untilHeaders).toBeLessThan(150);
+    expect(untilHeaders).toBeLessThan(1_000);
     expect(untilEnd).toBeGreaterThan(200);
     expect(pieces.length).toBeGreaterThan(3);
     expect(JSON.parse(pieces.join(''))).toMatchObject({ order: { status: 'Routing' } });
@@ -115,7 +115,7 @@ describe('hugeJson', () => {
     }
     await client.destroy();
     const { tookMs } = await timed(() => sandbox.close());
-    expect(tookMs).toBeLessThan(1000);
+    expect(tookMs).toBeLessThan(10_000);
     expect(read).toBeLessThan(20_000_000);
   });
 });
@@ -140,7 +140,7 @@ describe('close', () => {
     await once(idle, 'connect');
     await wait(50);
     const { tookMs } = await timed(() => sandbox.close());
-    expect(tookMs).toBeLessThan(1000);
+    expect(tookMs).toBeLessThan(10_000);
     await unfinished;
     idle.destroy();
   });

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { isLong } from '../support/long.js';
+import { type RideStepScene, rideSteps, startRideStepScene, until } from '../support/ride-step-scene.js';
+import type { RideOperation } from '../support/ride-with-fault.js';
+import { standingOf } from '../support/rides.js';
+
+/** Where a worker dies: between these two steps of a ride. */
+interface Gap {
+  between: string;
+  /** What the caller does when it happens. */
+  during: keyof typeof rideSteps;
+  /** Before that. */
+  prepare?(scene: RideStepScene): void | Promise<void>;
+  /** Until the ride stands in the gap. */
+  arrive(scene: RideStepScene): Promise<void>;
+  /** The calls that were made by then: no more and no fewer. */
+  made: Partial<Record<RideOperation, number>>;
+}
+
+const ordering: Gap[] = [
+  {
+    between: 'the wish for a ride and asking for a token',
+    during: 'ordering',
+    prepare: (scene) => scene.hold('account'),
+    arrive: (scene) => scene.scheduled('callService'),
+    made: { businessToken: 0, createOrder: 0 },
+  },
+  {
+    between: 'asking for a token and having it',
+    during: 'ordering',
+    prepare: (scene) => scene.slow('businessToken'),
+    arrive: (scene) => scene.sent('businessToken'),
+    made: { businessToken: 1, createOrder: 0 },
+  },
+  {
+    between: 'having a token and sending the create',
+    during: 'ordering',
+    prepare: (scene) => scene.slow('businessToken', 1_500),
+    async arrive(scene) {
+      await scene.sent('businessToken');
+      await scene.hold('account');
+      await scene.scheduled('callService', { attempt: 2 });
+    },
+    made: { businessToken: 1, createOrder: 0 },
+  },
+  {
+    between: 'sending the create and its answer',
+    during: 'ordering',
+    prepare: (scene) => scene.slow('createOrder'),
+    arrive: (scene) => scene.sent('createOrder'),
+    made: { createOrder: 1, orderDetails: 0 },
+  },
+  {
+    between: 'the answer to the create and following',
+    during: 'ordering',
+    prepare: (scene) => scene.slow('createOrder', 1_500),
+    async arrive(scene) {
+      await scene.sent('createOrder');
+      await scene.hold('main');
+      await scene.scheduled('startFollowing');
+    },
+    made: { createOrder: 1, orderDetails: 0 },
+  },
+  {
+    between: 'following and the first read',
+    during: 'ordering',
+    prepare: (scene) => scene.slow('createOrder', 1_500),
+    async arrive(scene) {
+      await scene.sent('createOrder');
+      await scene.hold('account');
+      await scene.scheduled('observeOrder', { ofOrder: true });
+    },
+    made: { createOrder: 1, orderDetails: 0 },
+  },
+  {
+    between: 'the first read and its answer',
+    during: 'ordering',
+    prepare: (scene) => scene.slow('orderDetails'),
+    arrive: (scene) => scene.sent('orderDetails'),
+    made: { createOrder: 1, orderDetails: 1 },
+  },
+];
+
+/** The same three gaps of both changes. */
+const changing = ([during, operation]: readonly ['changing' | 'cancelling', 'updateOrder' | 'cancelOrder']): Gap[] => [
+  {
+    between: `the wish for ${operation} and sending it`,
+    during,
+    prepare: (scene) => scene.hold('account'),
+    arrive: (scene) => scene.scheduled('callService'),
+    made: { createOrder: 1, [operation]: 0 },
+  },
+  {
+    between: `sending ${operation} and its answer`,
+    during,
+    prepare: (scene) => scene.slow(operation),
+    arrive: (scene) => scene.sent(operation),
+    made: { createOrder: 1, [operation]: 1 },
+  },
+  {
+    between: `the answer to ${operation} and seeing its effect`,
+    during,
+    prepare(scene) {
+      scene.slow(operation, 1_500);
+      scene.fleet.sandbox.setBookingSettings({ cancelTakesMs: 5_000 }); // or a poll would see it first
+    },
+    async arrive(scene) {
+      await scene.sent(operation);
+      await scene.hold('account');
+      await scene.scheduled('readOrder', { ofOrder: true });
+    },
+    made: { createOrder: 1, [operation]: 1 },
+  },
+];
+
+const ending: Gap[] = [
+  {
+    between: 'the end of the order and asking for the receipt',
+    during: 'cancelling',
+    prepare: ({ fleet }) => void fleet.sandbox.setFault({ kind: 'slow', operation: 'orderDetails', delayMs: 2_500 }),
+    async arrive(scene) {
+      await scene.sent('cancelOrder');
+      await scene.scheduled('refreshFollowed', { isUnderWay: true });
+      await scene.hold('main'); // where the ride asks how the order ended
+      await until('the end', async () => (await standingOf(scene.ride.handle)).outcome === 'cancelled');
+    },
+    made: { cancelOrder: 1, orderReceipt: 0 },
+  },
+  {
+    between: 'asking for the receipt and having it',
+    during: 'cancelling',
+    prepare: (scene) => scene.slow('orderReceipt'),
+    arrive: (scene) => scene.sent('orderReceipt'),
+    made: { cancelOrder: 1, orderReceipt: 1 },
+  },
+  {
+    between: 'the receipt and the end of the ride',
+    during: 'cancelling',
+    async arrive(scene) {
+      await scene.sent('orderReceipt');
+      await sleep(1_000); // the next look comes after three
+    },
+    made: { cancelOrder: 1, orderReceipt: 1 },
+  },
+  {
+    between: 'telling of the end and knowing that it arrived',
+    during: 'cancelling',
+    prepare: ({ receiver }) => receiver.answer('/told', 500, 500, 204),
+    arrive: ({ receiver }) => until('told', () => receiver.received.some(({ event }) => event.type === 'order.ended')),
+    made: { cancelOrder: 1 },
+  },
+];
+
+const gaps = [
+  ...ordering,
+  ...([['changing', 'updateOrder'] as const, ['cancelling', 'cancelOrder'] as const].flatMap(changing) satisfies Gap[]),
+  ...ending,
+];
+
+/** Does all that a caller does, with the death of the only worker in the gap. */
+async function rideThrough(scene: RideStepScene, { during, prepare, arrive, made }: Gap): Promise<void> {
+  for (const [name, act] of Object.entries(rideSteps)) {
+    if (name !== during) {
+      await act(scene);
+      continue;
+    }
+    await prepare?.(scene);
+    const done = act(scene);
+    done.catch(() => undefined); // awaited below
+    await arrive(scene);
+    await scene.kill();
+    const operations = Object.keys(made) as RideOperation[];
+    expect(Object.fromEntries(operations.map((operation) => [operation, scene.count(operation)]))).toEqual(made);
+    await scene.release();
+    await scene.revive();
+    await done;
+  }
+}
+
+// A worker that dies in a call is noticed only when the time of that call is over, so each takes up to a minute and a half.
+it.runIf(isLong).concurrent.each(gaps.map((gap) => [gap.between, gap] as const))(
+  'one order, changed, cancelled and its receipt read when the worker dies between %s',
+  { timeout: 280_000 },
+  async (_between, gap) => {
+    const scene = await startRideStepScene();
+    try {
+      await rideThrough(scene, gap);
+      expect(await scene.ride.handle.result()).toMatchObject({
+        outcome: 'cancelled',
+        trail: { status: 'Cancelled' },
+        receipt: { payment_summary: { total_inc_tax: '5.50' } },
+      });
+      expect(scene.fleet.sandbox.createdOrders()).toMatchObject([{ order: { note_to_driver: 'blue door' } }]);
+      await until('told of the end', () => scene.receiver.taken('/told').at(-1) === 'Cancelled');
+    } finally {
+      await scene.close();
+    }
+  },
+);
