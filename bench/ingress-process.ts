@@ -23,7 +23,7 @@ const programs: Record<IngressKind, string> = {
   faretrail: join(projectRoot, 'dist/src/ingress.js'),
   bare: join(projectRoot, 'dist/bench/baseline/bare-ingress.js'),
 };
-const startLimitMs = 15_000;
+const startLimitMs = 60_000;
 
 /** Starts a webhook endpoint in a process of its own, and waits until it answers. Without a port it takes any. */
 export async function startIngressProcess(

@@ -63,7 +63,16 @@ function* filesBelow(path) {
 function hashOfSources() {
   const hash = createHash('sha256');
   const configs = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
-  for (const part of ['src', 'sandbox', 'local', 'bench', 'examples', 'package-lock.json', ...configs.sort()]) {
+  for (const part of [
+    'src',
+    'sandbox',
+    'local',
+    'bench',
+    'chaos',
+    'examples',
+    'package-lock.json',
+    ...configs.sort(),
+  ]) {
     for (const file of filesBelow(inRoot(part))) {
       hash.update(`\0${file.slice(root.length)}\0`).update(fs.readFileSync(file));
     }
@@ -87,10 +96,11 @@ async function build(hash) {
 async function bundleWorkflows() {
   const worker = inRoot('node_modules/@temporalio/worker/lib/index.js');
   const { DefaultLogger } = (await import(pathToFileURL(worker).href)).default;
-  const { bundleWorkflows } = await import(pathToFileURL(inRoot('dist/src/workflow-code.js')).href);
+  const { bundlePath, bundleWorkflows } = await import(pathToFileURL(inRoot('dist/src/workflow-code.js')).href);
   const logger = new DefaultLogger('ERROR', ({ message }) => say(message));
-  const code = await bundleWorkflows(inRoot('dist/src/workflows/index.js'), logger);
-  fs.writeFileSync(inRoot('dist/src/workflow-bundle.js'), code);
+  for (const kind of [{ encodesFailures: false }, { encodesFailures: true }]) {
+    fs.writeFileSync(bundlePath(kind), await bundleWorkflows(inRoot('dist/src/workflows/index.js'), logger, kind));
+  }
 }
 
 function isAlive(pid) {
@@ -122,8 +132,8 @@ async function lock() {
 }
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 18))
-  fail([`Node 20.18 or newer is needed, this is ${process.versions.node}.`]);
+if (major < 20 || (major === 20 && minor < 19))
+  fail([`Node 20.19 or newer is needed, this is ${process.versions.node}.`]);
 if (!isInstalled() || readIfThere(stamp) !== hashOfSources()) {
   await lock();
   if (!isInstalled()) await install();

@@ -73,11 +73,8 @@ function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSo
 
 function readEnvSecret(prefix: string, read: EnvReader): string | undefined {
   const name = `${prefix}_CLIENT_SECRET`;
-  const secret = read.text(name);
-  const path = read.text(`${name}_FILE`);
-  if (secret && path) return read.refuse(name, `set together with ${name}_FILE; keep one of them`);
-  if (path) return read.secretFile(`${name}_FILE`, path);
-  return secret ?? read.refuse(name, `missing; set it or ${name}_FILE, or unset every ${prefix}_* variable`);
+  if (read.isSecretSet(name)) return read.secret(name)?.value;
+  return read.refuse(name, `missing; set it or ${name}_FILE, or unset every ${prefix}_* variable`);
 }
 
 function readAccountsFile(json: unknown, read: EnvReader, source: AccountsSource): AccountSettings[] {

@@ -1,7 +1,9 @@
 import { type AccountSettings, hasSecret, readAccounts } from './accounts-config.js';
+import { type CodecSettings, readCodecSettings } from './codec-config.js';
 import { parseContractProfile } from './contracts/contract-file.js';
 import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile } from './contracts/default-contract-profile.js';
+import { type DeploymentVersion, readDeployment } from './deployment-config.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import {
@@ -14,7 +16,10 @@ import {
 } from './env-reader.js';
 import { type KeyRing, keyRecipe, sharesKey } from './key-ring.js';
 import { type NotifySettings, noNotify, readNotify } from './notify-config.js';
+import type { PayloadEncryption } from './payload-codec.js';
+import { readPayloadEncryption } from './payload-encryption.js';
 import { findUnknownSettings } from './setting-names.js';
+import { readTracing } from './tracing-config.js';
 
 export type { Env, ReadFile } from './env-reader.js';
 
@@ -27,9 +32,13 @@ export interface CliConfig {
   readonly accounts: readonly AccountSettings[];
   readonly profile: ContractProfile;
   readonly taskQueue: string;
+  /** `null`: workers are not versioned. */
+  readonly deployment: DeploymentVersion | null;
   readonly sealingKeys: KeyRing | null;
   readonly webhookKeys: KeyRing | null;
   readonly notify: NotifySettings;
+  readonly payloads: PayloadEncryption;
+  readonly codec: CodecSettings;
   /** Without a trailing slash. */
   readonly publicUrl: string | null;
   readonly ingressHost: string;
@@ -53,6 +62,7 @@ export interface Config extends CliConfig {
 export interface WorkerConfig extends Config {
   readonly accounts: readonly [Account, ...Account[]];
   readonly sealingKeys: KeyRing;
+  readonly sendsTraces: boolean;
 }
 
 /** What an ingress cannot do without is there. It spends no credentials: no client secret, and no key that opens tokens. */
@@ -60,6 +70,7 @@ export interface IngressConfig extends CliConfig {
   readonly accounts: readonly [AccountSettings, ...AccountSettings[]];
   readonly sealingKeys: null;
   readonly webhookKeys: KeyRing;
+  readonly sendsTraces: boolean;
 }
 
 /**
@@ -92,10 +103,11 @@ export function loadWorkerConfig(env: Env, readFile: ReadFile = readFileFromDisk
   const { sealingKeys } = settings;
   requireAccount(first, problems);
   requireKeys('FARETRAIL_SEALING_KEYS', sealingKeys, problems);
+  const sendsTraces = readTracing({ env, readFile, problems });
   if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, problems);
   if (problems.length > 0 || !first || !sealingKeys) throw new ConfigError(problems);
   const accounts: WorkerConfig['accounts'] = [first, ...rest];
-  return Object.freeze({ ...settings, accounts, sealingKeys });
+  return Object.freeze({ ...settings, accounts, sealingKeys, sendsTraces });
 }
 
 /** The settings of an ingress: at least one account, and the keys of its addresses. No client secret is looked up, and
@@ -107,9 +119,10 @@ export function loadIngressConfig(env: Env, readFile: ReadFile = readFileFromDis
   const { webhookKeys } = settings;
   requireAccount(first, problems);
   requireKeys('FARETRAIL_WEBHOOK_KEYS', webhookKeys, problems);
+  const sendsTraces = readTracing({ env, readFile, problems });
   if (problems.length > 0 || !first || !webhookKeys) throw new ConfigError(problems);
   const accounts: IngressConfig['accounts'] = [first, ...rest];
-  return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys });
+  return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, sendsTraces });
 }
 
 // A problem with what is there says more than "missing".
@@ -121,7 +134,7 @@ function requireAccount(first: AccountSettings | undefined, problems: string[]):
 }
 
 function requireKeys(name: string, keys: KeyRing | null, problems: string[]): void {
-  if (!keys && !isTold(problems, new RegExp(`^${name}:`)))
+  if (!keys && !isTold(problems, new RegExp(`^${name}(_FILE)?:`)))
     problems.push(`${name}: missing; make one with: ${keyRecipe}`);
 }
 
@@ -146,7 +159,9 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     taskQueue:
       read.matching('FARETRAIL_TASK_QUEUE', /^[^\s\p{C}]{1,200}$/u, 'must be 1 to 200 characters without blanks') ??
       'faretrail',
+    deployment: readDeployment(read),
     ...readSecrets(read),
+    codec: readCodecSettings(read),
     publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
     ingressHost:
       read.matching('FARETRAIL_INGRESS_HOST', /^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an IP address') ??
@@ -185,8 +200,9 @@ function readPoll(read: EnvReader): Cadence {
   });
 }
 
-/** Who holds one kind of key must not be able to use another: the ingress the webhook keys, receivers the notify secrets. */
-function readSecrets(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookKeys' | 'notify'> {
+/** Who holds one kind of key must not be able to use another: the ingress the webhook keys, receivers the notify secrets,
+ *  callers and codec endpoints the payload keys. */
+function readSecrets(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookKeys' | 'notify' | 'payloads'> {
   const rings: [name: string, ring: KeyRing][] = [];
   const apart = (name: string, ring: KeyRing | null): KeyRing | null => {
     const other = ring && rings.find(([, before]) => sharesKey(ring, before));
@@ -198,5 +214,7 @@ function readSecrets(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookK
   const webhookKeys = apart('FARETRAIL_WEBHOOK_KEYS', read.keyRing('FARETRAIL_WEBHOOK_KEYS') ?? null);
   const notify = readNotify(read);
   apart('FARETRAIL_NOTIFY_SECRETS', notify.secrets);
-  return { sealingKeys, webhookKeys, notify };
+  const payloads = readPayloadEncryption(read);
+  apart('FARETRAIL_PAYLOAD_KEYS', payloads.keys);
+  return { sealingKeys, webhookKeys, notify, payloads };
 }

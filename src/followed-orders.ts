@@ -13,7 +13,7 @@ import type { Notify } from './domain/notify.js';
 import { followOrderId } from './domain/workflow-ids.js';
 import { orderStart } from './order-start.js';
 import type { followOrder } from './workflows/follow-order.js';
-import { orderTrailQuery, receiversAddedSignal, refreshOrderUpdate } from './workflows/follow-order-messages.js';
+import { receiversAddedSignal, refreshOrderUpdate } from './workflows/follow-order-messages.js';
 
 /** Temporal's client has no deadline of its own. */
 const deadlineMs = 5_000;
@@ -42,13 +42,10 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error; // it has ended; its end can be read
       }
     },
-    async readEnd(key, isEndTold) {
+    async readEnd(key) {
       try {
         const { status } = await inTime(() => handleOf(key).describe());
-        if (status.name === 'RUNNING' || status.name === 'PAUSED') {
-          const trail = isEndTold ? await inTime(() => handleOf(key).query(orderTrailQuery)) : undefined;
-          return trail?.outcome ? { kind: 'trail', trail } : null;
-        }
+        if (status.name === 'RUNNING' || status.name === 'PAUSED') return null;
         return { kind: 'trail', trail: await inTime(() => handleOf(key).result()) };
       } catch (error) {
         if (error instanceof WorkflowFailedError) return toFailedEnd(error.cause);

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -13,6 +12,7 @@ import {
   createQuietTimes,
   createReceiptActivities,
   createReceiptReader,
+  createRideChangeActivities,
   createSilenceActivities,
   createTokenActivities,
   createTokenSource,
@@ -24,17 +24,24 @@ import { createFollowedOrders } from './followed-orders.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/notify-sender.js';
 import { createOrderCounts } from './order-counts.js';
+import { toDataConverter } from './payload-codec.js';
+import { createRequestedRides } from './requested-rides.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { createSealer } from './sealing.js';
 import { createDeliveryPort } from './temporal-deliveries.js';
 import { createTokenLeases } from './token-leases.js';
 import { createWorkerSubscriptions } from './worker-subscriptions.js';
-import { cachedRuns } from './workflow-code.js';
+import { bundlePath, cachedRuns, encodedFailuresPath } from './workflow-code.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
 /** Then what still runs is abandoned, within the 60 s that platforms usually wait before they kill. */
 const shutdownForceTime = 40_000;
+/**
+ * For how long the code of a workflow may run at a stretch. The SDK's 5 s go on while the process stands still or gets no CPU, and Node
+ * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.
+ */
+const workflowStretch: object = { isolateExecutionTimeout: 60_000 };
 
 /** Calls may reach the service a moment closer together than they were handed out. */
 const shareHandedOut = 0.9;
@@ -46,7 +53,7 @@ export interface OrderWorkerParts {
   connection: NativeConnection;
   client: Client;
   namespace: string;
-  /** Default: the bundle that a build leaves beside the compiled file. */
+  /** Default: the bundle that a build leaves beside the compiled file; another one has to fit `config.payloads`. */
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
@@ -71,8 +78,14 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
+    dataConverter: {
+      ...toDataConverter(config.payloads),
+      ...(config.payloads.encrypts ? { failureConverterPath: encodedFailuresPath } : {}),
+    },
     shutdownGraceTime,
     shutdownForceTime,
+    ...workflowStretch,
+    ...toVersioning(config),
     activityTaskPollerBehavior: { type: 'autoscaling' },
     maxCachedWorkflows: cachedRuns(),
     ...parts.options,
@@ -80,9 +93,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const workflowWorker = await Worker.create({
     ...shared,
     taskQueue: config.taskQueue,
-    workflowBundle: parts.workflowBundle ?? {
-      codePath: fileURLToPath(new URL('./workflow-bundle.js', import.meta.url)),
-    },
+    workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
     activities: mainActivities,
     nexusServices: [createRideOrdersService(config.taskQueue)],
     // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
@@ -100,6 +111,18 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   );
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
 }
+
+/** Which workflows stay with the version that they began on, `src/workflows/index.ts` says; all others move on. */
+const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'workerDeploymentOptions'> =>
+  deployment === null
+    ? {}
+    : {
+        workerDeploymentOptions: {
+          version: deployment,
+          useWorkerVersioning: true,
+          defaultVersioningBehavior: 'AUTO_UPGRADE',
+        },
+      };
 
 /** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
 function createActivities(
@@ -129,6 +152,7 @@ function createActivities(
       ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
+      ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
       ...createTokenActivities({
         accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),

@@ -15,7 +15,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   loadSettings: () => loadCliConfig(process.env),
   loadSettingsWithSecrets: () => loadConfig(process.env),
   onInterrupt(act) {
-    process.once('SIGINT', act);
-    return () => process.off('SIGINT', act);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, act);
+    return () => process.off('SIGINT', act).off('SIGTERM', act);
   },
 });

@@ -6,10 +6,10 @@ import type { accessToken } from './workflows/access-token.js';
 import { renewTokenSignal } from './workflows/access-token-messages.js';
 
 /** Temporal's client has no deadline of its own: a lost answer must not hold up all calls of an account. */
-const deadlineMs = 5_000;
+const defaultDeadlineMs = 5_000;
 
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
-export function createTokenLeases(client: Client, taskQueue: string): TokenLeases {
+export function createTokenLeases(client: Client, taskQueue: string, deadlineMs = defaultDeadlineMs): TokenLeases {
   const inTime = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
   return {
     async read(key) {

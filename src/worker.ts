@@ -2,16 +2,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime } from '@temporalio/worker';
-import { ConfigError, loadWorkerConfig, type WorkerConfig } from './config.js';
-import { countCalls } from './counted-ride-api.js';
-import { FaretrailError } from './domain/errors.js';
+import { loadWorkerConfig, type WorkerConfig } from './config.js';
 import { createLogger, type Logger, toTemporalLogger } from './logging.js';
-import { createWorkerMetrics, type WorkerMetrics } from './metrics.js';
+import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './metrics.js';
 import { type MetricsServer, startMetricsServer } from './metrics-server.js';
 import { createOrderWorker, type OrderWorker } from './order-worker.js';
+import { failProcess } from './process-failure.js';
 import { createRideApi } from './ride-api/ride-api.js';
+import { createRunCounts } from './run-counts.js';
 import { ensureSearchAttributes } from './search-attributes.js';
 import { connectNative } from './temporal-connection.js';
+import { traceActivities } from './traced-work.js';
+import { openTracing } from './tracing.js';
+import { countCalls, traceCalls, watchCalls } from './watched-ride-api.js';
 import { shortenWorkflowStacks } from './workflow-code.js';
 
 async function main(): Promise<void> {
@@ -20,34 +23,39 @@ async function main(): Promise<void> {
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
   shortenWorkflowStacks();
-  const { connection, namespace, address } = await connectNative();
+  const { connection, namespace, address, dataConverter } = await connectNative();
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
+  const tracing = config.sendsTraces ? await openTracing({ process: 'worker', logger }) : null;
+  const client = new Client({ connection, namespace, dataConverter });
   const metrics = createWorkerMetrics();
-  const rideApi = createRideApi({ profile: config.profile });
+  metrics.showRuns(createRunCounts(client, config.taskQueue));
+  const rideApi = createRideApi({ profile: config.profile, keepsPersonalData: config.payloads.encrypts });
   const worker = await createOrderWorker({
     config,
     connection,
     namespace,
-    client: new Client({ connection, namespace }),
-    rideApi: countCalls(rideApi, metrics),
+    client,
+    rideApi: watchCalls(tracing ? watchCalls(rideApi, traceCalls(tracing)) : rideApi, countCalls(metrics)),
+    ...(tracing ? { options: { interceptors: { activity: [traceActivities(tracing)] } } } : {}),
   });
   const pages = await servePages(config, { metrics, worker, connection, sdkMetricsPort });
   const accounts = config.accounts.map(({ name }) => name);
   logger.info(
-    { address, namespace, taskQueue: config.taskQueue, accounts, metricsPort: pages?.port },
+    { address, namespace, taskQueue: config.taskQueue, accounts, metricsPort: pages?.port, ...config.deployment },
     'worker started',
   );
   await worker.run();
   await pages?.close();
   await rideApi.close();
   await connection.close();
+  await tracing?.close();
   logger.info('worker stopped: all calls under way have ended');
 }
 
 /** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */
 function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {
-  const prometheus = { bindAddress: `127.0.0.1:${sdkMetricsPort}` };
+  const prometheus = { bindAddress: `127.0.0.1:${sdkMetricsPort}`, histogramBucketOverrides: workflowBuckets };
   Runtime.install({
     logger: toTemporalLogger(logger),
     telemetryOptions: {
@@ -96,8 +104,4 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-main().catch((error: unknown) => {
-  const reason = error instanceof FaretrailError ? error.message : error;
-  console.error(reason);
-  process.exit(error instanceof ConfigError ? 2 : 1);
-});
+main().catch((error: unknown) => failProcess(error, 'worker'));

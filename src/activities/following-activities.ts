@@ -13,8 +13,8 @@ import { notYet } from './not-yet.js';
 export interface FollowedOrders {
   /** Once however often it is asked for; one that has ended stays ended (I5). */
   start(follow: StartFollowingInput): Promise<void>;
-  /** Null while the order is followed. `isEndTold`: the run may stay open while it tells others of the end. */
-  readEnd(key: FollowOrderKey, isEndTold: boolean): Promise<FollowedEnd | null>;
+  /** Null while the order is followed. */
+  readEnd(key: FollowOrderKey): Promise<FollowedEnd | null>;
   /** The trail after one more read; null when there was none in time, or the run has ended. */
   refresh(key: FollowOrderKey): Promise<OrderTrail | null>;
 }
@@ -33,7 +33,7 @@ export const createFollowingActivities = ({ orders }: FollowingActivityPorts) =>
 
   /** Waits for the end of the run by Temporal's own retry, which holds no slot and writes no history. */
   async awaitFollowed({ isEndTold, ...key }: AwaitFollowedInput): Promise<FollowedEnd> {
-    const end = await orders.readEnd(key, isEndTold);
+    const end = await orders.readEnd(key);
     if (end) return end;
     throw notYet(`Order ${key.orderId} is still followed.`, followedPaceMs(isEndTold, activityInfo().attempt));
   },

@@ -18,6 +18,13 @@ export { createOrderReader } from './order-reader.js';
 export { createQuietTimes } from './quiet-times.js';
 export { createReceiptActivities, type ReceiptActivities, type ReceiptActivityPorts } from './receipt-activities.js';
 export { createReceiptReader } from './receipt-reader.js';
+export {
+  createRideChangeActivities,
+  type RequestedRides,
+  type RideChangeActivities,
+  type RideChangeActivityPorts,
+  type SentRideChange,
+} from './ride-change-activities.js';
 export { createSilenceActivities, type SilenceActivities, type SilenceActivityPorts } from './silence-activities.js';
 export { createSubscriberCalls } from './subscriber-calls.js';
 export {

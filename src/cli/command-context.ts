@@ -22,7 +22,7 @@ export interface CliProcess {
   loadSettingsWithSecrets(): Config;
   /** How long to wait for Temporal to take the connection. Default 5 s: a person waits. */
   connectWithinMs?: number;
-  /** Calls `act` at Ctrl-C in place of ending the process. Returns what undoes it. */
+  /** Calls `act` at Ctrl-C or SIGTERM in place of ending the process. Returns what undoes it. */
   onInterrupt(act: () => void): () => void;
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addCallCommand } from './call-command.js';
 import { addChangeCommands } from './change-commands.js';
 import { exitCodes, toCliError } from './cli-failure.js';
+import { addCodecCommand } from './codec-command.js';
 import { type Act, type CliProcess, type CommonOptions, createContext, type RunCommand } from './command-context.js';
 import { addDeliverCommand } from './deliver-command.js';
 import { addDoctorCommand } from './doctor-command.js';
@@ -39,6 +40,7 @@ const additions: readonly ((program: Command, run: RunCommand) => void)[] = [
   addTokensCommand,
   addDeliverCommand,
   addDoctorCommand,
+  addCodecCommand,
 ];
 
 const helpEnd = `

@@ -2,17 +2,23 @@ import { InvalidInput } from './errors.js';
 
 const maxText = 200;
 
-/** Reads an input object that any language may send. Throws `InvalidInput` for a field that is not `known`, so that a
- *  misspelt option is never silently without effect. */
-export function toInputFields(value: unknown, known: readonly string[], name = 'input'): Record<string, unknown> {
+/** Reads an input object of whatever fields. Throws `InvalidInput`. */
+export function toInputObject(value: unknown, name = 'input'): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidInput(`${name}: must be a JSON object`);
   }
-  const unknownField = Object.keys(value).find((key) => !known.includes(key));
+  return value as Record<string, unknown>;
+}
+
+/** Reads an input object that any language may send. Throws `InvalidInput` for a field that is not `known`, so that a
+ *  misspelt option is never silently without effect. */
+export function toInputFields(value: unknown, known: readonly string[], name = 'input'): Record<string, unknown> {
+  const fields = toInputObject(value, name);
+  const unknownField = Object.keys(fields).find((key) => !known.includes(key));
   if (unknownField !== undefined) {
     throw new InvalidInput(`${name}: unknown field "${unknownField.slice(0, 40)}"; known are ${known.join(', ')}`);
   }
-  return value as Record<string, unknown>;
+  return fields;
 }
 
 /** Reads a text of 1 to 200 characters. Throws `InvalidInput` naming the field. */

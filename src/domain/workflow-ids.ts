@@ -100,6 +100,23 @@ export function fromRequestRideId(workflowId: string): RequestRideKey | undefine
   return account && requestId ? { account: account as AccountName, requestId } : undefined;
 }
 
+/** What names one change of a ride that is sent for a caller. */
+export interface ChangeRideKey extends RequestRideKey {
+  /** Made for the caller's one request, however often it comes. */
+  changeId: string;
+}
+
+/** Id of the `changeRide` workflow of a key. */
+export const changeRideId = ({ account, requestId, changeId }: ChangeRideKey): string =>
+  `change/${account}/${requestId}/${changeId}`;
+
+/** The inverse of `changeRideId`; undefined for any other id. */
+export function fromChangeRideId(workflowId: string): ChangeRideKey | undefined {
+  const [, account, requestId, changeId] =
+    /^change\/([a-z0-9-]{1,40})\/([A-Za-z0-9._~-]{1,100})\/([^/]+)$/.exec(workflowId) ?? [];
+  return account && requestId && changeId ? { account: account as AccountName, requestId, changeId } : undefined;
+}
+
 /** What names one call of a business operation. */
 export interface BusinessCallKey {
   account: AccountName;
@@ -117,4 +134,24 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   const [, account, name, key] = /^call\/([a-z0-9-]{1,40})\/(\w+)\/([A-Za-z0-9._~-]{1,100})$/.exec(workflowId) ?? [];
   const operation = businessOperations.find((one) => one === name);
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
+}
+
+/** What names the notices that a run has left behind. */
+export interface LateNoticesKey {
+  /** Workflow id of that run. */
+  about: string;
+  /** Its first run. */
+  firstRunId: string;
+  /** Number of the last notice. */
+  last: number;
+}
+
+/** Id of the `lateNotices` workflow of a key. */
+export const lateNoticesId = ({ about, firstRunId, last }: LateNoticesKey): string =>
+  `notices/${about}/${firstRunId}/${last}`;
+
+/** The inverse of `lateNoticesId`; undefined for any other id. */
+export function fromLateNoticesId(workflowId: string): LateNoticesKey | undefined {
+  const [, about, firstRunId, last] = /^notices\/(.+)\/([^/]+)\/(\d+)$/.exec(workflowId) ?? [];
+  return about && firstRunId ? { about, firstRunId, last: Number(last) } : undefined;
 }

@@ -1,6 +1,7 @@
 import { phonesIn } from '../contracts/call-bodies.js';
-import { findCreatedOrder, isCancelled, isChanged, withoutPersonalData } from '../contracts/call-reply.js';
+import { findCreatedOrder, isCancelled, isChanged, toKeptAnswer } from '../contracts/call-reply.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
+import type { Keeping } from '../contracts/ride-details.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/business-call.js';
@@ -35,7 +36,7 @@ export function callRequest(
 }
 
 /** What the reader of an answer has to know of the request. */
-export interface CallAnswerContext {
+export interface CallAnswerContext extends Keeping {
   account: Account;
   call: ServiceCall;
   accessToken: string;
@@ -44,11 +45,11 @@ export interface CallAnswerContext {
 }
 
 /** Reads the answer to a call. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), or `UnusableReply`
- *  NO_ORDER_ID. What it gives holds no personal data of drivers. */
+ *  NO_ORDER_ID. What it gives holds personal data of drivers only where that is kept. */
 export function interpretCallReply(reply: ApiReply, context: CallAnswerContext): BusinessCallResult {
   const { call, profile } = context;
   const { operation } = call;
-  const result = { operation, status: reply.status, body: withoutPersonalData(reply.body) };
+  const result = { operation, status: reply.status, body: toKeptAnswer(reply.body, context) };
   const isExpected = isSuccess(reply) && profile.operations[operation].success.includes(reply.status);
   if (operation === 'createOrder' && isSuccess(reply)) {
     const orderId = findCreatedOrder(reply.body, profile.pointers);

@@ -1,5 +1,6 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import type { JsonObject } from '../contracts/json-object.js';
+import type { Keeping } from '../contracts/ride-details.js';
 import type { Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import type { Account } from '../domain/account.js';
@@ -79,7 +80,7 @@ export interface RideApi {
 }
 
 /** What the client is made of; all but the profile has a default. */
-export interface RideApiOptions {
+export interface RideApiOptions extends Keeping {
   profile: ContractProfile;
   http?: Http;
   /** Epoch milliseconds. */
@@ -87,7 +88,12 @@ export interface RideApiOptions {
 }
 
 /** Makes the client of both interfaces. It holds no credentials and no token: each call brings its own. */
-export function createRideApi({ profile, http = createHttp(), now = Date.now }: RideApiOptions): RideApi {
+export function createRideApi({
+  profile,
+  keepsPersonalData,
+  http = createHttp(),
+  now = Date.now,
+}: RideApiOptions): RideApi {
   return {
     async requestToken(account, scope, signal) {
       const requestedAt = now();
@@ -96,7 +102,7 @@ export function createRideApi({ profile, http = createHttp(), now = Date.now }: 
     },
     async readOrder(account, orderId, accessToken, signal) {
       const reply = await http.send(orderRequest(account, orderId, accessToken, profile), signal);
-      return interpretOrderReply(reply, { account, orderId, accessToken, profile, now: now() });
+      return interpretOrderReply(reply, { account, orderId, accessToken, profile, keepsPersonalData, now: now() });
     },
     orderScope: (account) => orderScope(account, profile),
     async readReceipt(account, orderId, accessToken, signal) {
@@ -106,13 +112,13 @@ export function createRideApi({ profile, http = createHttp(), now = Date.now }: 
     receiptScope: () => receiptScope(profile),
     async callOperation(account, call, accessToken, signal) {
       const reply = await http.send(callRequest(account, call, accessToken, profile), signal);
-      return interpretCallReply(reply, { account, call, accessToken, profile, now: now() });
+      return interpretCallReply(reply, { account, call, accessToken, profile, keepsPersonalData, now: now() });
     },
     async readEffect(account, call, accessToken, signal) {
       const { body: _, ...about } = call;
       const look = { ...about, operation: 'orderDetails' as const };
       const reply = await http.send(callRequest(account, look, accessToken, profile), signal);
-      return interpretEffect(reply, { account, call, accessToken, profile, now: now() });
+      return interpretEffect(reply, { account, call, accessToken, profile, keepsPersonalData, now: now() });
     },
     operationScope: (account, operation) => operationScope(account, operation, profile),
     knowsRepeats: (operation) => knowsRepeats(operation, profile),
