@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/setup/longest-first.js';
 
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
 const needServers = ['test/{workflows,e2e,processes,local/servers}/**/*.test.ts'];
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -13,7 +15,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: needServers,
           env: { TZ: 'UTC' },
-          testTimeout: 10_000,
+          expect: { poll: { timeout: 10_000 } },
+          testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -24,9 +27,9 @@ export default defineConfig({
           include: needServers,
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },
-          expect: { poll: { timeout: 20_000 } },
-          testTimeout: 60_000, // a first workflow task on two busy cores takes seconds
-          hookTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
+          testTimeout: 120_000, // a first workflow task on two busy cores takes seconds
+          hookTimeout: 120_000,
           sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
         },
       },

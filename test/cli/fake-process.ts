@@ -15,6 +15,10 @@ export const nowhere: Env = {
   TEMPORAL_CONFIG_FILE: '/nonexistent/temporal.toml',
 };
 
+/** Where nothing listens a refusal is final at once; a server that shares a busy machine with the test may take its time. */
+const patienceWith = ({ TEMPORAL_ADDRESS }: Env): number =>
+  TEMPORAL_ADDRESS === nowhere['TEMPORAL_ADDRESS'] ? 300 : 30_000;
+
 /** Runs a command line in this process. */
 export async function runHere(argv: string[], env: Env = nowhere): Promise<CliRun> {
   const output = { stdout: '', stderr: '' };
@@ -24,7 +28,7 @@ export async function runHere(argv: string[], env: Env = nowhere): Promise<CliRu
     stderr: { write: (text) => (output.stderr += text) },
     loadSettings: () => loadCliConfig(env),
     loadSettingsWithSecrets: () => loadConfig(env),
-    connectWithinMs: 300,
+    connectWithinMs: patienceWith(env),
     onInterrupt: () => () => undefined,
   };
   return { exitCode: await runCli(argv, process), ...output };

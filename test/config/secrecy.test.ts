@@ -24,8 +24,12 @@ function printedError(load: () => unknown): string {
 it('shows no secret in a printed config', () => {
   const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
   fc.assert(
-    fc.property(secret, secret, secret, key, (inEnv, inFile, notifySecret, bytes) => {
-      const encoded = Buffer.from(bytes).toString('base64url');
+    fc.property(secret, secret, secret, secret, key, (inEnv, inFile, notifySecret, token, bytes) => {
+      const others = bytes.map((byte) => byte ^ 255); // one key must not serve two purposes
+      const [encoded, payloadKey] = [bytes, others].map((some) => Buffer.from(some).toString('base64url')) as [
+        string,
+        string,
+      ];
       const acme = {
         interface: 'partner',
         baseUrl: 'https://a.example',
@@ -39,12 +43,15 @@ it('shows no secret in a printed config', () => {
         FARETRAIL_ACCOUNTS_FILE: 'accounts.json',
         FARETRAIL_SEALING_KEYS: `k1:${encoded}`,
         FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret}`,
+        FARETRAIL_PAYLOAD_KEYS: `p1:${payloadKey}`,
+        FARETRAIL_CODEC_TOKEN: token,
       };
       const readFile = files({ 'accounts.json': JSON.stringify({ accounts: { acme } }), '/run/a': inFile });
       const config = loadWorkerConfig(env, readFile);
       expect(config.accounts.map(({ clientSecret }) => clientSecret)).toEqual([inEnv, 'business-secret', inFile]);
       const text = print(config);
-      for (const hidden of [inEnv, inFile, 'business-secret', notifySecret, encoded, bytes.join(','), bytes.join(', ')])
+      const keys = [encoded, payloadKey, bytes.join(','), bytes.join(', '), others.join(',')];
+      for (const hidden of [inEnv, inFile, 'business-secret', notifySecret, token, ...keys])
         expect(text).not.toContain(hidden);
     }),
   );

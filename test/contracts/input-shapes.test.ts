@@ -2,10 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { BusinessCallInputShape } from '../../src/contracts/call-shapes.js';
 import { FollowOrderInputShape } from '../../src/contracts/order-shapes.js';
+import { RouteDeliveryShape } from '../../src/contracts/parked-shapes.js';
+import { CompanyReportInputShape } from '../../src/contracts/report-shapes.js';
 import { RequestRideInputShape, RideResolutionShape } from '../../src/contracts/ride-shapes.js';
 import { SubscriptionInputShape } from '../../src/contracts/subscription-shapes.js';
 import { parseBusinessCallInput } from '../../src/domain/business-call-input.js';
+import { parseCompanyReportInput } from '../../src/domain/company-report-input.js';
 import { parseFollowOrderInput } from '../../src/domain/follow-input.js';
+import { parseRouteInput } from '../../src/domain/parked-delivery-input.js';
 import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride-input.js';
 import { parseSubscriptionInput } from '../../src/domain/subscription-input.js';
 
@@ -13,6 +17,7 @@ import { parseSubscriptionInput } from '../../src/domain/subscription-input.js';
 const order = { account: 'partner', orderId: '42' };
 const call = { account: 'business', operation: 'orderDetails', key: 'k', orderId: '42' };
 const ride = { account: 'business', requestId: 'r1', order: { category: 'transportation' } };
+const report = { account: 'business', orderId: '42' };
 const subscription = { account: 'business', eventType: 'status_changed', publicUrl: 'https://rides.example' };
 
 const accepted: [string, z.ZodType, (value: unknown) => unknown, unknown[]][] = [
@@ -52,6 +57,13 @@ const accepted: [string, z.ZodType, (value: unknown) => unknown, unknown[]][] = 
     parseSubscriptionInput,
     [subscription, { ...subscription, graceMs: 0, silence: { minOrders: 1 }, resubscribe: true }],
   ],
+  [
+    'companyReport',
+    CompanyReportInputShape,
+    parseCompanyReportInput,
+    [report, { account: 'business' }, { ...report, orderId: null, notify: [{ url: 'https://shop.example/changes' }] }],
+  ],
+  ['routeDelivery', RouteDeliveryShape, parseRouteInput, [{ orderId: '42' }, { orderId: 42 }]],
 ];
 
 const refused: typeof accepted = [
@@ -113,6 +125,13 @@ const refused: typeof accepted = [
       { ...subscription, graceMs: -1 },
     ],
   ],
+  [
+    'companyReport',
+    CompanyReportInputShape,
+    parseCompanyReportInput,
+    [{}, { ...report, orderId: 'a/b' }, { ...report, poll: 5 }, { ...report, notify: {} }],
+  ],
+  ['routeDelivery', RouteDeliveryShape, parseRouteInput, [{}, { orderId: '' }, { orderId: '42', reason: 'x' }]],
 ];
 
 const oneByOne = (table: typeof accepted) =>

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type OrderId, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-import { accessTokenId, followOrderId, fromAccessTokenId, fromFollowOrderId } from '../../src/domain/workflow-ids.js';
+import {
+  accessTokenId,
+  companyReportId,
+  followOrderId,
+  fromAccessTokenId,
+  fromFollowOrderId,
+  fromLateNoticesId,
+  lateNoticesId,
+} from '../../src/domain/workflow-ids.js';
 
 const isOrderId = (text: string): boolean => {
   try {
@@ -106,5 +114,17 @@ describe('the id of a token lease', () => {
         expect(toId(one) === toId(two)).toBe(one.every((part, index) => part === two[index]));
       }),
     );
+  });
+});
+
+describe('the id of late notices', () => {
+  it('is read back as what it was made of, whatever run they are about', () => {
+    fc.assert(
+      fc.property(accounts, fc.uuid(), fc.nat(), (account, firstRunId, last) => {
+        const key = { about: companyReportId({ account, about: toOrderId('4711') }), firstRunId, last };
+        expect(fromLateNoticesId(lateNoticesId(key))).toEqual(key);
+      }),
+    );
+    expect(fromLateNoticesId('order/business/4711')).toBeUndefined();
   });
 });

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { newOrder } from '../support/calls.js';
+import { jsonFile } from '../support/json-file.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'faretrail-input-'));
 const taskQueue = { FARETRAIL_TASK_QUEUE: `q-${randomUUID()}` };
 let stack: OrderStack;
 let env: WorkerEnv;
@@ -16,17 +13,9 @@ beforeAll(async () => {
   stack = await startOrderStack({ env: taskQueue });
   env = { ...workerEnv(stack.sandbox.url, taskQueue), TEMPORAL_ADDRESS: inject('temporalAddress') };
 });
-afterAll(async () => {
-  await stack.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => stack.close());
 
 const call = (...argv: string[]) => runHere(['call', 'business', ...argv], env);
-const file = (body: unknown) => {
-  const path = join(folder, `${randomUUID()}.json`);
-  writeFileSync(path, JSON.stringify(body));
-  return path;
-};
 
 describe('the command call', () => {
   it('carries out an operation and prints what came of it', async () => {
@@ -40,7 +29,7 @@ describe('the command call', () => {
   });
 
   it('asked twice with one key shows the first outcome, and says so', async () => {
-    const given = ['createOrder', '--input', file(newOrder()), '--key', `trip-${randomUUID()}`];
+    const given = ['createOrder', '--input', jsonFile(newOrder()), '--key', `trip-${randomUUID()}`];
     const first = JSON.parse((await call(...given, '--json')).stdout);
     expect(first).toMatchObject({ state: 'started', result: { status: 201, orderId: expect.any(String) } });
     const again = await call(...given);
@@ -50,7 +39,7 @@ describe('the command call', () => {
   });
 
   it('tells a failure with its code, the remedy and the words of the service', async () => {
-    const input = file(newOrder({ product_id: randomUUID() }));
+    const input = jsonFile(newOrder({ product_id: randomUUID() }));
     const { exitCode, stdout, stderr } = await call('createOrder', '--input', input, '--json');
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     const { code, message } = JSON.parse(stderr).error;
@@ -59,7 +48,7 @@ describe('the command call', () => {
   });
 
   it('refuses a bad body before anything is started', async () => {
-    const { exitCode, stderr } = await call('createOrder', '--input', file({ ...newOrder(), stops: [] }));
+    const { exitCode, stderr } = await call('createOrder', '--input', jsonFile({ ...newOrder(), stops: [] }));
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('body.stops: must hold') });
   });
 });

@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../sandbox/faults.js';
+import { withoutRequestIds } from '../support/accounts.js';
 import { newOrder, startCall } from '../support/calls.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 
 let stack: OrderStack;
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-contract-'));
-  const file = join(folder, 'contract.json');
-  writeFileSync(file, JSON.stringify({ operations: { createOrder: { requestIdHeader: '' } } }));
-  stack = await startOrderStack({ env: { FARETRAIL_CONTRACT_FILE: file } });
-  rmSync(folder, { recursive: true });
+  stack = await startOrderStack({ env: withoutRequestIds() });
 });
 afterAll(() => stack.close());
 

@@ -66,8 +66,19 @@ async function deliver(model: Model, claims: string, again: boolean): Promise<vo
   if (repeated) model.duplicates += 1;
   const notice = repeated ?? fresh;
   model.lastArrival = isRecent(0);
-  expect(await port.toOrder({ account, orderId: toOrderId(orderId) }, [notice])).toBe('signalled');
+  const outcome = await port.toOrder({ account, orderId: toOrderId(orderId) }, [notice]);
+  // A run that continued as new has read at once, and may have seen the end by itself.
+  if (outcome === 'finished' && model.status === 'Completed') return;
+  expect(outcome).toBe('signalled');
   model.sent.push(notice);
+}
+
+/** Resolves once no read is under way, nor any that follows from what was done so far. */
+async function quiet(orderId: string): Promise<void> {
+  for (let seen = -1, reads = 0; seen !== reads; reads = readsSince(orderId, '').length) {
+    seen = reads;
+    await sleep(400);
+  }
 }
 
 async function take(model: Model, handle: WorkflowHandle<typeof followOrder>, step: Step): Promise<void> {
@@ -123,11 +134,12 @@ it('keeps its promises however changes, deliveries, reads, restarts and continue
     };
     for (const each of steps) await take(model, handle, each);
     // Two changes may have equal bodies: in the end comes a repeated delivery that no read under way can answer.
-    await sleep(200);
+    await quiet(orderId);
     await deliver(model, 'Driving', true);
     // A read starts after the last delivery arrived, and so after each of them (I2).
     await expect.poll(() => readsSince(orderId, model.lastArrival).length).toBeGreaterThan(0);
     stack.sandbox.setStatus('business', orderId, 'Completed');
+    model.status = 'Completed';
     model.changes.push('Completed');
     await deliver(model, 'Completed', false);
     await checkEnd(model, await started.result());

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { prepareReceiver } from '../support/recorded-notice-paths.js';
 import { recordedPaths, slowPaths } from '../support/recorded-paths.js';
+import { type Replayer, startReplayer } from '../support/replayer.js';
 import { webhookEnv } from '../support/subscriptions.js';
 
 const folder = fileURLToPath(new URL('../histories/', import.meta.url));
@@ -14,48 +14,54 @@ const fileOf = (name: string) => `${folder}${name}.json`;
 /** Writes what the paths leave behind, to be committed: needed for a new path, and once per release. */
 const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
 
-let stack: OrderStack;
 let receiver: NotifyReceiver;
+let replayer: Replayer;
 beforeAll(async () => {
   if (isRecording) mkdirSync(folder, { recursive: true });
   receiver = await startNotifyReceiver();
   prepareReceiver(receiver);
-  // Tokens of a minute, so that an idle lease ends in two.
-  const env = { ...webhookEnv(), ...receiver.env };
-  stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env });
+  replayer = startReplayer();
 });
 afterAll(async () => {
-  await stack.close();
+  await replayer.close();
   await receiver.close();
 });
-
-const replay = (history: unknown, workflowId: string) =>
-  Worker.runReplayHistory({ workflowBundle: { codePath: inject('workflowBundlePath') } }, history as never, workflowId);
 
 const read = (file: string) => readFileSync(`${folder}${file}`, 'utf8');
 const replayText = (text: string) => {
   const json = JSON.parse(text);
-  return replay(historyFromJSON(json), json.events[0].workflowExecutionStartedEventAttributes.workflowId);
+  return replayer.replay(historyFromJSON(json), json.events[0].workflowExecutionStartedEventAttributes.workflowId);
 };
 
 /** Stack traces tell where a checkout lies. */
 const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
 
-describe('a run that was just made replays on the same code', () => {
-  const paths = { ...recordedPaths, ...(isRecording ? slowPaths : {}) };
-  it.each(Object.entries(paths))('%s', { timeout: isRecording ? 300_000 : 60_000 }, async (name, path) => {
-    const { workflowId, runId } = await path(stack);
-    const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
-    if (isRecording) writeFileSync(fileOf(name), `${withoutPaths(historyToJSON(history))}\n`);
-    await replay(history, workflowId);
+const groups = { ...recordedPaths, ...(isRecording ? { slow: slowPaths } : {}) };
+for (const [group, paths] of Object.entries(groups)) {
+  describe.concurrent(`a run that was just made replays on the same code: ${group}`, () => {
+    let stack: OrderStack;
+    beforeAll(async () => {
+      // Tokens of a minute, so that an idle lease ends in two.
+      const env = { ...webhookEnv(), ...receiver.env };
+      stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env });
+    });
+    afterAll(() => stack.close());
+
+    it.sequential.each(Object.entries(paths))('%s', { timeout: isRecording ? 300_000 : 60_000 }, async (name, path) => {
+      const { workflowId, runId } = await path(stack);
+      const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
+      if (isRecording) writeFileSync(fileOf(name), `${withoutPaths(historyToJSON(history))}\n`);
+      await replayer.replay(history, workflowId);
+    });
   });
-});
+}
 
 describe('a recorded history replays on the code of today', () => {
   it.each(readdirSync(folder))('%s', (file) => replayText(read(file)));
 
   it('and every path has one', () => {
-    expect(Object.keys({ ...recordedPaths, ...slowPaths }).filter((name) => !existsSync(fileOf(name)))).toEqual([]);
+    const names = [...Object.values(recordedPaths), slowPaths].flatMap((paths) => Object.keys(paths));
+    expect(names.filter((name) => !existsSync(fileOf(name)))).toEqual([]);
   });
 
   it.each([

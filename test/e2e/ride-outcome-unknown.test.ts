@@ -1,23 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { withoutRequestIds } from '../support/accounts.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { failureOf, goesOn, requestedRide, standingOf, stands } from '../support/rides.js';
 
 let stack: OrderStack;
-const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
 beforeAll(async () => {
-  // An empty name switches the header off.
-  const profile = join(folder, 'contract.json');
-  writeFileSync(profile, JSON.stringify({ operations: { createOrder: { requestIdHeader: '' } } }));
-  stack = await startOrderStack({ env: { FARETRAIL_CONTRACT_FILE: profile } });
+  stack = await startOrderStack({ env: withoutRequestIds() });
   stack.sandbox.setBookingSettings({ script: goesOn });
 });
-afterAll(async () => {
-  await stack.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => stack.close());
 afterEach(() => stack.sandbox.clearFaults());
 
 const lostAnswer = { kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 } as const;
@@ -37,7 +28,7 @@ async function unknown() {
 describe('a create whose answer was lost, at a service that knows no create by its id', () => {
   it('is not repeated: it waits for a person, and takes no change meanwhile', async () => {
     const { handle, made } = await unknown();
-    expect(await shownAttention(handle)).toBe('outcomeUnknown');
+    await expect.poll(() => shownAttention(handle)).toBe('outcomeUnknown');
     const changes = [
       handle.executeUpdate('cancelRide'),
       handle.executeUpdate('updateRide', { args: [{ order: { a: 1 } }] }),
@@ -58,7 +49,7 @@ describe('a create whose answer was lost, at a service that knows no create by i
     expect(await standingOf(handle)).toMatchObject({ attention: { code: 'outcomeUnknown' } });
     const standing = await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
     expect(standing).toMatchObject({ orderId, attention: null });
-    expect(await shownAttention(handle)).toBeNull();
+    await expect.poll(() => shownAttention(handle)).toBeNull();
     const late = await failureOf(handle.executeUpdate('resolveRide', { args: [{ tryAgain: true }] }));
     expect(late).toMatchObject({ type: 'AlreadyDecided' });
     await handle.executeUpdate('cancelRide');

@@ -56,7 +56,7 @@ describe('a subscription', () => {
   });
 
   it('publishes its address before the service is asked', async () => {
-    stack.sandbox.setFault({ kind: 'slow', operation: 'createSubscriber', delayMs: 2_000 });
+    stack.sandbox.setFault({ kind: 'slow', operation: 'createSubscriber', delayMs: 4_000 });
     const run = await begin();
     await expect.poll(() => run.accepted()).toHaveLength(1);
     expect(await run.accepted()).toEqual([expect.objectContaining({ secrets: [], isSecretLost: false })]);
@@ -118,7 +118,7 @@ describe('a change of a subscription', () => {
     const run = await begin();
     const before = await run.active();
     const after = await run.handle.executeUpdate<typeof before, [object]>('rotateSubscription', {
-      args: [{ graceMs: 4_000 }],
+      args: [{ graceMs: 6_000 }],
     });
     expect(after.generations.map(({ state }) => state)).toEqual(['current', 'replaced']);
     const [current, old] = await run.accepted();
@@ -136,7 +136,7 @@ describe('a change of a subscription', () => {
     await run.active();
     await stack.stopWorker();
     const rotations = [1, 2, 3].map(() => run.handle.executeUpdate('rotateSubscription', { args: [{}] }));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 1_500)); // until all of them have reached the server
     await stack.startWorker();
     await Promise.all(rotations);
     expect((await run.status()).generations).toHaveLength(2);

@@ -1,31 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFaretrailClient, type FaretrailClient } from '../../src/client/index.js';
 import { newRide } from '../sandbox/booking-calls.js';
+import { withoutRequestIds } from '../support/accounts.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { completes, goesOn } from '../support/rides.js';
 
 let stack: OrderStack;
 let rides: FaretrailClient;
-const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
 beforeAll(async () => {
-  // A service that knows no create by its id, so that a lost answer leaves nobody knowing.
-  const profile = join(folder, 'contract.json');
-  writeFileSync(profile, JSON.stringify({ operations: { createOrder: { requestIdHeader: '' } } }));
-  stack = await startOrderStack({ env: { FARETRAIL_CONTRACT_FILE: profile } });
+  stack = await startOrderStack({ env: withoutRequestIds() });
   rides = createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
 });
 beforeEach(() => {
   stack.sandbox.clearFaults();
   stack.sandbox.setBookingSettings({ script: goesOn, receiptAfterMs: 0, receiptChangesAfterMs: null });
 });
-afterAll(async () => {
-  await stack.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => stack.close());
 
 const account = 'business';
 const key = () => randomUUID();

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 
@@ -40,6 +41,8 @@ function start(argv: string[], more: WorkerEnv = {}): Cli {
 }
 
 const run = (argv: string[], more?: WorkerEnv) => start(argv, more).ended;
+/** The same program in this process, where a process of its own would show nothing more. */
+const here = (argv: string[], more: WorkerEnv = {}) => runHere(argv, { ...env, ...more });
 const parse = (stdout: string) => JSON.parse(stdout) as Record<string, unknown>;
 
 describe('the cli over a running worker', () => {
@@ -57,7 +60,7 @@ describe('the cli over a running worker', () => {
       ['Pending', 'Driving'],
       ['Driving', 'Completed'],
     ] as const) {
-      await expect.poll(watch.stdout, { timeout: 20_000 }).toContain(seen);
+      await expect.poll(watch.stdout).toContain(seen);
       stack.sandbox.setStatus('partner', orderId, next);
     }
     const watched = await watch.ended;
@@ -88,18 +91,19 @@ describe('the cli over a running worker', () => {
   });
 
   it('ends with 3 for an order that nobody follows', async () => {
-    for (const argv of [['show'], ['watch'], ['refresh'], ['stop', '--reason', 'x']]) {
-      const { exitCode, stdout, stderr } = await run([...argv, '--json', 'partner', 'nobody-follows-this']);
+    const commands = [['show'], ['watch'], ['refresh'], ['stop', '--reason', 'x']];
+    const ended = commands.map((argv) => run([...argv, '--json', 'partner', 'nobody-follows-this']));
+    for (const { exitCode, stdout, stderr } of await Promise.all(ended)) {
       expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
       expect(parse(stderr)).toMatchObject({ error: { code: 'NotFollowed' } });
     }
   });
 
   it('ends a watch with 1 when the run fails, and shows why', async () => {
-    const orderId = randomUUID();
+    const orderId = stack.newOrder('partner', [['Pending', 0]]);
     const handle = await stack.follow('partner', orderId);
     const watch = start(['watch', 'partner', orderId, '--json']);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await expect.poll(watch.stdout).toContain('Pending');
     await handle.terminate('for the test');
     const { exitCode, stderr } = await watch.ended;
     expect(exitCode).toBe(1);
@@ -113,7 +117,7 @@ describe('the cli over a running worker', () => {
     const orderId = stack.newOrder('partner', [['Pending', 0]]);
     const handle = await stack.follow('partner', orderId);
     const watch = start(['watch', 'partner', orderId]);
-    await expect.poll(watch.stdout, { timeout: 20_000 }).toContain('Pending');
+    await expect.poll(watch.stdout).toContain('Pending');
     watch.child.kill('SIGINT');
     expect(await watch.ended).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('still followed') });
     expect((await handle.describe()).status.name).toBe('RUNNING');
@@ -123,8 +127,8 @@ describe('the cli over a running worker', () => {
   it('lists orders by a status that holds a quote, and by no other', async () => {
     const status = `it's odd ${randomUUID()}`;
     const handle = await stack.follow('partner', stack.newOrder('partner', [[status, 0]]));
-    const listed = async (wanted: string) => parse((await run(['list', '--status', wanted, '--json'])).stdout).orders;
-    await expect.poll(() => listed(status), { timeout: 20_000 }).toMatchObject([{ status, state: 'running' }]);
+    const listed = async (wanted: string) => parse((await here(['list', '--status', wanted, '--json'])).stdout).orders;
+    await expect.poll(() => listed(status)).toMatchObject([{ status, state: 'running' }]);
     expect(await listed(`x' OR RideStatus = '${status}`)).toEqual([]);
     await handle.terminate();
   });
@@ -132,9 +136,9 @@ describe('the cli over a running worker', () => {
   it('keeps within the limit of a list and says that there is more', async () => {
     const orders = ['one', 'two'].map(() => stack.newOrder('business', [['Pending', 0]]));
     const handles = await Promise.all(orders.map((orderId) => stack.follow('business', orderId)));
-    const list = async () => (await run(['list', '--running', '--account', 'business', '--limit', '1'])).stderr;
-    await expect.poll(list, { timeout: 20_000 }).toContain('There are more than 1');
-    const { stdout } = await run(['list', '--running', '--account', 'business', '--limit', '1']);
+    const list = async () => (await here(['list', '--running', '--account', 'business', '--limit', '1'])).stderr;
+    await expect.poll(list).toContain('There are more than 1');
+    const { stdout } = await here(['list', '--running', '--account', 'business', '--limit', '1']);
     expect(stdout.trim().split('\n')).toHaveLength(2);
     await Promise.all(handles.map((handle) => handle.terminate()));
   });
@@ -156,9 +160,9 @@ describe('tokens and the doctor', () => {
       expect(doctor.stdout).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
     }
     const asked = stack.sandbox.issuedTokens().length;
-    const listed = async () => (await run(['tokens', '--json'])).stdout;
-    await expect.poll(listed, { timeout: 20_000 }).toMatch(/"scope":"order".*"state":"serving"/);
-    const output = `${await listed()}${(await run(['tokens'])).stdout}${doctor.stdout}`;
+    const listed = async () => (await here(['tokens', '--json'])).stdout;
+    await expect.poll(listed).toMatch(/"scope":"order".*"state":"serving"/);
+    const output = `${await listed()}${(await here(['tokens'])).stdout}${doctor.stdout}`;
     expect(stack.sandbox.issuedTokens()).toHaveLength(asked);
     expect(asked).toBeGreaterThan(0);
     for (const secret of secrets()) expect(output).not.toContain(secret);
@@ -166,7 +170,7 @@ describe('tokens and the doctor', () => {
   });
 
   it('name a missing worker for each queue, with the remedy', async () => {
-    const { exitCode, stdout } = await run(['doctor'], unserved);
+    const { exitCode, stdout } = await here(['doctor'], unserved);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^FAIL {2}worker +no worker polls task queue q-\S+; start one/m);
     expect(stdout).toMatch(/^FAIL {2}worker for partner +no worker polls/m);
@@ -187,10 +191,10 @@ describe('the cli while the service rejects our credentials', () => {
     stack.sandbox.revokeTokens();
     const orderId = stack.newOrder('partner', [['Pending', 0]]);
     const handle = await stack.follow('partner', orderId);
-    const listed = async () => (await run(['list', '--attention'])).stdout;
-    await expect.poll(listed, { timeout: 20_000 }).toMatch(new RegExp(`${orderId} .*credentialsRejected`));
-    expect((await run(['show', 'partner', orderId])).stdout).toMatch(/attention +credentialsRejected since /);
-    expect((await run(['tokens'])).stdout).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
+    const listed = async () => (await here(['list', '--attention', '--account', 'partner'])).stdout;
+    await expect.poll(listed).toMatch(new RegExp(`${orderId} .*credentialsRejected`));
+    expect((await here(['show', 'partner', orderId])).stdout).toMatch(/attention +credentialsRejected since /);
+    expect((await here(['tokens'])).stdout).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
     const { exitCode, stdout } = await run(['doctor']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^FAIL {2}token of partner .*check the account's client id/m);
@@ -202,21 +206,21 @@ describe('the cli without a worker', () => {
   const orderId = randomUUID();
 
   it('starts to follow and warns that nobody reads yet', async () => {
-    const { exitCode, stdout, stderr } = await run(['track', 'partner', orderId], unserved);
+    const { exitCode, stdout, stderr } = await here(['track', 'partner', orderId], unserved);
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`order/partner/${orderId}`);
     expect(stderr.match(/warning: no worker polls task queue/g)).toHaveLength(2);
   });
 
   it('shows what Temporal itself knows', async () => {
-    const { exitCode, stdout } = await run(['show', 'partner', orderId], unserved);
+    const { exitCode, stdout } = await here(['show', 'partner', orderId], unserved);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/No worker answered, .*npm run worker/);
   });
 
   it('changes nothing and says why', async () => {
     for (const argv of [['refresh'], ['stop', '--reason', 'x']]) {
-      const { exitCode, stderr } = await run([...argv, '--json', 'partner', orderId], unserved);
+      const { exitCode, stderr } = await here([...argv, '--json', 'partner', orderId], unserved);
       expect(exitCode).toBe(1);
       expect(parse(stderr)).toMatchObject({ error: { code: 'NoWorker' } });
     }

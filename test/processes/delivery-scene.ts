@@ -12,6 +12,7 @@ import type { SubscriptionStatus } from '../../src/domain/subscription-status.js
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import type { subscription } from '../../src/workflows/subscription.js';
 import { subscriptionStatusQuery } from '../../src/workflows/subscription-messages.js';
+import type { WorkerEnv } from '../support/accounts.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 
 /** The account whose orders are delivered. */
@@ -22,6 +23,8 @@ export type ReachableIngress = IngressProcess & { url: string };
 /** A sandbox and one worker process, with a Temporal server of their own. */
 export interface DeliveryScene {
   fleet: Fleet;
+  /** Of the Temporal server. */
+  databaseFile: string;
   /** One more ingress process, with a journal of its own. `delivery` is that part of its contract profile. */
   startIngress(delivery?: object): Promise<ReachableIngress>;
   /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
@@ -32,17 +35,17 @@ export interface DeliveryScene {
 export type SubscriptionHandle = WorkflowHandleWithFirstExecutionRunId<typeof subscription>;
 
 /** A server of its own, since a subscription is named by account and event type alone, and other tests subscribe too. */
-export async function openDeliveryScene(): Promise<DeliveryScene> {
+export async function openDeliveryScene(more: WorkerEnv = {}): Promise<DeliveryScene> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-scene-'));
-  const server = await startDevServer({
-    program: inject('temporalProgram'),
-    databaseFile: join(folder, 'temporal.db'),
-  });
+  const databaseFile = join(folder, 'temporal.db');
+  const server = await startDevServer({ program: inject('temporalProgram'), databaseFile });
   const webhookKeys = `w1:${randomBytes(32).toString('base64url')}`;
-  const fleet = await startFleet(1, { env: { FARETRAIL_WEBHOOK_KEYS: webhookKeys }, address: server.address });
+  const env = { FARETRAIL_WEBHOOK_KEYS: webhookKeys, ...more };
+  const fleet = await startFleet(1, { env, address: server.address });
   const ingresses: IngressProcess[] = [];
   return {
     fleet,
+    databaseFile,
     async startIngress(delivery = {}) {
       const place = join(folder, `ingress-${ingresses.length}`);
       writeFileSync(`${place}.json`, JSON.stringify({ delivery }));
@@ -69,7 +72,7 @@ export async function openDeliveryScene(): Promise<DeliveryScene> {
 }
 
 /** Resolves once an address is in force. */
-export async function active(handle: SubscriptionHandle, timeout = 30_000): Promise<SubscriptionStatus> {
+export async function active(handle: SubscriptionHandle, timeout = 60_000): Promise<SubscriptionStatus> {
   const isActive = async () => expect((await handle.query(subscriptionStatusQuery)).state).toBe('active');
   await vi.waitFor(isActive, { timeout, interval: 200 }); // also outside of a test
   return await handle.query(subscriptionStatusQuery);

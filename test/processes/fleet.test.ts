@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tokenRequestsIn } from '../../sandbox/ledger-questions.js';
+import type { RideInterface } from '../../src/domain/interfaces.js';
+import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
+import { isLong } from '../support/long.js';
 
-const lifetimeMs = 30_000;
+const lifetimeMs = isLong ? 30_000 : 15_000;
+const renewals = isLong ? 5 : 2;
 /** A fifth of a short lifetime: renewed this long before its end. */
 const aheadMs = lifetimeMs / 5;
-const lifetimes = 2;
+/** A lifetime counts from the sending of a request; the sandbox notes when it came. */
+const onTheWayMs = 2_000;
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -20,44 +25,38 @@ afterAll(() => fleet.close(), 60_000);
 
 const tokenRequests = () =>
   tokenRequestsIn(fleet.sandbox.ledger()).map(({ times }) => times.map((at) => new Date(at).getTime()));
+const tokenRequestCounts = () => tokenRequests().map((times) => times.length);
 
 it('8 worker processes and 200 orders make one token request per lifetime, one at the cold start, two after a revocation', async () => {
-  const endMs = lifetimes * lifetimeMs + 25_000;
-  const handles = await fleet.followOrders(200, [
-    ['Pending', 0],
-    ['Routing', 10_000],
-    ['Driving', 20_000],
-    ['Completed', endMs],
-  ]);
+  const handles = await fleet.followOrders(200, [['Driving', 0]]);
+  const many = expect.toSatisfy((reads: number) => reads >= 100);
   await expect
-    .poll(() => fleet.sandbox.counts().byOperation, { timeout: 60_000 })
-    .toMatchObject({
-      orderStatus: expect.toSatisfy((reads: number) => reads >= 100),
-      orderDetails: expect.toSatisfy((reads: number) => reads >= 100),
-    });
-  expect(
-    tokenRequests().map((times) => times.length),
-    'cold start',
-  ).toEqual([1, 1]);
+    .poll(() => fleet.sandbox.counts().byOperation, { timeout: 150_000 })
+    .toMatchObject({ orderStatus: many, orderDetails: many });
 
-  await sleep(lifetimes * lifetimeMs - aheadMs);
+  const enough = expect.toSatisfy((count: number) => count > renewals);
+  await expect.poll(tokenRequestCounts, { timeout: renewals * lifetimeMs + 60_000 }).toEqual([enough, enough]);
   for (const times of tokenRequests()) {
-    expect(times.length).toBeGreaterThanOrEqual(lifetimes);
+    // A second one at the cold start, or by another worker, would come within moments.
     const distances = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    expect(Math.min(...distances)).toBeGreaterThanOrEqual(lifetimeMs - aheadMs - 500);
+    expect(Math.min(...distances)).toBeGreaterThanOrEqual(lifetimeMs - aheadMs - onTheWayMs);
   }
 
-  const before = tokenRequests().map((times) => times.length);
+  const before = tokenRequestCounts();
   fleet.sandbox.revokeTokens();
-  await sleep(10_000);
-  const after = tokenRequests().map((times) => times.length);
-  after.forEach((count, index) => {
-    expect(count - (before[index] ?? 0), 'after a revocation').toBeGreaterThanOrEqual(1);
+  const grown = before.map((count) => expect.toSatisfy((after: number) => after > count));
+  await expect.poll(tokenRequestCounts).toEqual(grown);
+  await sleep(5_000); // for requests that should not be
+  tokenRequestCounts().forEach((count, index) => {
     expect(count - (before[index] ?? 0), 'after a revocation').toBeLessThanOrEqual(2);
   });
 
+  for (const { workflowId } of handles) {
+    const { account, orderId } = fromFollowOrderId(workflowId) ?? expect.fail(workflowId);
+    fleet.sandbox.setStatus(account as RideInterface, orderId, 'Completed'); // accounts are named by their interface
+  }
   const trails = await Promise.all(handles.map((handle) => handle.result()));
   expect(new Set(trails.map(({ outcome, attention }) => `${outcome} ${attention}`))).toEqual(
     new Set(['completed null']),
   );
-}, 240_000);
+}, 400_000);

@@ -72,7 +72,7 @@ async function reached(sending: Sending, count: number): Promise<void> {
 }
 
 it('loses no acknowledged delivery, however often the ingress is killed and Temporal stops', {
-  timeout: isLong ? 900_000 : 120_000,
+  timeout: isLong ? 900_000 : 300_000,
 }, async () => {
   const settings = { FARETRAIL_JOURNAL_DIR: join(folder, 'journal') };
   const port = await freePort();

@@ -52,9 +52,9 @@ export async function startIngressProcess(env: Readonly<Record<string, string>>)
     output,
     async end(signal) {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      const exit = once(child, 'exit');
+      const closed = once(child, 'close'); // also all of its output was read
       child.kill(signal);
-      await exit;
+      await closed;
       return child.exitCode;
     },
   };

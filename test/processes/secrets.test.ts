@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { freePort } from '../../local/temporal/free-port.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { createTokenActivities } from '../../src/activities/index.js';
@@ -15,6 +15,7 @@ import type { followOrder } from '../../src/workflows/follow-order.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { findLeaks } from '../support/leaks.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
+import type { FollowHandle } from '../support/order-stack.js';
 import { quietRuntime } from '../support/runtime.js';
 
 let fleet: Fleet;
@@ -79,6 +80,18 @@ async function followAndTell() {
   });
 }
 
+/** An account that rests for a minute after a refusal is not waited for: its orders have left what there is to look at. */
+async function endOf(handle: FollowHandle): Promise<void> {
+  const stop = new AbortController();
+  const stopping = sleep(12_000, undefined, stop).then(() =>
+    // It may end by itself at the same moment.
+    handle.executeUpdate('stopFollowing', { args: [{ reason: 'enough seen' }] }).catch(() => undefined),
+  );
+  await handle.result();
+  stop.abort();
+  await stopping.catch(() => undefined);
+}
+
 it('no secret, token or personal detail is left in database, histories, logs or metrics after a run with faults', async () => {
   const handles = await fleet.followOrders(20, [
     ['Pending', 0],
@@ -87,16 +100,18 @@ it('no secret, token or personal detail is left in database, histories, logs or 
   ]);
   const telling = await followAndTell();
   // A fault that hit a first token request would let an account rest for a minute, and little would be left to look at.
-  await expect.poll(() => fleet.sandbox.issuedTokens().length).toBe(2);
+  const one = expect.toSatisfy((count?: number) => (count ?? 0) >= 1);
+  await expect.poll(() => fleet.sandbox.counts().byOperation).toMatchObject({ partnerToken: one, businessToken: one });
+  // What makes an account or an order rest for a minute meets the partner interface; the other one goes on.
   const faults = [
-    { kind: 'unauthorized', times: 1 },
+    { kind: 'unauthorized', operation: 'orderStatus', times: 1 },
     { kind: 'serverError', times: 5 },
-    { kind: 'forbidden', times: 2 },
+    { kind: 'forbidden', operation: 'orderStatus', times: 2 },
     { kind: 'malformedJson', times: 3 },
     { kind: 'tooManyRequests', times: 2, retryAfterSeconds: 1 },
     { kind: 'dropConnection', times: 3 },
-    { kind: 'invalidClient', times: 1 },
-    { kind: 'redirect', times: 2 },
+    { kind: 'invalidClient', operation: 'partnerToken', times: 1 },
+    { kind: 'redirect', operation: 'orderStatus', times: 2 },
     { kind: 'hugeJson', times: 1 },
   ] as const;
   for (const fault of faults) {
@@ -106,8 +121,9 @@ it('no secret, token or personal detail is left in database, histories, logs or 
   fleet.sandbox.revokeTokens();
   await sleep(2_000);
   fleet.sandbox.clearFaults();
-  await Promise.all([...handles, telling].map((handle) => handle.result()));
-  expect(receiver.received.slice(0, 3).map(({ status }) => status)).toEqual([400, 500, 204]);
+  await Promise.all([...handles, telling].map(endOf));
+  const answered = () => receiver.received.slice(0, 3).map(({ status }) => status);
+  await expect.poll(answered).toEqual([400, 500, 204]);
   expect(fleet.sandbox.issuedTokens().length).toBeGreaterThan(2);
 
   const found = await traces();
@@ -138,14 +154,7 @@ it('the same search finds a token that is not sealed', async () => {
     await expect.poll(async () => (await leases.read(key))?.token?.sealed).toBe(token);
   });
   await connection.close();
-  expect(findLeaks({ token }, await traces())).toContain('database: token');
+  // The file and its log are read one after the other: a page may move from here to there meanwhile.
+  await expect.poll(async () => findLeaks({ token }, await traces())).toContain('database: token');
   await fleet.client.workflow.getHandle(accessTokenId(key)).terminate();
 }, 60_000);
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}

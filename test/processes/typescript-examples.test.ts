@@ -35,12 +35,12 @@ function collect(stream: NodeJS.ReadableStream): () => string {
 
 function newOrder(): string {
   const orderId = randomUUID();
-  const script = ['Routing', 'Driving', 'Completed'].map((status, step) => ({ status, afterMs: step * 3_000 }));
+  const script = ['Routing', 'Driving', 'Completed'].map((status, step) => ({ status, afterMs: step * 2_000 }));
   fleet.sandbox.addOrder({ interface: 'business', orderId, script });
   return orderId;
 }
 
-it('a service with the typed client follows an order to its end', async () => {
+it.concurrent('a service with the typed client follows an order to its end', async () => {
   const orderId = newOrder();
   const first = await run('typescript', ['business', orderId]);
   expect(first).toMatchObject({ code: 0, output: expect.stringMatching(new RegExp(`^${orderId} is `)) });
@@ -49,13 +49,13 @@ it('a service with the typed client follows an order to its end', async () => {
   expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('InvalidInput: account') });
 }, 120_000);
 
-it('a checkout is told of changes by signal', async () => {
+it.concurrent('a checkout is told of changes by signal', async () => {
   const seen = await run('checkout', ['business', newOrder()]);
   expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('to the customer: completed') });
   expect(seen.output).toMatch(/captured 1250 EUR\npaid: true\n$/);
 }, 120_000);
 
-it('a caller in another namespace follows an order through Nexus', async () => {
+it.concurrent('a caller in another namespace follows an order through Nexus', async () => {
   const { FARETRAIL_TASK_QUEUE: taskQueue = '' } = fleet.env;
   const endpoint = `rides-${randomUUID()}`;
   await ensureEndpoint(fleet.client, { name: endpoint, taskQueue });

@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { jsonFile } from './json-file.js';
 
 /** The environment of a worker process. Names are those of a deployment. */
 export type WorkerEnv = Record<string, string>;
@@ -31,7 +29,7 @@ export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}, requestsPer
     },
   };
   return {
-    FARETRAIL_ACCOUNTS_FILE: temporaryFile('accounts.json', JSON.stringify({ accounts })),
+    FARETRAIL_ACCOUNTS_FILE: jsonFile({ accounts }),
     TEST_PARTNER_SECRET: partner.clientSecret,
     TEST_BUSINESS_SECRET: business.clientSecret,
     FARETRAIL_TASK_QUEUE: `q-${randomUUID()}`,
@@ -44,10 +42,7 @@ export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}, requestsPer
   };
 }
 
-function temporaryFile(name: string, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+/** A service that knows no create by its id, so that a lost answer leaves nobody knowing. An empty name switches the header off. */
+export const withoutRequestIds = (): WorkerEnv => ({
+  FARETRAIL_CONTRACT_FILE: jsonFile({ operations: { createOrder: { requestIdHeader: '' } } }),
+});

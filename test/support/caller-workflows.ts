@@ -5,6 +5,7 @@ import {
   type NexusOperationCancellationType,
   sleep,
 } from '@temporalio/workflow';
+import { innermostFailure } from '../../src/client/failure-type.js';
 import { failureTypeOf } from '../../src/client/in-workflow.js';
 import { rideOrders } from '../../src/client/ride-orders.js';
 import type { OrderTrail } from '../../src/domain/trail.js';
@@ -15,23 +16,31 @@ export { trip } from '../../examples/nexus-caller/trip.js';
 
 /** What a caller's workflow sees of one operation. */
 export interface Seen {
-  trail?: unknown;
+  answer?: unknown;
   type?: string | undefined;
+  /** Those of the failure, where it has any. */
+  details?: unknown[];
   isCancelled?: boolean;
 }
 
 type Operation = keyof (typeof rideOrders)['operations'];
 
-const seen = (trail: unknown): Seen => ({ trail });
-const failed = (error: unknown): Seen =>
-  isCancellation(error) ? { isCancelled: true } : { type: failureTypeOf(error) ?? String(error) };
+const seen = (answer: unknown): Seen => ({ answer });
+function failed(error: unknown): Seen {
+  if (isCancellation(error)) return { isCancelled: true };
+  const { details } = innermostFailure(error) ?? {};
+  return { type: failureTypeOf(error) ?? String(error), ...(details?.length ? { details } : {}) };
+}
 
 /** One operation, with any input. */
-export async function ask(endpoint: string, operation: Operation, input: unknown): Promise<Seen> {
+export async function ask(
+  endpoint: string,
+  operation: Operation,
+  input: unknown,
+  scheduleToCloseTimeout = 40_000,
+): Promise<Seen> {
   const orders = createNexusServiceClient({ service: rideOrders, endpoint });
-  return await orders
-    .executeOperation(operation, input as never, { scheduleToCloseTimeout: 40_000 })
-    .then(seen, failed);
+  return await orders.executeOperation(operation, input as never, { scheduleToCloseTimeout }).then(seen, failed);
 }
 
 /** Follows an order and gives up a second later, in one of the ways Temporal has for that. */

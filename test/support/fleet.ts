@@ -5,6 +5,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/s
 import type { RideInterface } from '../../src/domain/interfaces.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { loadTemporalSettings } from '../../src/temporal-connection.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import type { FollowHandle } from './order-stack.js';
@@ -41,12 +42,12 @@ export async function startFleet(
 ): Promise<Fleet> {
   const sandbox = await startSandbox(sandboxOptions);
   const connection = await Connection.connect({ address });
-  const client = new Client({ connection });
   const env = workerEnv(
     sandbox.url,
     { TEMPORAL_ADDRESS: address, FARETRAIL_LOG_LEVEL: 'info', ...extra },
     requestsPerSecond,
   );
+  const client = new Client({ connection, dataConverter: loadTemporalSettings(env).dataConverter });
   const workers = await Promise.all(Array.from({ length: size }, () => startWorkerProcess(env)));
   return {
     sandbox,

@@ -37,9 +37,15 @@ export interface OrderStack {
 interface OrderStackOptions {
   sandbox?: SandboxOptions;
   env?: WorkerEnv;
+  /** Default: the workflows as they are. */
+  workflowBundle?: { code: string };
 }
 
-export async function startOrderStack({ sandbox: sandboxOptions, env }: OrderStackOptions = {}): Promise<OrderStack> {
+export async function startOrderStack({
+  sandbox: sandboxOptions,
+  env,
+  workflowBundle,
+}: OrderStackOptions = {}): Promise<OrderStack> {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
   const config = loadWorkerConfig(workerEnv(sandbox.url, env));
@@ -51,14 +57,13 @@ export async function startOrderStack({ sandbox: sandboxOptions, env }: OrderSta
   let stop: (() => Promise<void>) | undefined;
 
   async function startWorker(): Promise<void> {
-    const workflowBundle = { codePath: inject('workflowBundlePath') };
     const worker = await createOrderWorker({
       config,
       rideApi,
       connection: native,
       client: new Client({ connection: native }),
       namespace: 'default',
-      workflowBundle,
+      workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
     });
     const running = worker.run();
     stop = async () => {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
 import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
+import { patient } from './patience.js';
 import { callPaths } from './recorded-calls.js';
 import { recordedDeliveryPaths } from './recorded-delivery-paths.js';
 import { recordedNoticePaths } from './recorded-notice-paths.js';
@@ -17,7 +18,6 @@ export interface RecordedRun {
   runId?: string | undefined;
 }
 
-const patient = { timeout: 20_000 };
 const ride: [string, number][] = [
   ['Pending', 0],
   ['Reserved', 500],
@@ -31,8 +31,12 @@ const delivery = (status: string) => ({
   ],
 });
 
+/** Resolves once the handle shows another run than its first. */
+const continued = (handle: { firstExecutionRunId: string; describe(): Promise<{ runId: string }> }) =>
+  vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId), patient);
+
 const shows = (handle: FollowHandle, attribute: string, value: string) =>
-  expect.poll(async () => (await handle.describe()).searchAttributes[attribute], patient).toEqual([value]);
+  vi.waitFor(async () => expect((await handle.describe()).searchAttributes[attribute]).toEqual([value]), patient);
 
 /** Follows an order that stays `Driving`, until that was read. */
 async function driving(
@@ -106,7 +110,7 @@ const orderPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
     const { handle } = await driving(stack, {}, { maxEvents: 1_000, maxSignals: 3 });
     for (let sent = 0; sent < 3; sent += 1) await handle.signal('deliveryReceived', delivery('Driving'));
     const { workflowId, firstExecutionRunId } = handle;
-    await expect.poll(async () => (await handle.describe()).runId, patient).not.toBe(firstExecutionRunId);
+    await continued(handle);
     await handle.terminate();
     return { workflowId, runId: firstExecutionRunId };
   },
@@ -157,25 +161,30 @@ const tokenPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
     await renew(null);
     const first = await tokenOtherThan(undefined);
     await renew('another');
-    await expect.poll(async () => (await handle.describe()).runId, patient).not.toBe(handle.firstExecutionRunId);
+    await continued(handle);
     expect(await tokenOtherThan(undefined), 'readers find the token all the time').toBe(first);
     return { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
   },
 };
 
-/** Every way through the workflows, by name: each has a recorded history that must replay for ever (I8). */
-export const recordedPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = {
-  ...orderPaths,
-  ...tokenPaths,
-  ...callPaths,
-  ...recordedDeliveryPaths,
-  ...recordedNoticePaths,
-  ...ridePaths,
-  ...subscriptionPaths,
+type Paths = Record<string, (stack: OrderStack) => Promise<RecordedRun>>;
+
+/**
+ * Every way through the workflows, by name: each has a recorded history that must replay for ever (I8). Those of one
+ * group are walked one after the other, since they set faults for a whole stack; groups side by side.
+ */
+export const recordedPaths: Record<string, Paths> = {
+  orders: orderPaths,
+  tokens: tokenPaths,
+  calls: callPaths,
+  deliveries: recordedDeliveryPaths,
+  notices: recordedNoticePaths,
+  rides: ridePaths,
+  subscriptions: subscriptionPaths,
 };
 
 /** Those that take minutes: walked only to record them. */
-export const slowPaths: typeof recordedPaths = {
+export const slowPaths: Paths = {
   async 'order-unknown'(stack) {
     const handle = await stack.follow('partner', randomUUID());
     await handle.result().catch(() => undefined);
@@ -210,11 +219,12 @@ async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}
   return {
     handle,
     renew: (insteadOf: string | null) => handle.signal('renewToken', { insteadOf }),
-    failure: (code: string) => expect.poll(async () => (await lease())?.failure?.code, patient).toBe(code),
-    async tokenOtherThan(before: string | undefined): Promise<string> {
-      const idNow = async () => (await lease())?.token?.id;
-      await expect.poll(async () => ![undefined, before].includes(await idNow()), patient).toBe(true);
-      return (await idNow()) ?? '';
-    },
+    failure: (code: string) => vi.waitFor(async () => expect((await lease())?.failure?.code).toBe(code), patient),
+    tokenOtherThan: (before: string | undefined): Promise<string> =>
+      vi.waitFor(async () => {
+        const id = (await lease())?.token?.id;
+        if (id === undefined || id === before) throw new Error('no other token yet');
+        return id;
+      }, patient),
   };
 }

@@ -1,8 +1,22 @@
-import { expect } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { expect, vi } from 'vitest';
+import { changeRideStart } from '../../src/change-ride-start.js';
+import type { changeRide } from '../../src/workflows/change-ride.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import type { OrderStack } from './order-stack.js';
+import { patient } from './patience.js';
 import type { RecordedRun } from './recorded-delivery-paths.js';
-import { completes, failureOf, goesOn, ordersOf, requestedRide, shortLimits, standingOf, stands } from './rides.js';
+import {
+  account,
+  completes,
+  failureOf,
+  goesOn,
+  ordersOf,
+  requestedRide,
+  shortLimits,
+  standingOf,
+  stands,
+} from './rides.js';
 
 type Path = (stack: OrderStack) => Promise<RecordedRun>;
 
@@ -26,6 +40,13 @@ async function unknown(stack: OrderStack) {
   await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
   return ride;
 }
+
+/** A cancel that is sent for a caller, as Nexus does. */
+const cancelFor = ({ client, config }: OrderStack, requestId: string, argument: object = {}) =>
+  client.workflow.start<typeof changeRide>(
+    'changeRide',
+    changeRideStart({ account, requestId, change: 'cancelRide', argument }, randomUUID(), config.taskQueue),
+  );
 
 /** Every way through the workflow of rides, by name. */
 export const ridePaths: Record<string, Path> = {
@@ -53,7 +74,7 @@ export const ridePaths: Record<string, Path> = {
     stack.sandbox.setBookingSettings({ script: goesOn });
     const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_000, operation: 'createOrder' });
     const { handle, requestId } = await requestedRide(stack);
-    await expect.poll(() => ordersOf(stack, requestId).length, { timeout: 20_000 }).toBe(1);
+    await vi.waitFor(() => expect(ordersOf(stack, requestId)).toHaveLength(1), patient);
     await handle.executeUpdate('cancelRide');
     await handle.result();
     stack.sandbox.clearFault(fault);
@@ -104,8 +125,8 @@ export const ridePaths: Record<string, Path> = {
     const handle = await following(stack, {}, { limits: { ...shortLimits, maxEvents: 20 } });
     const runId = handle.firstExecutionRunId;
     await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
-    await expect.poll(async () => (await handle.describe()).runId, { timeout: 20_000 }).not.toBe(runId);
-    expect(await standingOf(handle)).toMatchObject({ stage: 'following' });
+    await vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(runId), patient);
+    await stands(handle, { stage: 'following' });
     await handle.executeUpdate('cancelRide');
     await handle.result();
     return { workflowId: handle.workflowId, runId };
@@ -115,6 +136,22 @@ export const ridePaths: Record<string, Path> = {
     await handle.cancel();
     await handle.result().catch(() => undefined);
     return handle;
+  },
+  async 'change-of-a-ride'(stack) {
+    const { workflowId } = await following(stack);
+    const change = await cancelFor(stack, workflowId.split('/').at(-1) ?? '');
+    await change.result();
+    return change;
+  },
+  async 'change-of-no-ride'(stack) {
+    const change = await cancelFor(stack, 'nobody-asked-for-it');
+    await change.result().catch(() => undefined);
+    return change;
+  },
+  async 'change-with-bad-input'(stack) {
+    const change = await cancelFor(stack, 'nobody-asked-for-it', { reason: 'late' });
+    await failureOf(change.result());
+    return change;
   },
   async 'order-with-added-receivers'(stack) {
     const handle = await following(stack);

@@ -1,8 +1,8 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { OrderStack } from './order-stack.js';
+import { patient } from './patience.js';
 import { type SubscriptionRun, subscribe } from './subscriptions.js';
 
-const patient = { timeout: 20_000 };
 const endOf = ({ handle }: SubscriptionRun) =>
   handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
 const rotate = ({ handle }: SubscriptionRun, input: object) =>
@@ -32,7 +32,7 @@ export const subscriptionPaths: Record<string, (stack: OrderStack) => Promise<Ru
   async 'subscription-rotated-and-moved'(stack: OrderStack) {
     const run = await active(stack);
     await rotate(run, { graceMs: 1_000 });
-    await expect.poll(() => run.accepted(), patient).toHaveLength(1);
+    await vi.waitFor(async () => expect(await run.accepted()).toHaveLength(1), patient);
     await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
     await endOf(run);
     return run.handle;
@@ -68,7 +68,7 @@ export const subscriptionPaths: Record<string, (stack: OrderStack) => Promise<Ru
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const orderId = stack.newOrder('business', [['Completed', 0]]);
     await (await stack.follow('business', orderId)).result();
-    await expect.poll(async () => (await run.status()).generations, patient).toHaveLength(2);
+    await vi.waitFor(async () => expect((await run.status()).generations).toHaveLength(2), patient);
     await run.shows('subscriptionSilent');
     await endOf(run);
     return run.handle;
@@ -96,7 +96,8 @@ export const subscriptionPaths: Record<string, (stack: OrderStack) => Promise<Ru
 async function continued(stack: OrderStack) {
   const run = await active(stack, {}, { maxEvents: 8 });
   const latest = stack.client.workflow.getHandle(run.handle.workflowId);
-  await expect.poll(async () => (await latest.describe()).runId, patient).not.toBe(run.handle.firstExecutionRunId);
+  const { firstExecutionRunId } = run.handle;
+  await vi.waitFor(async () => expect((await latest.describe()).runId).not.toBe(firstExecutionRunId), patient);
   await latest.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
   return { ...run, latest };
 }

@@ -5,7 +5,7 @@ import type {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { RideStanding } from '../../src/domain/requested-ride.js';
 import type { RequestRideInput } from '../../src/domain/ride-input.js';
@@ -13,6 +13,7 @@ import { rideStart } from '../../src/ride-start.js';
 import type { RequestRideProgress, requestRide } from '../../src/workflows/request-ride.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import type { OrderStack } from './order-stack.js';
+import { patient } from './patience.js';
 
 export const account = toAccountName('business');
 export type RideRun = WorkflowHandleWithFirstExecutionRunId<typeof requestRide>;
@@ -46,7 +47,7 @@ export async function requestedRide(
 export const standingOf = (handle: RideRun): Promise<RideStanding> => handle.query('rideStatus');
 
 export const stands = (handle: RideRun, standing: Partial<RideStanding> | object) =>
-  expect.poll(() => standingOf(handle), { timeout: 20_000 }).toMatchObject(standing);
+  vi.waitFor(async () => expect(await standingOf(handle)).toMatchObject(standing), patient);
 
 /** The orders that the create of this ride made. */
 export const ordersOf = ({ sandbox }: OrderStack, requestId: string) =>

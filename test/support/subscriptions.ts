@@ -1,9 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../src/domain/subscription.js';
 import type { SubscriptionInput } from '../../src/domain/subscription-input.js';
@@ -11,7 +8,9 @@ import type { SubscriptionStatus } from '../../src/domain/subscription-status.js
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import type { SubscriptionProgress, subscription } from '../../src/workflows/subscription.js';
 import type { WorkerEnv } from './accounts.js';
+import { jsonFile } from './json-file.js';
 import type { OrderStack } from './order-stack.js';
+import { patient } from './patience.js';
 
 /** One subscription under test. */
 export interface SubscriptionRun {
@@ -25,21 +24,11 @@ export interface SubscriptionRun {
   shows(attention: string | undefined): Promise<void>;
 }
 
-const patient = { timeout: 30_000 };
-
 /** What a worker needs to subscribe. `managing`: the contract profile lets it list and delete subscribers. */
 export function webhookEnv({ managing = false } = {}): WorkerEnv {
   const key = `w1:${randomBytes(32).toString('base64url')}`;
-  return { FARETRAIL_WEBHOOK_KEYS: key, ...(managing ? { FARETRAIL_CONTRACT_FILE: managingProfile() } : {}) };
-}
-
-function managingProfile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'contract.json');
-  const enabled = { enabled: true };
-  writeFileSync(path, JSON.stringify({ operations: { listSubscribers: enabled, deleteSubscriber: enabled } }));
-  return path;
+  const operations = { listSubscribers: { enabled: true }, deleteSubscriber: { enabled: true } };
+  return { FARETRAIL_WEBHOOK_KEYS: key, ...(managing ? { FARETRAIL_CONTRACT_FILE: jsonFile({ operations }) } : {}) };
 }
 
 /** Starts a subscription under an id of its own, so that many share an account. */
@@ -63,13 +52,12 @@ export async function subscribe(
     status,
     accepted: async () => ((await describe()).memo?.subscription as SubscriptionMemo | undefined)?.accepted ?? [],
     async active() {
-      await expect.poll(async () => (await status()).state, patient).toBe('active');
+      await vi.waitFor(async () => expect((await status()).state).toBe('active'), patient);
       return await status();
     },
     async shows(attention) {
-      await expect
-        .poll(async () => (await describe()).searchAttributes.RideAttention?.[0] ?? undefined, patient)
-        .toBe(attention);
+      const shown = async () => (await describe()).searchAttributes.RideAttention?.[0] ?? undefined;
+      await vi.waitFor(async () => expect(await shown()).toBe(attention), patient);
     },
   };
 }

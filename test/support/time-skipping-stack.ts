@@ -28,6 +28,7 @@ type LeaseHandle = WorkflowHandleWithFirstExecutionRunId<typeof accessToken>;
 /** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
 export interface TimeSkippingStack {
   env: TestWorkflowEnvironment;
+  taskQueue: string;
   /** Instants, in virtual milliseconds, at which orders were read and tokens requested. */
   reads: number[];
   tokenRequests: number[];
@@ -73,6 +74,7 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
   const running = worker.run();
   return Object.assign(stack, {
     env,
+    taskQueue: taskQueueOf(worker),
     async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
       const key = { account: toAccountName('partner'), orderId: toOrderId(randomUUID()) };
       services.set(key.orderId, service);
@@ -125,6 +127,10 @@ async function startWorker(
       const service = services.get(orderId);
       if (!service) throw new Error(`no script for ${orderId}`);
       return service(now() - since, now());
+    },
+    async createSubscriber(_account, { hookAddress }) {
+      const at = new Date(now()).toISOString();
+      return { id: randomUUID(), secretId: randomUUID(), hookAddress, createdAt: at, updatedAt: at };
     },
     close: async () => undefined,
   };

@@ -37,9 +37,9 @@ export async function startWorkerProcess(env: WorkerEnv): Promise<WorkerProcess>
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const exit = once(child, 'exit');
+  const closed = once(child, 'close'); // also all of its output was read
   child.kill(signal);
-  await exit;
+  await closed;
   return child.exitCode;
 }
 

@@ -12,6 +12,7 @@ const proof = expect.objectContaining({ secrets: [expect.anything()], isSecretLo
 let memo: SubscriptionMemo | null | Error;
 let reads: number;
 let readMs: number;
+let decrypting = 0;
 let unreadable: unknown[];
 let subscriptions: AcceptedSubscriptions;
 
@@ -27,7 +28,10 @@ beforeEach(async () => {
       if (answer instanceof Error) throw answer;
       return answer;
     },
-    unseal: sealer.unseal,
+    async unseal(...sealed) {
+      decrypting += 1;
+      return await sealer.unseal(...sealed).finally(() => (decrypting -= 1));
+    },
     onUnreadable: (_, error) => unreadable.push(error),
   });
 });
@@ -50,7 +54,11 @@ async function timed<T>(answer: Promise<T>): Promise<{ answer: T; ms: number }> 
   return { answer: await answer, ms };
 }
 /** Decrypting takes real time, which the fake clock does not move. */
-const flush = () => realSleep(5);
+async function flush(): Promise<void> {
+  do await realSleep(3);
+  while (decrypting > 0);
+  await realSleep(1);
+}
 
 describe('a generation in force', () => {
   it('is read once and then known without a read', async () => {

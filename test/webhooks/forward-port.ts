@@ -12,6 +12,8 @@ export interface RecordedPort {
   refuse: (call: string) => Error | undefined;
   /** Every call takes this. */
   delayMs: number;
+  /** From now on calls end only when what this gives is called. */
+  hold(): () => void;
 }
 
 export const unavailable = () => new TemporalUnavailable();
@@ -23,11 +25,20 @@ export function recordedPort(): RecordedPort {
     delivered: [],
     refuse: () => undefined,
     delayMs: 0,
+    hold() {
+      let release: () => void = () => undefined;
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
   };
+  let held: Promise<void> | undefined;
   async function take(what: string, ids: string[]): Promise<void> {
     const call = `${what}: ${ids.join(' ')}`;
     recorded.calls.push(call);
     if (recorded.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, recorded.delayMs));
+    await held;
     const error = recorded.refuse(call);
     if (error) throw error;
     recorded.delivered.push(...ids);

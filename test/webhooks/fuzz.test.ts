@@ -17,7 +17,7 @@ let stand: IngressStand;
 let pool: Pool;
 
 beforeAll(async () => {
-  stand = await startIngressStand({ deadlines: { headersMs: 500, requestMs: 1_000, idleMs: 5_000, stopMs: 1_000 } });
+  stand = await startIngressStand({ deadlines: { headersMs: 2_000, requestMs: 4_000, idleMs: 20_000, stopMs: 1_000 } });
   pool = new Pool(stand.url, { connections: 32 });
 });
 afterAll(async () => {

@@ -36,7 +36,7 @@ describe('a delivery whose secret must be right', () => {
     expect(await stand.post(body, secret)).toMatchObject({ status: 503, retryAfter: expect.any(String) });
     expect(lastOutcome(stand)).toBe('noSecretYet');
     stand.memos.set(statusChanged, { accepted: [good] });
-    await expect.poll(async () => (await stand.post(body, secret)).status, { timeout: 3_000 }).toBe(202);
+    await expect.poll(async () => (await stand.post(body, secret)).status).toBe(202);
   });
 
   it('is accepted by its address alone where the secret was lost', async () => {
@@ -86,7 +86,7 @@ describe('while Temporal cannot be asked', () => {
     await expect(stand.laterCheck.check(right)).rejects.toMatchObject({ code: 'CheckNotPossibleYet' });
     stand.memos.set(statusChanged, { accepted: [await accepted(stand.sealer)] });
     const check = () => stand.laterCheck.check(right).catch(() => 'not yet');
-    await expect.poll(check, { timeout: 3_000 }).toBeNull();
+    await expect.poll(check).toBeNull();
     expect(await stand.laterCheck.check(wrong)).toBe('wrongSecret');
   });
 
@@ -99,7 +99,7 @@ describe('while Temporal cannot be asked', () => {
     const until = new Date(Date.parse(current.receivedAt) + 1).toISOString(); // over since
     stand.memos.set(statusChanged, { accepted: [await accepted(stand.sealer, { until })] });
     const check = () => stand.laterCheck.check(current).catch(() => 'not yet');
-    await expect.poll(check, { timeout: 3_000 }).toBeNull();
+    await expect.poll(check).toBeNull();
     expect(await stand.laterCheck.check(old)).toBe('endedGeneration');
     stand.memos.delete(statusChanged);
     const report = { ...current, eventType: 'business_report', account: 'other' } as typeof current;

@@ -50,7 +50,7 @@ describe('deliveries that leave through a thread', () => {
     await expect(Promise.all([port.ping(), port.toOrder(key, [])])).rejects.toThrow(TemporalUnavailable);
     expect(deaths).toEqual([expect.objectContaining({ message: 'it has died' })]);
     await expect(port.toOrder(key, [])).rejects.toThrow(TemporalUnavailable);
-    await expect.poll(() => threads.length, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => threads.length).toBe(2);
     expect(await port.toOrder(key, [])).toBe('signalled');
   });
 });

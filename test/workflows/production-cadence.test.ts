@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isLong } from '../support/long.js';
 import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
+/** The service takes orders up to 30 days ahead. Virtual time takes real time, too: 5 ms for each read. */
+const daysAhead = isLong ? 30 : 10;
 
 let stack: TimeSkippingStack;
 beforeAll(async () => {
@@ -62,15 +65,19 @@ describe('at the default cadence, in virtual time', () => {
     expect(long).toBe(short);
   });
 
-  it('an order reserved 30 days ahead is followed to its end in at most 100 events', async () => {
-    const scheduledAt = new Date((await stack.env.currentTimeMs()) + 30 * day).toISOString();
+  it(`an order reserved ${daysAhead} days ahead is followed to its end in at most 100 events`, async () => {
+    const before = stack.onTokenRequest;
+    // Its renewals would cost as much time as the reads, and are none of this order's events.
+    stack.onTokenRequest = (now) => ({ ...before(now), lifetimeSeconds: (2 * daysAhead * day) / 1_000 });
+    const pickUpMs = daysAhead * day;
+    const scheduledAt = new Date((await stack.env.currentTimeMs()) + pickUpMs).toISOString();
     const script: [string, number][] = [
       ['Reserved', 0],
-      ['Routing', 30 * day - 20 * minute],
-      ['Confirmed', 30 * day - 10 * minute],
-      ['Waiting', 30 * day],
-      ['Driving', 30 * day + 5 * minute],
-      ['Completed', 30 * day + hour],
+      ['Routing', pickUpMs - 20 * minute],
+      ['Confirmed', pickUpMs - 10 * minute],
+      ['Waiting', pickUpMs],
+      ['Driving', pickUpMs + 5 * minute],
+      ['Completed', pickUpMs + hour],
     ];
     const handle = await stack.start(scripted(script), { scheduledAt });
     const trail = await handle.result();

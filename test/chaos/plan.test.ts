@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { createPlan, processNames } from '../../chaos/plan.js';
+import { anchorIds } from '../../chaos/plan-work.js';
+
+const minute = 60_000;
+
+it('the same seed gives the same faults and the same work, another one gives others', () => {
+  expect(createPlan(7, minute)).toEqual(createPlan(7, minute));
+  expect(createPlan(8, minute).faults).not.toEqual(createPlan(7, minute).faults);
+});
+
+it('every process is killed, paused and restarted in ten minutes, and the sandbox is never killed', () => {
+  const { faults } = createPlan(1, 10 * minute);
+  const kindsOf = (name: string) => new Set(faults.flatMap(({ target, kind }) => (target === name ? [kind] : [])));
+  for (const name of processNames.filter((one) => one !== 'sandbox'))
+    expect([...kindsOf(name)].sort(), name).toEqual(['kill', 'pause', 'restart']);
+  expect([...kindsOf('sandbox')].sort()).toEqual(['down', 'loseAnswers', 'pause', 'revokeTokens', 'serverErrors']);
+});
+
+it.each([1, 2, 3, 4, 5])('seed %i has something of everything in half a minute', (seed) => {
+  const { faults, work } = createPlan(seed, minute / 2);
+  expect(new Set(faults.map(({ target }) => target)).size).toBe(processNames.length);
+  const kinds = new Set(work.map(({ kind }) => kind));
+  expect([...kinds].sort()).toEqual(['call', 'deliver', 'follow', 'refresh', 'ride', 'rotate']);
+  const all = [...faults, ...work];
+  expect(all.every(({ atMs }) => atMs >= 0 && atMs < minute / 2)).toBe(true);
+});
+
+it('tokens are ended at most once a minute, since a second time within it means another trouble', () => {
+  const { faults } = createPlan(3, 30 * minute);
+  const at = faults.filter(({ kind }) => kind === 'revokeTokens').map(({ atMs }) => atMs);
+  expect(at.length).toBeGreaterThan(5);
+  expect(Math.min(...at.slice(1).map((instant, i) => instant - (at[i] ?? 0)))).toBeGreaterThan(minute);
+});
+
+it('no two pieces of work have one id', () => {
+  const ids = createPlan(1, 10 * minute).work.flatMap((one) => {
+    if (one.kind === 'follow') return [one.orderId];
+    return one.kind === 'ride' ? [one.requestId] : one.kind === 'call' ? [one.key] : [];
+  });
+  expect(new Set([...ids, ...anchorIds]).size).toBe(ids.length + anchorIds.length);
+});

@@ -1,0 +1,142 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { type Env, loadConfig, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
+import { type ComposeService, commandFile, composeFile, inProject, withDefaults } from './deployment-files.js';
+
+const services = Object.entries(composeFile.services);
+const ours = services.filter(([, { image }]) => image.startsWith('faretrail'));
+
+// A copy, in which the script makes its secrets.
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-compose-'));
+cpSync(inProject('deploy/compose'), folder, { recursive: true, filter: (path) => !path.includes('secrets/') });
+const makeSecrets = () => spawnSync(join(folder, 'make-secrets.sh'), { encoding: 'utf8' });
+const firstRun = makeSecrets();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Reads what a container of this service finds at a path; a service without the secret finds nothing. */
+const inContainer = (service: ComposeService) => (path: string) => {
+  const config = service.configs?.find(({ target }) => target === path);
+  const secret = service.secrets?.find((name) => path === `/run/secrets/${name}`);
+  const place = config ? composeFile.configs[config.source]?.file : secret && composeFile.secrets[secret]?.file;
+  if (service.volumes?.some((volume) => volume.endsWith(':/run/secrets/accounts:ro')) && /\/accounts\/\w+$/.test(path))
+    return 'a client secret';
+  if (place === undefined || place === '') throw Object.assign(new Error(path), { code: 'ENOENT' });
+  const file = place.replace('accounts.json', (name) => (place.includes('sandbox') ? name : 'accounts.example.json'));
+  return readFileSync(file.replace('./deploy/compose', folder), 'utf8');
+};
+
+const environment = (service: ComposeService): Env =>
+  Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, value]) => [name, withDefaults(value)]));
+
+describe('the compose file', () => {
+  it.each(services)('runs %s from a pinned image, restarted, and as no root', (_name, service) => {
+    expect(service.image).toMatch(/^[a-z/-]+:(?!latest)\S+$/);
+    expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
+    if (!service.image.startsWith('faretrail')) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  });
+
+  it.each(services)('asks %s how it is, unless it ends by itself', (_name, { restart, healthcheck }) => {
+    expect(healthcheck === undefined).toBe(restart.startsWith('on-failure'));
+  });
+
+  it.each(services)(
+    'lets %s be reached from this machine only, and puts no secret into its environment',
+    (_name, one) => {
+      for (const port of one.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
+      const secrets = Object.entries(one.environment ?? {}).filter(([name]) =>
+        /SECRET|KEYS|PASSWORD|PWD|TOKEN/.test(name),
+      );
+      expect(secrets.filter(([name]) => !name.endsWith('_FILE') && !name.startsWith('SANDBOX_'))).toEqual([]);
+    },
+  );
+
+  it.each(ours)('starts %s by a command of the image, in a file system that nobody changes', (_name, service) => {
+    const [command = ''] = service.command ?? [];
+    expect(commandFile(command)).toBeDefined();
+    expect(service.read_only).toBe(true);
+  });
+});
+
+describe('the settings in it', () => {
+  it.each(ours.filter(([, { command }]) => command?.[0] === 'worker'))('are those that %s takes', (_name, service) => {
+    const config = loadWorkerConfig(environment(service), inContainer(service));
+    expect(config.accounts.map(({ name }) => name)).toEqual(['partner', 'business']);
+    expect(service.healthcheck?.test.join(' ')).toContain(`127.0.0.1:${config.metricsPort}/readyz`);
+  });
+
+  it.each(ours.filter(([, { command }]) => command?.[0] === 'ingress'))('are those that %s takes', (_name, service) => {
+    const config = loadIngressConfig(environment(service), inContainer(service));
+    expect(service.healthcheck?.test.join(' ')).toContain(`127.0.0.1:${config.ingressPort}/readyz`);
+    expect(service.volumes?.[0]).toContain('journal:/var/lib/faretrail/journal');
+    // It spends no credentials and opens no token.
+    const read = inContainer(service);
+    expect(() => read('/run/secrets/sealing_keys')).toThrow();
+    expect(() => read('/run/secrets/accounts/business')).toThrow();
+  });
+
+  it('version the workers when the deployment has a name', () => {
+    const worker = composeFile.services.worker ?? expect.fail('no worker');
+    const env = { ...environment(worker), FARETRAIL_DEPLOYMENT_NAME: 'faretrail', FARETRAIL_BUILD_ID: '1.0' };
+    expect(loadConfig(env, inContainer(worker)).deployment).toMatchObject({ buildId: '1.0' });
+    expect(worker.environment?.FARETRAIL_DEPLOYMENT_NAME).toContain('FARETRAIL_DEPLOYMENT_NAME');
+  });
+
+  it('fit the sandbox', () => {
+    const worker = composeFile.services['sandbox-worker'] ?? expect.fail('no worker');
+    const { accounts } = loadWorkerConfig(environment(worker), inContainer(worker));
+    for (const { interface: at, clientId, clientSecret, businessId, baseUrl } of accounts) {
+      expect({ clientId, clientSecret, ...(businessId && { businessId }) }).toEqual(sandboxCredentials[at]);
+      expect(composeFile.services.sandbox?.command).toContain(new URL(baseUrl).port);
+    }
+  });
+});
+
+describe('the secrets', () => {
+  it('are made once, readable for containers and for nobody else on the machine', () => {
+    expect(firstRun).toMatchObject({ status: 0, stderr: '' });
+    const names = Object.keys(composeFile.secrets);
+    const read = () => names.map((name) => readFileSync(join(folder, 'secrets', name), 'utf8'));
+    const before = read();
+    expect(new Set(before).size).toBe(names.length);
+    expect(makeSecrets().stdout).not.toContain('made');
+    expect(read()).toEqual(before);
+    expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700);
+    for (const name of names) expect(statSync(join(folder, 'secrets', name)).mode & 0o777).toBe(0o444);
+  });
+});
+
+describe('the health check', () => {
+  // Those of one command are the same.
+  const byCommand = new Map(ours.map(([, { command, healthcheck }]) => [command?.[0], healthcheck?.test ?? []]));
+  it.each([...byCommand])(
+    'of %s says what the process says, and fails when that says nothing',
+    async (_name, [, program = '', ...args]) => {
+      let status = 200;
+      const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const check = async () => {
+        const child = spawn(
+          program,
+          args.map((arg) => arg.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`)),
+        );
+        const [code] = await once(child, 'exit');
+        return code as number;
+      };
+      expect(await check()).toBe(0);
+      status = 503;
+      expect(await check()).toBe(1);
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      expect(await check()).toBe(1);
+    },
+  );
+});

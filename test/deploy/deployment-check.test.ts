@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, it } from 'vitest';
+import { isLong } from '../support/long.js';
+import { inProject } from './deployment-files.js';
+
+// Compiles much of BuildKit, compose, kustomize and the Kubernetes API once, for one to four minutes, so it runs on demand.
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-check-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it.runIf(isLong)(
+  'is understood as it stands by what builds images, runs compose files and applies Kubernetes objects',
+  async () => {
+    for (const path of ['Dockerfile', 'docker-compose.yml', 'deploy'])
+      cpSync(inProject(path), join(folder, path), { recursive: true });
+    cpSync(join(folder, 'deploy/compose/accounts.example.json'), join(folder, 'deploy/compose/accounts.json'));
+    const options = { cwd: inProject('test/deploy/check'), timeout: 15 * 60_000 };
+    const run = promisify(execFile)('go', ['run', '-mod=readonly', '.', folder], options);
+    const { stdout, stderr } = await run.catch((error: { stdout: string; stderr: string }) => error);
+    expect(stdout).toBe('');
+    expect(stderr).toBe('10 Kubernetes objects read\n');
+  },
+  16 * 60_000,
+);

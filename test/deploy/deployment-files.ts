@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { projectRoot } from '../../local/temporal/project-root.js';
+
+export const inProject = (path: string): string => join(projectRoot, path);
+
+const Texts = z.record(z.string(), z.string());
+
+/** What the tests ask of a service. Strings as `docker compose` reads them, before variables are put in. */
+const Service = z.looseObject({
+  image: z.string(),
+  build: z.looseObject({ target: z.string() }).optional(),
+  command: z.array(z.string()).optional(),
+  user: z.string().optional(),
+  restart: z.string(),
+  read_only: z.boolean().optional(),
+  profiles: z.array(z.string()).optional(),
+  network_mode: z.string().optional(),
+  environment: Texts.optional(),
+  secrets: z.array(z.string()).optional(),
+  configs: z.array(z.object({ source: z.string(), target: z.string() })).optional(),
+  volumes: z.array(z.string()).optional(),
+  ports: z.array(z.string()).optional(),
+  healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
+});
+
+const ComposeFile = z.looseObject({
+  services: z.record(z.string(), Service),
+  configs: z.record(z.string(), z.object({ file: z.string() })),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+
+export type ComposeService = z.infer<typeof Service>;
+
+/** `docker-compose.yml`, with all that YAML merges into a service. */
+export const composeFile = ComposeFile.parse(
+  parse(readFileSync(inProject('docker-compose.yml'), 'utf8'), { merge: true }),
+);
+
+/** `${NAME:-default}` becomes the default, as on a machine where no such variable is set. */
+export const withDefaults = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+
+/** The Kubernetes objects of a file, as plain data. */
+export function kubernetesObjects(path: string): Record<string, unknown>[] {
+  const text = readFileSync(inProject(`deploy/kubernetes/${path}`), 'utf8');
+  return parseAllDocuments(text).map((document) => document.toJS() as Record<string, unknown>);
+}
+
+/** Logical lines of the Dockerfile: an instruction and what follows it, comments left out. */
+export function dockerfile(): { instruction: string; rest: string }[] {
+  const text = readFileSync(inProject('Dockerfile'), 'utf8')
+    .replace(/^#.*\n/gm, '')
+    .replace(/\\\n\s*/g, '');
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, instruction = '', rest = ''] = /^(\S+)\s+(.*)$/.exec(line) ?? [];
+      return { instruction, rest };
+    });
+}
+
+/** Where a command of our image comes from; undefined: it has no such command. */
+export function commandFile(command: string): string | undefined {
+  return ['bin', 'sandbox-bin'].map((folder) => inProject(`deploy/image/${folder}/${command}`)).find(existsSync);
+}

@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { dockerfile, inProject } from './deployment-files.js';
+
+const lines = dockerfile();
+const all = (wanted: string) => lines.filter(({ instruction }) => instruction === wanted).map(({ rest }) => rest);
+const allowed = readFileSync(inProject('.dockerignore'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('!'))
+  .map((line) => line.slice(1));
+
+describe('the image', () => {
+  it('is made from one version of Node, the same in all stages', () => {
+    const bases = all('FROM').filter((rest) => rest.startsWith('node:'));
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the Dockerfile
+    expect(new Set(bases.map((rest) => rest.split(' ')[0]))).toEqual(new Set(['node:${NODE_VERSION}-bookworm-slim']));
+    expect(all('ARG')).toContainEqual(expect.stringMatching(/^NODE_VERSION=\d+\.\d+\.\d+$/));
+  });
+
+  it('runs as a user that is not root, said by number for those who check it', () => {
+    expect(all('USER')).toEqual(['1000:1000']);
+    const after = lines.slice(lines.findIndex(({ instruction }) => instruction === 'USER'));
+    expect(after.filter(({ instruction }) => instruction === 'RUN')).toEqual([]);
+  });
+
+  it('takes from the checkout what the ignore file lets through, which is all there and no more', () => {
+    const taken = all('COPY')
+      .filter((rest) => !rest.startsWith('--from'))
+      .flatMap((rest) => rest.split(' ').slice(0, -1));
+    expect(taken.filter((path) => !existsSync(inProject(path)))).toEqual([]);
+    expect(taken.filter((path) => !allowed.some((entry) => path === entry || path.startsWith(`${entry}/`)))).toEqual(
+      [],
+    );
+    expect(allowed.filter((entry) => !taken.some((path) => path === entry || path.startsWith(`${entry}/`)))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('a command of the image', () => {
+  const app = mkdtempSync(join(tmpdir(), 'faretrail-image-'));
+  afterAll(() => rmSync(app, { recursive: true, force: true }));
+  for (const folder of ['bin', 'sandbox-bin'])
+    cpSync(inProject(`deploy/image/${folder}`), join(app, 'bin'), { recursive: true });
+
+  it.each([
+    ['worker', 'src/worker'],
+    ['ingress', 'src/ingress'],
+    ['faretrail', 'src/starter'],
+    ['sandbox', 'sandbox/main'],
+  ])('%s becomes the process of %s, which so gets its arguments and its signals', (command, entry) => {
+    expect(existsSync(inProject(`${entry}.ts`))).toBe(true);
+    mkdirSync(join(app, 'dist', entry, '..'), { recursive: true });
+    writeFileSync(join(app, `dist/${entry}.js`), 'console.log(process.pid, process.argv.slice(2))');
+    const env = { PATH: `${join(app, 'bin')}:${process.env.PATH}` };
+    const { stdout, pid } = spawnSync(command, ['a', 'b c'], { env, encoding: 'utf8' });
+    expect(stdout).toBe(`${pid} [ 'a', 'b c' ]\n`);
+  });
+
+  it('is one of these', () => {
+    expect(readdirSync(join(app, 'bin')).sort()).toEqual(['faretrail', 'ingress', 'sandbox', 'worker']);
+  });
+});

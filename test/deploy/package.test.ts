@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { inProject } from './deployment-files.js';
+
+interface Manifest {
+  bin: Record<string, string>;
+  exports: Record<string, string | Record<string, string>>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  overrides: Record<string, string>;
+}
+
+const manifest = JSON.parse(readFileSync(inProject('package.json'), 'utf8')) as Manifest;
+
+function packed(): string[] {
+  const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json'], { cwd: inProject('.'), encoding: 'utf8' });
+  const [report] = Object.values(JSON.parse(stdout) as { files: { path: string }[] }[]);
+  return report?.files.map(({ path }) => path) ?? [];
+}
+
+describe('the published package', () => {
+  const files = packed();
+
+  it('holds the compiled product, its schemas, and nothing else', () => {
+    expect(files).toContain('dist/src/workflow-bundle.js');
+    const wanted = /^(package\.json|README\.md|LICENSE|dist\/src\/.+\.(js|d\.ts)|docs\/schema\/[\w-]+\.json)$/;
+    expect(files.filter((file) => !wanted.test(file))).toEqual([]);
+  });
+
+  it('holds every file that it names', () => {
+    const named = [
+      ...Object.values(manifest.bin),
+      ...Object.values(manifest.exports).flatMap((one) => (typeof one === 'string' ? [one] : Object.values(one))),
+    ];
+    const plain = named.filter((path) => path.length > 1 && !path.includes('*')).map((path) => path.replace('./', ''));
+    expect(plain.length).toBeGreaterThan(5);
+    expect(plain.filter((path) => !files.includes(path))).toEqual([]);
+  });
+});
+
+describe('the page about dependencies', () => {
+  const rows = readFileSync(inProject('docs/dependencies.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+
+  it('names each of them, and nothing that is gone', () => {
+    const { dependencies, devDependencies, overrides } = manifest;
+    expect(explained.sort()).toEqual(Object.keys({ ...dependencies, ...devDependencies, ...overrides }).sort());
+  });
+
+  it('gives a reason for each', () => {
+    for (const [, names, reason = ''] of rows) expect(reason.length, names).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Connection } from '@temporalio/client';
+import { afterAll, expect, inject, it } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
+
+// The scripts of docker-compose.yml that run in images of others, with the programs that these have on their path.
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-scripts-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const passwordFile = join(folder, 'password');
+writeFileSync(passwordFile, 'the-password\n');
+symlinkSync(inject('temporalProgram'), join(folder, 'temporal'));
+
+function program(name: string, text: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
+const run = (script: string, env: Record<string, string>) =>
+  promisify(execFile)('sh', [join(projectRoot, 'deploy/compose', script)], {
+    env: { PATH: `${folder}:${process.env.PATH}`, HOME: folder, ...env },
+  });
+
+it('makes the namespace with its retention once, and leaves it alone from then on', async () => {
+  const namespace = `compose-${randomUUID()}`;
+  const address = inject('temporalAddress');
+  const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, RETENTION: '30d' };
+  await run('make-namespace.sh', env);
+  const connection = await Connection.connect({ address });
+  const { config } = await connection.workflowService.describeNamespace({ namespace });
+  await connection.close();
+  expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(30 * 86_400);
+  await run('make-namespace.sh', env);
+});
+
+it('fails while no Temporal server answers, so that it is tried again', async () => {
+  const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'any' };
+  await expect(run('make-namespace.sh', env)).rejects.toMatchObject({ code: 1 });
+});
+
+it('sets up both databases with the password of its file, and stops at the first failure', async () => {
+  const calls = join(folder, 'calls');
+  program(
+    'temporal-sql-tool',
+    `echo "$SQL_PLUGIN $SQL_DATABASE $SQL_PASSWORD $*" >> ${calls}; test "$1" != "$FAIL_AT"`,
+  );
+  await run('set-up-database.sh', { SQL_PASSWORD_FILE: passwordFile });
+  const steps = (database: string, schema: string) =>
+    ['create-database', 'setup-schema --version 0.0', `update-schema --schema-name postgresql/v12/${schema}`].map(
+      (step) => `postgres12 ${database} the-password ${step}`,
+    );
+  const expected = [...steps('temporal', 'temporal'), ...steps('temporal_visibility', 'visibility')];
+  expect(readFileSync(calls, 'utf8').trim().split('\n')).toEqual(expected);
+  const failing = run('set-up-database.sh', { SQL_PASSWORD_FILE: passwordFile, FAIL_AT: 'setup-schema' });
+  await expect(failing).rejects.toMatchObject({ code: 1 });
+  expect(readFileSync(calls, 'utf8').trim().split('\n')).toHaveLength(expected.length + 2);
+});
+
+it('hands the server its password, and becomes it', async () => {
+  const text = readFileSync(join(projectRoot, 'deploy/compose/start-temporal.sh'), 'utf8');
+  program('entrypoint', 'echo "$POSTGRES_PWD $$"');
+  program('start', text.replace('/etc/temporal/entrypoint.sh', join(folder, 'entrypoint')).replace('#!/bin/sh\n', ''));
+  const child = promisify(execFile)(join(folder, 'start'), {
+    env: { ...process.env, POSTGRES_PWD_FILE: passwordFile },
+  });
+  expect((await child).stdout).toBe(`the-password ${child.child.pid}\n`);
+});

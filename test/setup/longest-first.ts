@@ -1,0 +1,30 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Half a minute and more each, most of it waiting; the longest first. */
+const longest = [
+  'processes/worker-kills',
+  'processes/fleet',
+  'e2e/request-ride',
+  'e2e/replay',
+  'processes/secrets',
+  'e2e/url-notices',
+  'processes/cli',
+  'workflows/attention',
+  'processes/budget',
+  'workflows/production-cadence',
+];
+
+const rank = ({ moduleId }: TestSpecification): number => {
+  const index = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+  return index < 0 ? longest.length : index;
+};
+
+/**
+ * On a fresh clone vitest begins with the largest files, and the longest tests are short texts: they would be left for
+ * the end, where one of them runs beside nothing.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
