@@ -1,0 +1,41 @@
+# One image with three commands: worker (the default), ingress, faretrail. `--target sandbox` adds the stand-in of the service.
+ARG NODE_VERSION=20.20.2
+
+FROM node:${NODE_VERSION}-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY local local
+COPY sandbox sandbox
+COPY src src
+# Compiles, and bundles the workflows, so that a worker needs neither sources nor time for it at its start.
+RUN node local/prepare.mjs
+# What is left of the packages is what runs; the native library comes for five platforms.
+RUN npm prune --omit=dev --no-audit --no-fund \
+  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
+
+FROM node:${NODE_VERSION}-bookworm-slim AS runtime
+WORKDIR /app
+ENV NODE_ENV=production TZ=UTC PATH=/app/bin:$PATH
+# Freed memory goes back to the system.
+ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072
+# A new volume takes its owner from here.
+ENV FARETRAIL_JOURNAL_DIR=/var/lib/faretrail/journal
+RUN install -d -o 1000 -g 1000 -m 700 /var/lib/faretrail/journal
+COPY --from=build /build/package.json ./
+COPY --from=build /build/node_modules node_modules
+COPY --from=build /build/dist/src dist/src
+COPY deploy/image/bin bin
+# Tells this build from others where workers are versioned, see docs/upgrading.md.
+ARG BUILD_ID
+ENV FARETRAIL_BUILD_ID=$BUILD_ID
+USER 1000:1000
+CMD ["worker"]
+
+FROM runtime AS sandbox
+COPY --from=build /build/dist/sandbox dist/sandbox
+COPY deploy/image/sandbox-bin bin
+CMD ["sandbox"]
+
+FROM runtime AS faretrail
