@@ -15,7 +15,7 @@ let stack: TimeSkippingStack;
 beforeAll(async () => {
   [fleet, stack] = await Promise.all([startFleet(1), startTimeSkippingStack()]);
 }, 120_000);
-afterAll(() => Promise.all([fleet.close(), stack.close()]), 60_000);
+afterAll(() => Promise.all([fleet?.close(), stack?.close()]), 60_000);
 
 /** Ends the run after two minutes, which the server of the stack skips. */
 function orderUnknown(): never {

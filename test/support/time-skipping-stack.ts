@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { loadWorkerConfig, type WorkerConfig } from '../../src/config.js';
@@ -18,6 +18,7 @@ import type { AccessTokenInput, accessToken } from '../../src/workflows/access-t
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
+import { startTimeSkippingServer } from './time-skipping-server.js';
 
 /** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
 export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
@@ -56,8 +57,7 @@ export const scripted =
 
 export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<TimeSkippingStack> {
   quietRuntime();
-  const executable = { type: 'existing-path' as const, path: inject('timeSkippingServerPath') };
-  const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  const env = await startTimeSkippingServer();
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
   await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
   const services = new Map<string, ScriptedService>();

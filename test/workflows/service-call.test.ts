@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { businessCallStart } from '../../src/business-call-start.js';
@@ -12,6 +12,7 @@ import { rideStart } from '../../src/ride-start.js';
 import { toCallFailure } from '../../src/workflows/call-end.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { quietRuntime } from '../support/runtime.js';
+import { startTimeSkippingServer } from '../support/time-skipping-server.js';
 
 const minute = 60_000;
 const keyword = 2;
@@ -26,8 +27,7 @@ let running: Promise<unknown>;
 
 beforeAll(async () => {
   quietRuntime();
-  const executable = { type: 'existing-path' as const, path: inject('timeSkippingServerPath') };
-  env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  env = await startTimeSkippingServer();
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
   await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
   const callService = async (call: ServiceCall) => {

@@ -1,9 +1,8 @@
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { startTimeSkippingServer } from '../../support/time-skipping-server.js';
 
 it('skips ten days of waiting', async () => {
-  const executable = { type: 'existing-path', path: inject('timeSkippingServerPath') } as const;
-  const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  const env = await startTimeSkippingServer();
   try {
     const before = await env.currentTimeMs();
     await env.sleep('10 days');

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultInput } from '../sandbox/faults.js';
+import { whenUp } from './member.js';
+import { type Plan, type PlannedFault, type ProcessName, processNames } from './plan.js';
+import type { Stage } from './stage.js';
+
+/** A fault as it happened; milliseconds since the epoch. */
+export interface Fault extends PlannedFault {
+  beganAt: number;
+  endedAt: number;
+}
+
+type Say = (line: string) => void;
+
+/** A process that has come up is left alone for so long, or nothing would ever get done on a slow machine. */
+const restMs = 2_000;
+const upWithinMs = 120_000;
+
+/**
+ * Lets it happen, on each process one after the other, and no fault before the process is up after the one before. What is not
+ * begun in the time of the plan is left out. Resolves once the last one is over.
+ */
+export async function runFaults(stage: Stage, { faults: planned, forMs }: Plan, say: Say): Promise<Fault[]> {
+  const startedAt = Date.now();
+  const lanes = processNames.map((name) => planned.filter(({ target }) => target === name));
+  const happened = await Promise.all(
+    lanes.map(async (lane) => {
+      const faults: Fault[] = [];
+      let notBefore = startedAt;
+      for (const fault of lane) {
+        await sleep(Math.max(0, startedAt + fault.atMs - Date.now(), notBefore - Date.now()));
+        if (Date.now() > startedAt + forMs) break;
+        say(toLine(fault));
+        const beganAt = Date.now();
+        await apply(stage, fault);
+        faults.push({ ...fault, beganAt, endedAt: Date.now() });
+        await whenUp(stage.members[fault.target], upWithinMs);
+        notBefore = Date.now() + restMs;
+      }
+      return faults;
+    }),
+  );
+  return happened.flat().sort((a, b) => a.beganAt - b.beganAt);
+}
+
+const toLine = ({ target, kind, operation, lastsMs }: PlannedFault): string =>
+  [target, kind, operation, lastsMs > 0 ? `for ${lastsMs} ms` : undefined].filter(Boolean).join(' ');
+
+async function apply({ members, sandbox }: Stage, fault: PlannedFault): Promise<void> {
+  const member = members[fault.target];
+  switch (fault.kind) {
+    case 'kill':
+      await member.kill();
+      await sleep(fault.lastsMs);
+      return await startAgain(members, fault.target);
+    case 'restart':
+      await member.stop();
+      await sleep(fault.lastsMs);
+      return await startAgain(members, fault.target);
+    case 'pause':
+      member.pause();
+      await sleep(fault.lastsMs);
+      return member.resume();
+    case 'down':
+      await sandbox.setDown(true);
+      await sleep(fault.lastsMs);
+      return await sandbox.setDown(false);
+    case 'revokeTokens':
+      return void (await sandbox.revokeTokens());
+    case 'loseAnswers':
+    case 'serverErrors':
+      return void (await sandbox.setFault(toSandboxFault(fault)));
+  }
+}
+
+const toSandboxFault = ({ kind, operation }: PlannedFault): FaultInput => ({
+  ...(kind === 'serverErrors' ? { kind: 'serverError' } : { kind: 'dropConnection', when: 'answer' }),
+  ...(operation && { operation }),
+  times: 2,
+});
+
+/** A server on a busy machine may need more than one try. */
+async function startAgain(members: Stage['members'], name: ProcessName): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await members[name].start();
+    } catch (error) {
+      if (tries === 3) throw error;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { DeliveryAttempt } from '../sandbox/delivery-ledger.js';
+import type { Run } from './runs.js';
+import type { Verdict } from './verdict.js';
+
+/** What is known of the runs of one order, all that continue one another. */
+export interface OrderRuns {
+  deliveries: Set<string>;
+  /** Milliseconds since the epoch; null while the last of them runs. */
+  closedAt: number | null;
+}
+
+/** Adds a run of an order. */
+export function addRun(orders: Map<string, OrderRuns>, { workflowId, deliveries, closedAt }: Run): void {
+  const known = orders.get(workflowId) ?? { deliveries: new Set(), closedAt: 0 };
+  for (const id of deliveries) known.deliveries.add(id);
+  known.closedAt = known.closedAt === null || closedAt === null ? null : Math.max(known.closedAt, closedAt);
+  orders.set(workflowId, known);
+}
+
+/**
+ * Did every acknowledged delivery reach the run of its order? Only one that came to an order which had ended by then may be
+ * missing. `emptyAt`: instants, in order, at which the journal was asked and held nothing: all that was acknowledged before one
+ * of them had been handed over by then.
+ */
+export function judgeDeliveries(
+  attempts: readonly DeliveryAttempt[],
+  { orders, emptyAt }: { orders: ReadonlyMap<string, OrderRuns>; emptyAt: readonly number[] },
+): Verdict {
+  const acknowledged = attempts.filter(({ acknowledgedAs }) => acknowledgedAs !== undefined);
+  const lost: string[] = [];
+  let afterTheEnd = 0;
+  for (const { orderId = '', acknowledgedAs = '', at, ms } of acknowledged) {
+    const order = orders.get(`order/business/${orderId}`);
+    if (order?.deliveries.has(acknowledgedAs)) continue;
+    const handedOverBy = emptyAt.find((instant) => instant >= Date.parse(at) + ms) ?? Number.POSITIVE_INFINITY;
+    const mayHaveEnded = order !== undefined && order.closedAt !== null && order.closedAt <= handedOverBy;
+    if (mayHaveEnded) afterTheEnd += 1;
+    else lost.push(`delivery ${acknowledgedAs} of order ${orderId}, acknowledged at ${at}, has not arrived`);
+  }
+  const answered = attempts.filter(({ answer }) => answer !== null);
+  const refused = answered.filter(({ answer }) => answer !== 202 && answer !== 503);
+  const strange = [...new Set(refused.map(({ answer }) => answer))].map(
+    (answer) => `deliveries were answered with ${answer}: ${refused.filter((one) => one.answer === answer).length}`,
+  );
+  const figures = {
+    deliveryAttempts: attempts.length,
+    deliveriesAcknowledged: acknowledged.length,
+    deliveriesNotTaken: attempts.filter(({ answer }) => answer === 503).length,
+    deliveriesUnanswered: attempts.length - answered.length,
+    deliveriesLost: lost.length,
+    deliveriesAfterTheEnd: afterTheEnd,
+  };
+  return { problems: [...lost, ...strange], figures };
+}

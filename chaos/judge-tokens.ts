@@ -1,0 +1,82 @@
+import type { LedgerEntry } from '../sandbox/ledger.js';
+import type { Fault } from './faults.js';
+import type { Verdict } from './verdict.js';
+
+/** Why a token was asked for. */
+export type TokenReason = 'first' | 'renewed' | 'afterFailure' | 'afterRevocation' | 'answerLost';
+
+/** As in the contract profile, for a token that lives so long. */
+const aheadMs = (lifetimeMs: number): number => Math.min(60_000, lifetimeMs / 5);
+/** Clocks of two processes, and the way of a request. */
+const slackMs = 1_000;
+/** From a request to the moment at which Temporal holds its answer, on a busy machine. */
+const keptWithinMs = 3_000;
+const perRevocation = 2;
+
+/**
+ * Is there one token request per lifetime for each account and scope, and every other one excused (I4)? Excuses: the one before
+ * failed, its answer was lost with the worker or behind a paused service, or the service ended the token.
+ */
+export function judgeTokens(
+  requests: readonly LedgerEntry[],
+  { faults, lifetimeMs }: { faults: readonly Fault[]; lifetimeMs: number },
+): Verdict {
+  const problems: string[] = [];
+  const counts: Record<TokenReason, number> = {
+    first: 0,
+    renewed: 0,
+    afterFailure: 0,
+    afterRevocation: 0,
+    answerLost: 0,
+  };
+  const keyOf = ({ operation, scope }: LedgerEntry) => `${operation} ${scope || 'unscoped'}`;
+  const keys = [...new Set(requests.map(keyOf))];
+  for (const key of keys) {
+    const excused = new Map<Fault, number>();
+    const ofKey = requests.filter((request) => keyOf(request) === key);
+    for (const [i, request] of ofKey.entries()) {
+      const reason = reasonOf(ofKey.slice(0, i), Date.parse(request.at), { faults, lifetimeMs, excused });
+      if (reason) counts[reason] += 1;
+      else problems.push(`token ${key}: one request too many at ${request.at}`);
+    }
+  }
+  return { problems, figures: { tokenLeases: keys.length, tokenRequests: requests.length, ...prefixed(counts) } };
+}
+
+interface Circumstances {
+  faults: readonly Fault[];
+  lifetimeMs: number;
+  /** How many requests each revocation has excused. */
+  excused: Map<Fault, number>;
+}
+
+function reasonOf(before: readonly LedgerEntry[], at: number, about: Circumstances): TokenReason | null {
+  const last = before.at(-1);
+  if (!last) return 'first';
+  const lastAt = Date.parse(last.at);
+  if (last.httpStatus !== 200 || last.fault !== undefined) return 'afterFailure';
+  if (at >= lastAt + about.lifetimeMs - aheadMs(about.lifetimeMs) - slackMs) return 'renewed';
+  if (about.faults.some((fault) => losesAnswer(fault, lastAt, about.faults))) return 'answerLost';
+  const isRevocation = ({ kind, endedAt, beganAt }: Fault) =>
+    kind === 'revokeTokens' && beganAt <= at && endedAt >= lastAt - slackMs;
+  const revoked = about.faults.find((fault) => isRevocation(fault) && (about.excused.get(fault) ?? 0) < perRevocation);
+  if (!revoked) return null;
+  about.excused.set(revoked, (about.excused.get(revoked) ?? 0) + 1);
+  return 'afterRevocation';
+}
+
+/** Could this fault have lost the answer to a request of that instant? While Temporal is away, a worker keeps it. */
+function losesAnswer(fault: Fault, requestedAt: number, faults: readonly Fault[]): boolean {
+  const isAway = ({ target, beganAt, endedAt }: Fault) =>
+    target === 'temporal' && beganAt <= requestedAt + keptWithinMs && endedAt >= requestedAt;
+  const keptAt = Math.max(requestedAt, ...faults.filter(isAway).map(({ endedAt }) => endedAt)) + keptWithinMs;
+  const isWorker = fault.target === 'worker-1' || fault.target === 'worker-2';
+  if (isWorker) return fault.kind !== 'restart' && fault.beganAt <= keptAt && fault.endedAt >= requestedAt;
+  const isSilence = fault.target === 'sandbox' && (fault.kind === 'pause' || fault.kind === 'down');
+  return isSilence && fault.beganAt <= requestedAt + slackMs && fault.endedAt >= requestedAt - slackMs;
+}
+
+const prefixed = (counts: Record<TokenReason, number>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(counts).map(([reason, count]) => [`tokens${reason[0]?.toUpperCase()}${reason.slice(1)}`, count]),
+  );

@@ -1,0 +1,85 @@
+import type { Fault } from './faults.js';
+import { addRun, judgeDeliveries, type OrderRuns } from './judge-deliveries.js';
+import { judgeSecrets, secretsOf } from './judge-secrets.js';
+import { judgeTokens } from './judge-tokens.js';
+import { judgeWork } from './judge-work.js';
+import { findLeaks } from './leaks.js';
+import { processNames } from './plan.js';
+import { allRuns, type Run } from './runs.js';
+import type { Stage } from './stage.js';
+import { together, type Verdict } from './verdict.js';
+import type { WorkDone } from './work.js';
+
+/** What has happened, for the judge. */
+export interface Evidence {
+  done: WorkDone;
+  faults: readonly Fault[];
+  /** When the journal was empty, in milliseconds since the epoch. */
+  emptyAt: readonly number[];
+  /** Runs that were still going on when the time to settle was over. */
+  stuck: readonly string[];
+}
+
+/** Looks at everything once all is quiet. */
+export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evidence): Promise<Verdict> {
+  const { sandbox, tokenLifetimeMs: lifetimeMs } = stage;
+  const secrets = await secretsOf(stage);
+  const { verdict: runs, orders } = await judgeRuns(stage, secrets);
+  const ledger = await sandbox.ledger();
+  const requests = ledger.filter(({ operation }) => operation === 'partnerToken' || operation === 'businessToken');
+  return together([
+    await judgeWork(sandbox, done),
+    judgeDeliveries(await sandbox.deliveries(), { orders, emptyAt }),
+    judgeTokens(requests, { faults, lifetimeMs }),
+    { problems: stuck.map((id) => `${id} goes on`), figures: { upstreamCalls: ledger.length } },
+    runs,
+    judgeProcesses(stage, faults),
+    await judgeSecrets(stage, secrets),
+  ]);
+}
+
+async function judgeRuns(stage: Stage, secrets: Record<string, string>) {
+  const orders = new Map<string, OrderRuns>();
+  const problems: string[] = [];
+  const figures = { runs: 0, events: 0, longestHistory: 0 };
+  for await (const run of allRuns(stage)) {
+    if (run.type === 'followOrder') addRun(orders, run);
+    const leaks = findLeaks(secrets, { [run.workflowId]: Buffer.from(run.text) });
+    problems.push(...problemsOf(run), ...leaks.map((leak) => `secret found: ${leak}`));
+    figures.runs += 1;
+    figures.events += run.events;
+    figures.longestHistory = Math.max(figures.longestHistory, run.events);
+  }
+  return { orders, verdict: { problems, figures } };
+}
+
+function problemsOf({ workflowId, type, status, taskFailures, attention }: Run): string[] {
+  const isRunning = status === 'RUNNING';
+  const isWell = isRunning || status === 'COMPLETED' || status === 'CONTINUED_AS_NEW';
+  // Those of rides and calls are told by who asked for them.
+  const isTold = status === 'FAILED' && (type === 'requestRide' || type === 'businessCall');
+  return [
+    ...(isWell || isTold ? [] : [`${workflowId} is ${status}`]),
+    ...(isRunning && attention ? [`${workflowId} shows the attention ${attention}`] : []),
+    ...(type === 'parkedDelivery' ? [`${workflowId}: a delivery was parked`] : []),
+    ...taskFailures.map((failure) => `${workflowId}: a workflow task failed: ${failure}`),
+  ];
+}
+
+/** How long a worker tries to reach Temporal before it ends. */
+const patienceMs = 20_000;
+
+/** A worker that finds no Temporal server when it starts may end, and is started again. Nothing else may. */
+function judgeProcesses({ members }: Stage, faults: readonly Fault[]): Verdict {
+  const ends = processNames.flatMap((name) => members[name].ownEnds().map((end) => ({ name, ...end })));
+  const isExcused = (name: string, at: number) =>
+    name.startsWith('worker') &&
+    faults.some(({ target, beganAt, endedAt }) => target === 'temporal' && beganAt <= at && endedAt >= at - patienceMs);
+  const wrong = ends.filter(({ name, at }) => !isExcused(name, at));
+  return {
+    problems: wrong.map(
+      ({ name, at, code }) => `${name} ended by itself with ${code} at ${new Date(at).toISOString()}`,
+    ),
+    figures: { faults: faults.length, ownEnds: ends.length },
+  };
+}

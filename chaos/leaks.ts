@@ -1,0 +1,18 @@
+/** The forms in which a secret may stand somewhere: raw, URL-encoded, hex, and base64 at each of its three offsets. */
+function formsOf(secret: string): string[] {
+  const offsets = [0, 1, 2].flatMap((offset) => {
+    const encoded = Buffer.from('x'.repeat(offset) + secret).toString('base64');
+    // The first and last characters also depend on the neighbours of the secret.
+    return [encoded.slice(offset === 0 ? 0 : 4, -4)];
+  });
+  const urlSafe = offsets.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'));
+  return [secret, encodeURIComponent(secret), Buffer.from(secret).toString('hex'), ...offsets, ...urlSafe];
+}
+
+/** Which secrets stand in which of these texts, as `where: name`. Empty: none leaked. */
+export function findLeaks(secrets: Record<string, string>, texts: Record<string, Buffer>): string[] {
+  const forms = Object.entries(secrets).map(([name, secret]) => [name, [...new Set(formsOf(secret))]] as const);
+  return Object.entries(texts).flatMap(([where, text]) =>
+    forms.filter(([, variants]) => variants.some((form) => text.includes(form))).map(([name]) => `${where}: ${name}`),
+  );
+}

@@ -1,0 +1,44 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { findDevServer } from '../local/temporal/dev-server.js';
+import { toText } from './report.js';
+import { runChaos } from './run.js';
+
+interface Flags {
+  minutes: number;
+  seed: number;
+  json: boolean;
+}
+
+const startedAt = Date.now();
+
+function say(line: string): void {
+  const seconds = Math.round((Date.now() - startedAt) / 1_000);
+  process.stderr.write(`chaos ${String(seconds).padStart(4)} s  ${line}\n`);
+}
+
+function numberUpTo(max: number, isWhole: boolean): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (number > 0 && number <= max && (!isWhole || Number.isInteger(number))) return number;
+    throw new InvalidArgumentError(`must be a ${isWhole ? 'whole ' : ''}number above 0 and up to ${max}.`);
+  };
+}
+
+const flags = new Command('chaos')
+  .description('Kills, pauses and restarts everything while it is used, then looks whether every promise was kept.')
+  .option('--minutes <n>', 'how long things go wrong', numberUpTo(600, false), 10)
+  .option('--seed <n>', 'the same seed and time: the same faults and work', numberUpTo(2 ** 31, true), 1)
+  .option('--json', 'for machines', false)
+  .allowExcessArguments(false)
+  .parse()
+  .opts<Flags>();
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130)); // children die with us
+const report = await runChaos({
+  seed: flags.seed,
+  forMs: Math.round(flags.minutes * 60_000),
+  temporalProgram: await findDevServer(say),
+  say,
+});
+console.log(flags.json ? JSON.stringify(report, null, 2) : toText(report));
+process.exit(report.problems.length === 0 ? 0 : 1);

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessName } from './plan.js';
+
+/** One process of a deployment, and whatever takes its place after a fault. */
+export interface Member {
+  readonly name: ProcessName;
+  /** Starts it, and from then on again when it ends by itself, as whatever watches over it would. */
+  start(): Promise<void>;
+  isUp(): Promise<boolean>;
+  kill(): Promise<void>;
+  /** SIGTERM; waits for the end. */
+  stop(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  /** All that it has written. */
+  output(): Buffer;
+  /** Ends that nobody asked for. */
+  ownEnds(): { at: number; code: number | null }[];
+}
+
+interface MemberOptions {
+  name: ProcessName;
+  script: string;
+  args?: readonly string[];
+  env: Record<string, string>;
+  /** Where its log goes. */
+  folder: string;
+  /** Answers with 2xx once it is up. */
+  healthUrl: string;
+}
+
+const restartAfterMs = 500;
+/** Well above the 40 s after which a worker abandons what still runs. */
+const stopWithinMs = 60_000;
+
+/** A Node program of ours as a member. */
+export function createMember({ name, script, args = [], env, folder, healthUrl }: MemberOptions): Member {
+  const logFile = join(folder, `${name}.log`);
+  const ownEnds: { at: number; code: number | null }[] = [];
+  let child: ChildProcess | undefined;
+  let isWanted = false;
+
+  function spawnIt(): void {
+    const log = openSync(logFile, 'a');
+    const started = spawn(process.execPath, [script, ...args], {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
+      stdio: ['ignore', log, log],
+    });
+    child = started;
+    started.once('exit', (code) => {
+      if (!isWanted || child !== started) return;
+      ownEnds.push({ at: Date.now(), code });
+      setTimeout(() => isWanted && child === started && spawnIt(), restartAfterMs).unref();
+    });
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    isWanted = false;
+    const ending = child;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    const exit = once(ending, 'exit');
+    ending.kill(signal);
+    ending.kill('SIGCONT');
+    const limit = setTimeout(() => ending.kill('SIGKILL'), stopWithinMs);
+    await exit;
+    clearTimeout(limit);
+  }
+
+  process.once('exit', () => child?.kill('SIGKILL'));
+  return {
+    name,
+    async start() {
+      isWanted = true;
+      spawnIt();
+    },
+    isUp: () => isHealthy(healthUrl),
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    output: () => readFileSync(logFile),
+    ownEnds: () => [...ownEnds],
+  };
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  const answer = fetch(url, { signal: AbortSignal.timeout(2_000) });
+  return await answer.then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+/** Resolves once it is up. Rejects when that takes too long. */
+export async function whenUp(member: Member, withinMs: number): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await member.isUp())) {
+    if (Date.now() > deadline) throw new Error(`${member.name} is not up after ${withinMs} ms`);
+    await sleep(100);
+  }
+}

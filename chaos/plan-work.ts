@@ -1,0 +1,86 @@
+import type { RideInterface } from '../src/domain/interfaces.js';
+import type { Draw } from './draw.js';
+
+/** One thing that somebody wants done. Times count from the start of the faults, scripts are in real milliseconds. */
+export type PlannedWork = { atMs: number } & (
+  | { kind: 'follow'; at: RideInterface; orderId: string; script: { status: string; afterMs: number }[] }
+  | { kind: 'ride'; requestId: string; wish: 'letGo' | 'cancel' | 'change'; afterMs: number }
+  | { kind: 'call'; key: string; operation: 'products' | 'companySettings' | 'addReferenceCode' | 'createOrder' }
+  | { kind: 'refresh'; at: RideInterface; orderId: string }
+  | { kind: 'deliver'; orderIds: string[]; count: number }
+  | { kind: 'rotate' }
+);
+
+/** Orders that live as long as the faults: each delivery about them must reach a run. */
+export const anchorIds: readonly string[] = Array.from({ length: 10 }, (_, i) => `anchor-${i}`);
+
+const courses = [
+  ['Pending', 'Routing', 'Confirmed', 'Waiting', 'Driving', 'Completed'],
+  ['Pending', 'Routing', 'Confirmed', 'Driving', 'CareReq', 'Driving', 'Completed'],
+  ['Reserved', 'Routing', 'Confirmed', 'Cancelled'],
+  ['Pending', 'Routing', 'Rejected'],
+  ['Pending', 'ActiveOrder', 'Completed'],
+  ['Pending', 'Routing', 'DriverSwapped', 'Driving', 'Completed'],
+] as const;
+
+const stepMs = { least: 200, most: 6_000 };
+/** Changing a ride takes a scheduled one, which lives for a minute. */
+const anyCourse = ['letGo', 'cancel', 'change'] as const;
+const shortCourse = ['letGo', 'cancel'] as const;
+const scheduledLifeMs = 20_000;
+const rotateEveryMs = 90_000;
+
+/** The work of a whole run, in the order in which it begins. */
+export function plannedWork(draw: Draw, { seed, forMs }: { seed: number; forMs: number }): PlannedWork[] {
+  const each = (everyMs: number, make: (name: string, atMs: number) => PlannedWork): PlannedWork[] =>
+    draw.instants(everyMs, forMs).map((atMs, i) => make(`${seed}-${i}`, atMs));
+  const follows = each(1_200, (name, atMs) => followOne(draw, name, atMs));
+  return [
+    ...follows,
+    ...draw.instants(3_000, forMs).flatMap((atMs) => refreshOne(draw, follows, atMs)),
+    ...each(2_500, (name, atMs) => ({
+      ...{ atMs, kind: 'ride', requestId: `ride-${name}` },
+      ...{
+        wish: draw.oneOf(atMs < forMs - scheduledLifeMs ? anyCourse : shortCourse),
+        afterMs: draw.between(0, 8_000),
+      },
+    })),
+    ...each(4_000, (name, atMs) => ({
+      ...{ atMs, kind: 'call', key: `call-${name}` },
+      operation: draw.oneOf(['products', 'companySettings', 'addReferenceCode', 'createOrder'] as const),
+    })),
+    ...each(1_500, (_, atMs) => {
+      const orderIds = anchorIds.filter(() => draw.chance(0.5));
+      return {
+        atMs,
+        kind: 'deliver',
+        orderIds: orderIds.length > 0 ? orderIds : [...anchorIds],
+        count: draw.between(1, 4),
+      };
+    }),
+    ...rotations(forMs),
+  ].sort((a, b) => a.atMs - b.atMs);
+}
+
+function followOne(draw: Draw, name: string, atMs: number): PlannedWork {
+  let afterMs = 0;
+  const script = draw.oneOf(courses).map((status, i) => {
+    if (i > 0) afterMs += draw.between(stepMs.least, stepMs.most);
+    return { status, afterMs };
+  });
+  return { atMs, kind: 'follow', at: draw.oneOf(['partner', 'business']), orderId: `order-${name}`, script };
+}
+
+/** One of the orders that were followed last, most of them still alive. */
+function refreshOne(draw: Draw, follows: readonly PlannedWork[], atMs: number): PlannedWork[] {
+  const some = follows.filter((one) => one.kind === 'follow' && one.atMs < atMs).slice(-20);
+  const one = some.length > 0 ? draw.oneOf(some) : undefined;
+  return one?.kind === 'follow' ? [{ atMs, kind: 'refresh', at: one.at, orderId: one.orderId }] : [];
+}
+
+/** One at least, however short the run. */
+const rotations = (forMs: number): PlannedWork[] =>
+  Array.from({ length: Math.ceil(forMs / rotateEveryMs) }, (_, i) => ({
+    atMs: Math.round((i + 0.4) * Math.min(forMs, rotateEveryMs)),
+    kind: 'rotate',
+  }));

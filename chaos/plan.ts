@@ -1,0 +1,103 @@
+import { seededRandom } from '../sandbox/faults.js';
+import type { OperationName } from '../sandbox/operations.js';
+import { createDraw, type Draw } from './draw.js';
+import { type PlannedWork, plannedWork } from './plan-work.js';
+
+/** The processes of a deployment, and the service. */
+export const processNames = ['worker-1', 'worker-2', 'ingress', 'temporal', 'sandbox'] as const;
+export type ProcessName = (typeof processNames)[number];
+
+/**
+ * `kill`: SIGKILL, and started again after the time. `pause`: SIGSTOP, and SIGCONT after it. `restart`: SIGTERM, and
+ * started again once it has ended. The sandbox forgets everything when it ends, so it is only paused; it drops every
+ * connection (`down`), carries calls out and loses the answers, answers 500, or ends all tokens before their time.
+ */
+export type FaultKind = 'kill' | 'pause' | 'restart' | 'down' | 'loseAnswers' | 'serverErrors' | 'revokeTokens';
+
+/** One thing that goes wrong. */
+export interface PlannedFault {
+  /** From the start of the faults. */
+  atMs: number;
+  target: ProcessName;
+  kind: FaultKind;
+  lastsMs: number;
+  /** Of `loseAnswers` and `serverErrors`. */
+  operation?: OperationName;
+}
+
+/** All that is done and all that goes wrong. */
+export interface Plan {
+  seed: number;
+  forMs: number;
+  faults: PlannedFault[];
+  work: PlannedWork[];
+}
+
+interface Habit {
+  everyMs: number;
+  kinds: FaultKind[];
+  longestMs: Partial<Record<FaultKind, number>>;
+}
+
+const ourKinds: FaultKind[] = ['kill', 'pause', 'restart', 'kill'];
+const ourLongestMs = { kill: 2_000, pause: 7_000 };
+
+/** Where things are down most of the time, nothing is left to be disturbed. */
+const habits: Record<ProcessName, Habit> = {
+  'worker-1': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
+  'worker-2': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
+  ingress: { everyMs: 15_000, kinds: ourKinds, longestMs: ourLongestMs },
+  temporal: {
+    everyMs: 35_000,
+    kinds: ['kill', 'pause', 'restart'],
+    longestMs: { kill: 4_000, pause: 5_000, restart: 4_000 },
+  },
+  sandbox: {
+    everyMs: 10_000,
+    kinds: ['pause', 'down', 'loseAnswers', 'serverErrors', 'revokeTokens', 'loseAnswers'],
+    longestMs: { pause: 6_000, down: 5_000 },
+  },
+};
+
+/** A run shorter than this is made denser, so that something of everything happens in it. */
+const shortRunMs = 120_000;
+const densely = 0.6;
+const shortestMs = 300;
+/** A second rejection within a minute means "not my tokens" to a lease: that is another trouble than this one. */
+const revocationsApartMs = 70_000;
+const faultyOperations: OperationName[] = [
+  'createOrder',
+  'cancelOrder',
+  'updateOrder',
+  'addReferenceCode',
+  'orderDetails',
+  'orderStatus',
+  'partnerToken',
+  'businessToken',
+  'createSubscriber',
+];
+
+/** The same seed and time give the same plan. */
+export function createPlan(seed: number, forMs: number): Plan {
+  const draw = createDraw(seededRandom(seed));
+  const faults = processNames.flatMap((target) => faultsOf(target, forMs, draw)).sort((a, b) => a.atMs - b.atMs);
+  return { seed, forMs, faults, work: plannedWork(draw, { seed, forMs }) };
+}
+
+/** Kinds come as cards from a shuffled deck: none is left out for long. */
+function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[] {
+  const { everyMs, kinds, longestMs } = habits[target];
+  const faults: PlannedFault[] = [];
+  const nextKind = draw.deck(kinds);
+  let revokedAt = Number.NEGATIVE_INFINITY;
+  for (const atMs of draw.instants(everyMs * (forMs < shortRunMs ? densely : 1), forMs)) {
+    let kind = nextKind();
+    if (kind === 'revokeTokens' && atMs - revokedAt < revocationsApartMs) kind = 'pause';
+    if (kind === 'revokeTokens') revokedAt = atMs;
+    const longest = longestMs[kind];
+    const lastsMs = longest === undefined ? 0 : draw.between(shortestMs, longest);
+    const isOfCalls = kind === 'loseAnswers' || kind === 'serverErrors';
+    faults.push({ atMs, target, kind, lastsMs, ...(isOfCalls && { operation: draw.oneOf(faultyOperations) }) });
+  }
+  return faults;
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { workerEnv } from '../bench/settings.js';
+import { freePort } from '../local/temporal/free-port.js';
+import { projectRoot } from '../local/temporal/project-root.js';
+import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
+import { promptConnectionOptions } from '../src/temporal-unavailability.js';
+import { createMember, type Member, whenUp } from './member.js';
+import { type ProcessName, processNames } from './plan.js';
+import { anchorIds } from './plan-work.js';
+import { createTemporalMember } from './temporal-member.js';
+
+/** A whole deployment on this machine, each process as it is deployed, and what is needed to ask it. */
+export interface Stage {
+  members: Record<ProcessName, Member>;
+  sandbox: SandboxControl;
+  client: Client;
+  taskQueue: string;
+  /** Where the subscription has deliveries sent. */
+  publicUrl: string;
+  /** Of processes that are up; one that is not has none. */
+  metrics(name: 'worker-1' | 'worker-2' | 'ingress'): Promise<string | null>;
+  databaseFile: string;
+  /** By name: what must be found nowhere. */
+  settingSecrets: Record<string, string>;
+  tokenLifetimeMs: number;
+  /** Everything that it writes. */
+  folder: string;
+  /** Whether the folder is left behind. */
+  keeps: boolean;
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  temporalProgram: string;
+  tokenLifetimeSeconds: number;
+}
+
+/** Lives and pauses of the sandbox run so much faster, so that an order takes seconds. */
+const speed = 120;
+const upWithinMs = 120_000;
+const cadence = { activeMs: 1_000, reservedMs: 2_000, pushedMs: 5_000 };
+const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
+/** In real time; the sandbox divides its waits by its speed. */
+const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
+
+const script = (name: string): string => join(projectRoot, 'dist', name);
+const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
+
+/** Starts everything. Needs a compiled checkout. */
+export async function openStage({ temporalProgram, tokenLifetimeSeconds }: StageOptions): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
+  const databaseFile = join(folder, 'temporal.db');
+  const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
+  const urlAt = (port: number | undefined) => `http://127.0.0.1:${port}`;
+  const temporal = createTemporalMember({ program: temporalProgram, databaseFile, port: temporalPort ?? 0 });
+  const sandbox = createMember({
+    ...{ name: 'sandbox', script: script('sandbox/main.js'), folder, env: {} },
+    args: ['--port', String(sandboxPort), '--speed', String(speed)],
+    healthUrl: `${urlAt(sandboxPort)}/sandbox/health`,
+  });
+  const env = settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`);
+  const workers = (['worker-1', 'worker-2'] as const).map((name, i) =>
+    createMember({
+      ...{ name, script: script('src/worker.js'), folder },
+      env: { ...env, FARETRAIL_METRICS_PORT: String(metricsPorts[i]) },
+      healthUrl: `${urlAt(metricsPorts[i])}/readyz`,
+    }),
+  );
+  const ingress = createMember({
+    ...{ name: 'ingress', script: script('src/ingress.js'), folder },
+    env: { ...env, FARETRAIL_INGRESS_PORT: String(ingressPort), FARETRAIL_JOURNAL_DIR: join(folder, 'journal') },
+    healthUrl: `${urlAt(ingressPort)}/readyz`,
+  });
+  const members = { 'worker-1': workers[0], 'worker-2': workers[1], ingress, temporal, sandbox } as Stage['members'];
+  const control = controlSandbox(urlAt(sandboxPort));
+  await startAll(members, async () => await prepareSandbox(control, tokenLifetimeSeconds));
+  const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}`, ...promptConnectionOptions });
+  const metricsUrls = {
+    'worker-1': urlAt(metricsPorts[0]),
+    'worker-2': urlAt(metricsPorts[1]),
+    ingress: urlAt(ingressPort),
+  };
+  const stage: Stage = {
+    members,
+    sandbox: control,
+    client: new Client({ connection }),
+    taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
+    publicUrl: urlAt(ingressPort),
+    metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
+    databaseFile,
+    settingSecrets: secretsIn(env),
+    tokenLifetimeMs: tokenLifetimeSeconds * 1_000,
+    folder,
+    keeps: false,
+    async close() {
+      await connection.close();
+      await Promise.all([...workers, ingress, sandbox].map((member) => member.kill()));
+      await temporal.kill();
+      if (!stage.keeps) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
+
+/** One after the other: a port that is free is given out twice otherwise. */
+async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await freePort());
+  return ports;
+}
+
+function settings(folder: string, sandboxUrl: string, address: string): Record<string, string> {
+  const contractFile = join(folder, 'contract.json');
+  writeFileSync(contractFile, JSON.stringify({ delivery: { verification } }));
+  return {
+    ...workerEnv({ folder, sandboxUrl, cadence }),
+    TEMPORAL_ADDRESS: address,
+    FARETRAIL_CONTRACT_FILE: contractFile,
+    FARETRAIL_WEBHOOK_KEYS: newKey(),
+    FARETRAIL_LOG_LEVEL: 'debug', // what is looked through for secrets
+  };
+}
+
+const secretsIn = (env: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => {
+      if (name.endsWith('_SECRET')) return [[name, value]];
+      return name.endsWith('_KEYS') ? [[name, value.slice(value.indexOf(':') + 1)]] : [];
+    }),
+  );
+
+async function startAll(members: Stage['members'], prepare: () => Promise<void>): Promise<void> {
+  await Promise.all([members.temporal.start(), members.sandbox.start()]);
+  await whenUp(members.sandbox, upWithinMs);
+  await prepare();
+  await Promise.all([members['worker-1'], members['worker-2'], members.ingress].map((member) => member.start()));
+  await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
+}
+
+/** Before any worker asks for a token. */
+async function prepareSandbox(sandbox: SandboxControl, tokenLifetimeSeconds: number): Promise<void> {
+  await sandbox.setTokenLifetime('partner', tokenLifetimeSeconds);
+  await sandbox.setTokenLifetime('business', tokenLifetimeSeconds);
+  await sandbox.setDeliverySettings({
+    secret: verification,
+    retryDelaysMs: retriesMs.map((ms) => ms * speed),
+    duplicated: 0.1,
+    delayUpToMs: 1_000 * speed,
+  });
+  const script = [{ status: 'Driving', afterMs: 0 }];
+  await sandbox.addOrders(anchorIds.map((orderId) => ({ interface: 'business', orderId, script })));
+}
+
+/** Real milliseconds of a script as the sandbox counts them. */
+export const atSandboxSpeed = (realMs: number): number => realMs * speed;
+
+async function textAt(url: string): Promise<string | null> {
+  const answer = fetch(url, { signal: AbortSignal.timeout(2_000) });
+  return await answer.then(
+    async (reply) => (reply.ok ? await reply.text() : null),
+    () => null,
+  );
+}

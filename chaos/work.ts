@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type CallResult,
+  createFaretrailClient,
+  type FaretrailClient,
+  type OrderTrail,
+  type RideHandle,
+  type RideResult,
+} from '../src/client/index.js';
+import { toAccountName } from '../src/domain/keys.js';
+import { rideCallId } from '../src/domain/requested-ride.js';
+import type { SubscriptionKey } from '../src/domain/workflow-ids.js';
+import { subscriptionId } from '../src/domain/workflow-ids.js';
+import type { subscription } from '../src/workflows/subscription.js';
+import { rotateSubscriptionUpdate, subscriptionStatusQuery } from '../src/workflows/subscription-messages.js';
+import { type Answer, insist } from './insist.js';
+import { anchorIds, type PlannedWork } from './plan-work.js';
+import { changeOf, rideBody } from './ride-bodies.js';
+import { atSandboxSpeed, type Stage } from './stage.js';
+
+/** All that was asked for, and what came of it. */
+export interface WorkDone {
+  orders: { account: string; orderId: string; end: Answer<OrderTrail> }[];
+  rides: { requestId: string; end: Answer<RideResult> }[];
+  /** Rides that a person gave up, having found no order of them. */
+  givenUp: string[];
+  /** Changes of rides that were answered as done. */
+  confirmed: { requestId: string; what: 'cancel' | 'change' }[];
+  calls: { key: string; operation: string; end: Answer<CallResult> }[];
+  /** What has not come to its end. */
+  open: Set<string>;
+  /** By what came of it: `cancel done`, `change Refused`, `refresh AlreadyEnded` ... */
+  asked: Record<string, number>;
+}
+
+/** The work of a run. */
+export interface Working {
+  done: WorkDone;
+  /** Resolves once everything has been begun. */
+  begun: Promise<void>;
+  /** Resolves once everything but the anchors has ended. */
+  ended: Promise<void>;
+  /** Ends the orders that live as long as the faults. */
+  endAnchors(): Promise<void>;
+}
+
+interface Place {
+  stage: Stage;
+  rides: FaretrailClient;
+  done: WorkDone;
+  /** When nobody asks any more. */
+  until: () => number;
+}
+
+const business = 'business';
+const account = toAccountName(business);
+const subscriptionKey: SubscriptionKey = { account, eventType: 'status_changed' };
+const personEveryMs = 5_000;
+
+/** Has every change of a business order delivered; resolves once that is in force. */
+export async function subscribe({ client, taskQueue, publicUrl }: Stage): Promise<void> {
+  const run = await client.workflow.start<typeof subscription>('subscription', {
+    workflowId: subscriptionId(subscriptionKey),
+    taskQueue,
+    args: [{ ...subscriptionKey, publicUrl }],
+  });
+  while ((await run.query(subscriptionStatusQuery)).state !== 'active') await sleep(200);
+}
+
+/** Begins each piece of work in its time. */
+export async function startWork(stage: Stage, plan: readonly PlannedWork[], until: () => number): Promise<Working> {
+  const rides = createFaretrailClient({ client: stage.client, taskQueue: stage.taskQueue });
+  const done: WorkDone = { orders: [], rides: [], givenUp: [], confirmed: [], calls: [], open: new Set(), asked: {} };
+  const place: Place = { stage, rides, done, until };
+  const anchors = await Promise.all(anchorIds.map((orderId) => follow(place, business, orderId)));
+  const startedAt = Date.now();
+  const running: Promise<void>[] = [];
+  const begin = async (): Promise<void> => {
+    for (const one of plan) {
+      await sleep(Math.max(0, startedAt + one.atMs - Date.now()));
+      running.push(perform(place, one));
+    }
+  };
+  const begun = begin();
+  return {
+    done,
+    begun,
+    ended: begun.then(async () => void (await Promise.all(running))),
+    async endAnchors() {
+      for (const orderId of anchorIds) await stage.sandbox.setStatus(business, orderId, 'Completed');
+      await Promise.all(anchors.map((anchor) => anchor.ended));
+    },
+  };
+}
+
+async function perform(place: Place, work: PlannedWork): Promise<void> {
+  const name = `${work.kind} ${'orderId' in work ? work.orderId : ''}${'requestId' in work ? work.requestId : ''}`;
+  const { open } = place.done;
+  const mine = `${name.trimEnd()} of ${work.atMs} ms`;
+  open.add(mine);
+  await carryOut(place, work);
+  open.delete(mine);
+}
+
+async function carryOut(place: Place, work: PlannedWork): Promise<void> {
+  const { stage, until } = place;
+  switch (work.kind) {
+    case 'follow': {
+      const script = work.script.map(({ status, afterMs }) => ({ status, afterMs: atSandboxSpeed(afterMs) }));
+      await insist(() => stage.sandbox.addOrder({ interface: work.at, orderId: work.orderId, script }), until);
+      return await (await follow(place, work.at, work.orderId)).ended;
+    }
+    case 'ride':
+      return await ride(place, work);
+    case 'call':
+      return await call(place, work);
+    case 'refresh': {
+      const order = place.rides.get(work.at, work.orderId);
+      return count(place, work.kind, await insist(() => order.refresh(), until));
+    }
+    case 'deliver': {
+      const { orderIds, count: copies } = work;
+      const request = { orderIds, count: copies, concurrency: 16, isRetried: true };
+      return count(place, work.kind, await insist(() => stage.sandbox.deliver(request), until));
+    }
+    case 'rotate': {
+      const run = stage.client.workflow.getHandle<typeof subscription>(subscriptionId(subscriptionKey));
+      return count(
+        place,
+        work.kind,
+        await insist(() => run.executeUpdate(rotateSubscriptionUpdate, { args: [{}] }), until),
+      );
+    }
+  }
+}
+
+/** Resolves once the order is followed, `ended` once it has ended. */
+async function follow({ rides, done, until }: Place, account: string, orderId: string) {
+  const followed = await insist(() => rides.follow({ account, orderId }), until);
+  const result = async (): Promise<Answer<OrderTrail>> =>
+    'value' in followed ? await insist(() => followed.value.result(), until) : followed;
+  return { ended: result().then((end) => void done.orders.push({ account, orderId, end })) };
+}
+
+async function ride(place: Place, work: PlannedWork & { kind: 'ride' }): Promise<void> {
+  const { rides, done, until } = place;
+  const { requestId, wish, afterMs } = work;
+  const order = rideBody(wish === 'change');
+  const requested = await insist(() => rides.request({ account: business, requestId, order }), until);
+  if (!('value' in requested)) return void done.rides.push({ requestId, end: requested });
+  const { value: handle } = requested;
+  const changed = async (): Promise<void> => {
+    if (wish === 'letGo') return;
+    await sleep(afterMs);
+    const answer = await insist(
+      () => (wish === 'cancel' ? handle.cancel() : handle.change(changeOf(requestId))),
+      until,
+    );
+    if ('value' in answer) done.confirmed.push({ requestId, what: wish });
+    count(place, wish, answer);
+  };
+  const ending = insist(() => handle.result(), until);
+  const [end] = await Promise.all([ending, changed(), resolveDoubt(place, handle, ending)]);
+  done.rides.push({ requestId, end });
+}
+
+/** Until the ride has ended: a person, who looks at the service where nobody knows whether the ride was ordered. */
+async function resolveDoubt(place: Place, handle: RideHandle, ending: Promise<unknown>): Promise<void> {
+  const { stage, done, until } = place;
+  const { requestId } = handle;
+  for (;;) {
+    const isOver = await Promise.race([ending.then(() => true), sleep(personEveryMs, false, { ref: false })]);
+    if (isOver) return;
+    const standing = await handle.status().catch(() => null);
+    if (standing?.attention?.code !== 'outcomeUnknown') continue;
+    const created = await stage.sandbox.createdOrders();
+    const made = created.find((order) => order.requestId === rideCallId({ account, requestId }));
+    const resolution = made ? { orderId: made.orderId } : ({ giveUp: true, reason: 'never ordered' } as const);
+    const answer = await insist(() => handle.resolve(resolution), until);
+    if (!made) done.givenUp.push(requestId);
+    count(place, made ? 'resolve' : 'giveUp', answer);
+  }
+}
+
+async function call({ rides, done, until }: Place, { key, operation }: PlannedWork & { kind: 'call' }): Promise<void> {
+  const bodies = {
+    products: { origin: { lat: 52.5, lng: 13.4 } },
+    companySettings: undefined,
+    addReferenceCode: [{ value: key.replaceAll('-', 'x') }],
+    createOrder: rideBody(false),
+  };
+  const body = bodies[operation];
+  const field = operation === 'addReferenceCode' ? { referenceFieldId: '11' } : {};
+  const end = await insist(
+    () => rides.call({ account: business, operation, key, ...field, ...(body === undefined ? {} : { body }) }),
+    until,
+  );
+  done.calls.push({ key, operation, end });
+}
+
+function count({ done: { asked } }: Place, what: string, answer: Answer<unknown>): void {
+  const name = `${what} ${'value' in answer ? 'done' : answer.code}`;
+  asked[name] = (asked[name] ?? 0) + 1;
+}
