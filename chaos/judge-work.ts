@@ -20,11 +20,17 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
   const rides = await judgeRides(sandbox, done);
   const calls = await judgeCalls(sandbox, done);
   const figures = { ...orders.figures, ridesRequested: done.rides.length, businessCalls: done.calls.length };
-  return {
-    problems: [...orders.problems, ...rides, ...calls, ...[...done.open].map((work) => `${work} has no end`)],
-    figures,
-  };
+  const open = [...done.open].map((work) => `${work} has no end`);
+  return { problems: [...orders.problems, ...rides, ...calls, ...open, ...judgeAnswers(done)], figures };
 }
+
+/** How a run may answer what is asked of it. `NotFound`: it is not followed yet. */
+const rightAnswers = ['done', 'AlreadyEnded', 'NotFound', 'Refused', 'OutcomeUnknown'];
+
+const judgeAnswers = ({ asked }: WorkDone): string[] =>
+  Object.entries(asked).flatMap(([name, count]) =>
+    rightAnswers.some((answer) => name.endsWith(` ${answer}`)) ? [] : [`${name}, ${count} times`],
+  );
 
 /** Why a trail is not what the order has been; null when it is. */
 export function untrueTrail(trail: OrderTrail, course: Course): string | null {

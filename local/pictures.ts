@@ -16,7 +16,9 @@ interface Flags {
 
 function readFlags(argv: string[]): Flags {
   return new Command('npm run pictures --')
-    .description('Takes the pictures of the documentation from the Temporal UI of a local stack: run `npm start` beside it.')
+    .description(
+      'Takes the pictures of the documentation from the Temporal UI of a local stack: run `npm start` beside it.',
+    )
     .option('--ui <url>', 'address of the Temporal UI', 'http://127.0.0.1:8233')
     .option('--browser <path>', 'a Chromium; by default that of the system')
     .parse(argv)

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 
 const failedPrecondition = 9; // gRPC
+/** The server's own: a worker has answered the task that carried the update without a word about it. */
+const unprocessed = 'UnprocessedUpdate';
 const tries = 5;
 const pauseMs = 200;
 
@@ -21,6 +24,9 @@ export async function repeatWhenLost<Answer>(send: () => Promise<Answer>): Promi
 }
 
 function isLost(error: unknown): boolean {
+  if (error instanceof WorkflowUpdateFailedError) {
+    return error.cause instanceof ApplicationFailure && error.cause.type === unprocessed;
+  }
   const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
   return isGrpcServiceError(answer) && answer.code === failedPrecondition;
 }

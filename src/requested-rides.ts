@@ -10,6 +10,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { RequestedRides } from './activities/index.js';
 import type { RideStanding } from './domain/requested-ride.js';
 import { requestRideId } from './domain/workflow-ids.js';
+import { repeatWhenLost } from './lost-update.js';
 
 /** How long one attempt waits for the answer; most come in a second. */
 const answerWithinMs = 4_000;
@@ -24,7 +25,7 @@ export function createRequestedRides(client: Client): RequestedRides {
       const handle = client.workflow.getHandle<Workflow>(requestRideId(key));
       const send = () => handle.executeUpdate<RideStanding, [object]>(change, { args: [argument], updateId });
       try {
-        return await inTime(answerWithinMs, send);
+        return await inTime(answerWithinMs, () => repeatWhenLost(send));
       } catch (error) {
         if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) return null;
         if (error instanceof WorkflowUpdateFailedError) throw toFailure(error);

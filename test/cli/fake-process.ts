@@ -17,7 +17,7 @@ export const nowhere: Env = {
 
 /** Where nothing listens a refusal is final at once; a server that shares a busy machine with the test may take its time. */
 const patienceWith = ({ TEMPORAL_ADDRESS }: Env): number =>
-  TEMPORAL_ADDRESS === nowhere['TEMPORAL_ADDRESS'] ? 300 : 30_000;
+  TEMPORAL_ADDRESS === nowhere.TEMPORAL_ADDRESS ? 300 : 30_000;
 
 /** Runs a command line in this process. */
 export async function runHere(argv: string[], env: Env = nowhere): Promise<CliRun> {

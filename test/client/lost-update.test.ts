@@ -1,10 +1,14 @@
-import { ServiceError } from '@temporalio/client';
+import { ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { repeatWhenLost } from '../../src/lost-update.js';
 
 /** What a call to Temporal rejects with when the server answers with this code. */
 const answered = (code: number): Error => Object.assign(new Error('no'), { code, details: 'no', metadata: {} });
 const failedPrecondition = answered(9);
+/** What an update rejects with that has failed with this type. */
+const failed = (type: string): Error =>
+  new WorkflowUpdateFailedError('failed', ApplicationFailure.nonRetryable('no', type));
 
 /** An update that is turned away with these in turn, then carried out; and when each was sent. */
 function sending(...refusals: Error[]) {
@@ -22,6 +26,7 @@ describe('an update that the server turned away before the run has seen it', () 
   it.each([
     ['as it is', failedPrecondition],
     ['as the cause of an error of the client', new ServiceError('failed', { cause: failedPrecondition })],
+    ['as the failure of an update that no worker has dealt with', failed('UnprocessedUpdate')],
   ])('is sent again after a pause; the refusal comes %s', async (_how, refusal) => {
     const { send, sentAt } = sending(refusal);
     expect(await repeatWhenLost(send)).toBe('done');
@@ -40,6 +45,7 @@ describe('an update that the server turned away before the run has seen it', () 
 
 it.each([
   ['an answer of another kind', answered(5)],
+  ['a failure of the run itself', failed('Refused')],
   ['an error that is no answer', Object.assign(new Error('no'), { code: 9 })],
 ])('%s is not repeated', async (_what, error) => {
   const { send, sentAt } = sending(error);

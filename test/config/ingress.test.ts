@@ -8,7 +8,7 @@ const { FARETRAIL_BUSINESS_CLIENT_SECRET: _, ...withoutSecret } = businessEnv;
 describe('what an ingress requires', () => {
   it('is an account and the webhook keys, and no client secret', () => {
     const config = loadIngressConfig({ ...withoutSecret, ...webhookEnv });
-    expect(config.accounts[0]).toMatchObject({ name: 'business', businessId: businessEnv['FARETRAIL_BUSINESS_ID'] });
+    expect(config.accounts[0]).toMatchObject({ name: 'business', businessId: businessEnv.FARETRAIL_BUSINESS_ID });
     expect(config.webhookKeys[0].kid).toBe('w1');
   });
 
@@ -39,7 +39,7 @@ describe('what only a worker uses', () => {
   it('is not looked up: the file of a secret need not be on this machine', () => {
     const acme = {
       ...{ interface: 'business', baseUrl: 'https://business.example', clientId: 'acme-id' },
-      ...{ businessId: businessEnv['FARETRAIL_BUSINESS_ID'], clientSecret: { file: '/not/on/this/machine' } },
+      ...{ businessId: businessEnv.FARETRAIL_BUSINESS_ID, clientSecret: { file: '/not/on/this/machine' } },
     };
     const env = { ...webhookEnv, FARETRAIL_ACCOUNTS_FILE: 'accounts.json' };
     expect(loadIngressConfig(env, accountsFile({ acme })).accounts).toMatchObject([{ name: 'acme' }]);

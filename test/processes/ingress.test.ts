@@ -40,12 +40,12 @@ beforeEach(async () => {
   account = toAccountName(`acme-${randomUUID().slice(0, 8)}`); // workflow ids are shared by the tests of a run
   const entry = {
     ...{ interface: 'business', baseUrl: 'https://business.example', clientId: 'x', clientSecret: { env: 'UNSET' } },
-    businessId: ingressEnv['FARETRAIL_BUSINESS_ID'],
+    businessId: ingressEnv.FARETRAIL_BUSINESS_ID,
   };
   const file = join(folder, 'accounts.json');
   await writeFile(file, JSON.stringify({ accounts: { [account]: entry } }));
   env = { ...ingressEnv, FARETRAIL_ACCOUNTS_FILE: file, FARETRAIL_JOURNAL_DIR: join(folder, 'journal') };
-  env['FARETRAIL_TASK_QUEUE'] = `none-${account}`; // no worker: the ingress needs none
+  env.FARETRAIL_TASK_QUEUE = `none-${account}`; // no worker: the ingress needs none
 });
 afterEach(async () => {
   for (const ingress of running.splice(0)) await ingress.end('SIGKILL');

@@ -49,7 +49,7 @@ it('a worker that is told to stop ends its calls, then exits with 0', async () =
   fleet.sandbox.setFault({ kind: 'slow', delayMs: 2_000 });
   const worker = await fleet.addWorker();
   const handles = await fleet.followOrders(5, [['Completed', 0]]);
-  await expect.poll(() => fleet.sandbox.counts().byOperation['orderStatus']).toBeGreaterThan(0);
+  await expect.poll(() => fleet.sandbox.counts().byOperation.orderStatus).toBeGreaterThan(0);
   expect(await worker.stop()).toBe(0);
   expect(worker.output()).toContain('worker stopped');
   fleet.sandbox.clearFaults();

@@ -73,7 +73,7 @@ export const recordedNoticePaths: Record<
   async 'order-stopped-that-tells-urls'(stack) {
     const orderId = stack.newOrder('business', [['Driving', 0]]);
     const handle = await stack.follow('business', orderId, { notify: urlsOf(stack, '/told') });
-    const shown = async () => (await handle.describe()).searchAttributes['RideStatus'];
+    const shown = async () => (await handle.describe()).searchAttributes.RideStatus;
     await vi.waitFor(async () => expect(await shown()).toEqual(['Driving']), patient);
     await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
     await handle.result();

@@ -30,6 +30,8 @@ type LeaseHandle = WorkflowHandleWithFirstExecutionRunId<typeof accessToken>;
 export interface TimeSkippingStack {
   env: TestWorkflowEnvironment;
   taskQueue: string;
+  /** Of the account `partner`. */
+  credentialId: string;
   /** Instants, in virtual milliseconds, at which orders were read and tokens requested. */
   reads: number[];
   tokenRequests: number[];
@@ -75,6 +77,7 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
   return Object.assign(stack, {
     env,
     taskQueue: taskQueueOf(worker),
+    credentialId,
     async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
       const key = { account: toAccountName('partner'), orderId: toOrderId(randomUUID()) };
       services.set(key.orderId, service);

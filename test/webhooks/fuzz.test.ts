@@ -6,13 +6,13 @@ import { type IngressStand, startIngressStand } from './ingress-stand.js';
 import { openRaw } from './raw-sender.js';
 
 // FARETRAIL_TEST_LONG=true makes it the long run that counts before a release.
-const isLong = process.env['FARETRAIL_TEST_LONG'] === 'true';
+const isLong = process.env.FARETRAIL_TEST_LONG === 'true';
 const requests = isLong ? 100_000 : 3_000;
 const rawTexts = isLong ? 5_000 : 200;
 const batch = 500;
 const growthLimitBytes = 250 * 1024 * 1024;
 
-const seed = Number(process.env['FARETRAIL_TEST_SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 1_000_000);
 let stand: IngressStand;
 let pool: Pool;
 
