@@ -23,7 +23,7 @@ export default defineConfig({
       {
         test: {
           name: 'temporal',
-          maxWorkers: 2, // they mostly wait, but more would starve those that keep to real time
+          maxWorkers: 3, // they mostly wait; more would starve those that keep to real time
           include: needServers,
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },

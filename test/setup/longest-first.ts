@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'processes/worker-kills',
   'processes/fleet',
+  'processes/chaos',
   'e2e/request-ride',
   'e2e/replay',
   'processes/secrets',
@@ -12,6 +13,8 @@ const longest = [
   'workflows/attention',
   'processes/budget',
   'workflows/production-cadence',
+  'workflows/long-haul',
+  'e2e/ride-faults',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {

@@ -144,7 +144,11 @@ async function startWorker(
     connection: env.nativeConnection,
     client: env.client,
     namespace: 'default',
-    options: { interceptors: { activity: [() => ({ inbound: { execute } })] } },
+    options: {
+      interceptors: { activity: [() => ({ inbound: { execute } })] },
+      // This server loses an activity that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
+    },
     workflowBundle: { codePath: inject('workflowBundlePath') },
   });
 }
