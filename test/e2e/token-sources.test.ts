@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../src/activities/index.js';
-import { toScope } from '../../src/domain/keys.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
+import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing.js';
 import { createTokenLeases } from '../../src/token-leases.js';
+import type { accessToken } from '../../src/workflows/access-token.js';
+import { renewTokenSignal } from '../../src/workflows/access-token-messages.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 
 let stack: OrderStack;
@@ -18,6 +22,10 @@ const startedAt = Date.now();
 /** The time that sources give up by passes at a tenth of its speed. */
 const slowly = () => startedAt + (Date.now() - startedAt) / 10;
 
+const credentialOf = (name: string): string => {
+  const account = stack.config.accounts.find((known) => known.name === name);
+  return createSealer(stack.config.sealingKeys).keyedHash(account?.clientId ?? '', account?.clientSecret ?? '');
+};
 const tokenRequests = () => stack.sandbox.ledger({ operation: 'businessToken' }).length;
 
 /** As many sources as there are calls: each stands for a process of its own. */
@@ -66,4 +74,18 @@ it('10,000 calls that all see their token rejected cost one token request', asyn
   expect(new Set(renewed.map((token) => token?.value)).size).toBe(1);
   expect(renewed[0]?.value).not.toBe(old?.value);
   expect(tokenRequests()).toBe(1);
+});
+
+it('a lease continues as new after so many events, and its token can be read all the time', async () => {
+  const key = { account: toAccountName('business'), scope: toScope('finance'), credentialId: credentialOf('business') };
+  const handle = await stack.client.workflow.start<typeof accessToken>('accessToken', {
+    workflowId: `${accessTokenId(key)}-${randomUUID()}`, // nobody's lease, so that the account's own is left alone
+    taskQueue: stack.config.taskQueue,
+    args: [{ ...key, maxEvents: 8 }],
+  });
+  await handle.signal(renewTokenSignal, { insteadOf: null });
+  const latest = stack.client.workflow.getHandle(handle.workflowId);
+  await expect.poll(async () => (await latest.describe()).runId).not.toBe(handle.firstExecutionRunId);
+  expect((await latest.describe()).memo).toMatchObject({ lease: { token: { id: expect.any(String) } } });
+  await latest.terminate();
 });
