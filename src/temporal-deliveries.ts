@@ -59,7 +59,8 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
       const about = await orNull(inTime(() => client.workflow.getHandle(subscriptionId(key)).describe()));
       if (about === null) return null;
       const memo = about.memo?.[subscriptionMemoField] as SubscriptionMemo | undefined;
-      return about.status.name === 'RUNNING' && memo ? memo : { accepted: [] };
+      const isOpen = about.status.name === 'RUNNING' || about.status.name === 'PAUSED';
+      return isOpen && memo ? memo : { accepted: [] };
     },
     ping: () => inTime(async () => void (await client.workflowService.getSystemInfo({}))),
   };

@@ -31,6 +31,8 @@ export type CallActivities = ReturnType<typeof createCallActivities>;
 
 /** What one attempt leaves for the next, in the heartbeat details: they add no event. */
 interface Progress {
+  /** Which attempt left it. */
+  attempt: number;
   /** The call may have been carried out, and nothing has told yet. */
   inDoubt: boolean;
   hadDoubt: boolean;
@@ -38,7 +40,7 @@ interface Progress {
   refusal: CallTrouble | null;
 }
 
-const noProgress: Progress = { inDoubt: false, hadDoubt: false, refusal: null };
+const noProgress: Omit<Progress, 'attempt'> = { inDoubt: false, hadDoubt: false, refusal: null };
 
 /** Whose effect can be read in the order (R13). */
 const showsInOrder = (operation: BusinessOperation): boolean =>
@@ -126,12 +128,16 @@ export function createCallActivities({
   };
 }
 
-/** An attempt that comes to its end leaves word of it; one that left none was cut off, perhaps in the middle of a request. */
+/**
+ * An attempt that comes to its end leaves word of it; one that left none was cut off, perhaps in the middle of a request. What
+ * is there may be of an attempt before that one: Temporal keeps it.
+ */
 function progressBefore(operation: BusinessOperation): Progress {
   const { attempt, heartbeatDetails } = activityInfo();
-  if (attempt === 1 || !isChanging(operation)) return noProgress;
+  if (attempt === 1 || !isChanging(operation)) return { ...noProgress, attempt };
   const left = heartbeatDetails as Progress | null | undefined;
-  return left ?? { inDoubt: true, hadDoubt: true, refusal: null };
+  if (left?.attempt === attempt - 1) return { ...left, attempt };
+  return { attempt, inDoubt: true, hadDoubt: true, refusal: left?.refusal ?? null };
 }
 
 function mark(progress: Progress, inDoubt: boolean): void {

@@ -2,8 +2,10 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { CallFailureType, ServiceCall } from '../domain/business-call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { RideApiError, type RideApiErrorCode } from '../ride-api/errors.js';
+import { SealingError } from '../sealing.js';
 import { toDelay } from './not-yet.js';
 import { QuietTime } from './quiet-times.js';
+import { sealingRemedy } from './read-trouble.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** A failure as one attempt hands it to the next. */
@@ -55,6 +57,7 @@ export function toCallTrouble(error: unknown, { operation, account }: Asked, now
       ? passing(error.message, afterMs)
       : trouble('CredentialsRejected', error.message, { afterMs });
   }
+  if (error instanceof SealingError) return passing(`${error.message}. ${sealingRemedy}`);
   if (error instanceof QuietTime) return passing(error.message, error.leftMs);
   return error instanceof FaretrailError ? passing(error.message) : undefined;
 }

@@ -30,6 +30,9 @@ const remedies: Record<AttentionCode | 'orderUnknown', (account: AccountName) =>
   subscriptionSilent: () => '',
 };
 
+/** Of a token that another worker has sealed. */
+export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
+
 /** The type of the Temporal failure for a code: `OrderUnknown`, `CredentialsRejected`. */
 export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
@@ -53,7 +56,9 @@ export function toReadTrouble(error: unknown, { account, shown }: Asked, now: nu
   }
   if (error instanceof QuietTime) return trouble('upstreamUnavailable', error.message, error.leftMs);
   if (error instanceof RideApiUnreachable) return trouble('upstreamUnavailable', error.message);
-  if (error instanceof SealingError) return trouble('credentialsRejected', error.message);
+  if (error instanceof SealingError) {
+    return { code: 'credentialsRejected', message: `${error.message}. ${sealingRemedy}` };
+  }
   const isUnreadable =
     error instanceof RideApiGarbled || error instanceof UnusableReply || error instanceof InvalidInput;
   return isUnreadable ? trouble('unreadableStatus', error.message) : undefined;

@@ -27,6 +27,8 @@ export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivit
 
 /** What one attempt leaves for the next, in the heartbeat details: they add no event. */
 interface Progress extends Sending {
+  /** Which attempt left it. */
+  attempt: number;
   struggle: Struggle | null;
 }
 
@@ -49,7 +51,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       throw error;
     }
     const struggle = struggleAfter(before.struggle, trouble, { shown: input.shown, now: now(), random: random() });
-    heartbeat({ isSent: false, struggle });
+    heartbeat({ ...before, struggle });
     return raiseOrWait(struggle, input) ?? fail(struggle, 1);
   }
 
@@ -77,9 +79,10 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
     async createSubscriber(input: CreateSubscriberInput): Promise<SubscribingOutcome> {
       const { attempt: number, heartbeatDetails } = activityInfo();
       const before = (heartbeatDetails ?? null) as Progress | null;
-      // Every attempt that comes to its end leaves word of it.
-      if (number > 1 && before?.isSent !== false) return await clarify(input, 'A worker stopped during a request');
-      const progress: Progress = { isSent: false, struggle: before?.struggle ?? null };
+      // Every attempt that comes to its end leaves word of it; what is there may be of one before the last.
+      const isWellEnded = before?.attempt === number - 1 && !before.isSent;
+      if (number > 1 && !isWellEnded) return await clarify(input, 'A worker stopped during a request');
+      const progress: Progress = { attempt: number, isSent: false, struggle: before?.struggle ?? null };
       return await attempt(input, progress).catch((error: unknown) => recover(error, input, progress));
     },
 

@@ -1,4 +1,5 @@
 import type { RunInNeed } from './attention-runs.js';
+import { quoted } from './order-command.js';
 import type { Paint } from './paint.js';
 import { clip, plain, utc } from './plain-text.js';
 import { tableText } from './table.js';
@@ -22,6 +23,9 @@ export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' |
   }
 }
 
+/** The same as one line to type. */
+export const commandTextFor = (run: RunInNeed): string => commandFor(run).map(quoted).join(' ');
+
 /** The runs as a table. Ids stay whole, since people copy them. */
 export function attentionText(runs: readonly RunInNeed[], paint: Paint): string {
   if (runs.length === 0) return 'Nothing needs a person.';
@@ -31,7 +35,7 @@ export function attentionText(runs: readonly RunInNeed[], paint: Paint): string 
     plain(run.id),
     paint('bad', clip(run.code, 20)),
     run.since === null ? '-' : utc(run.since),
-    plain(commandFor(run).join(' ')),
+    plain(commandTextFor(run)),
   ]);
   return tableText(['kind', 'account', 'id', 'attention', 'since (UTC)', 'what helps'], rows, paint);
 }

@@ -7,6 +7,7 @@ import {
 import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { CommanderError } from 'commander';
 import { FaretrailError } from '../domain/errors.js';
+import { PayloadCodecError } from '../payload-codec.js';
 import { plain } from './plain-text.js';
 
 /** Exit codes of every command (design section 6); `interrupted` is what shells expect of Ctrl-C. */
@@ -26,6 +27,14 @@ export type CliFailureCode =
 /** A command could not do what it was asked for; the message says why and what to do. Not for wrong usage. */
 export class CliFailure extends FaretrailError<CliFailureCode> {
   override readonly name = 'CliFailure';
+}
+
+/** For what was sealed under the webhook keys and cannot be opened with those of this command. */
+export function tellUnreadable(error: unknown): never {
+  if (!(error instanceof FaretrailError)) throw error;
+  if (error instanceof CliFailure || error instanceof PayloadCodecError) throw error; // not about these keys
+  const message = `${error.message} (FARETRAIL_WEBHOOK_KEYS must be those of the ingress)`;
+  throw new CliFailure('ContentUnreadable', message, { cause: error });
 }
 
 /** The run that a command waited for has failed; `code` is its failure type. */

@@ -9,7 +9,7 @@ import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js'
 import type { KeyRing } from '../key-ring.js';
 import { createSealer } from '../sealing.js';
 import { createWebhookPaths } from '../webhook-paths.js';
-import { CliFailure, exitCodes } from './cli-failure.js';
+import { CliFailure, exitCodes, tellUnreadable } from './cli-failure.js';
 import {
   type CommandContext,
   type CommonOptions,
@@ -18,6 +18,7 @@ import {
   type Session,
   withSession,
 } from './command-context.js';
+import { ingressUrl } from './ingress-reachability.js';
 import { checked, commandLine } from './order-command.js';
 import { clip } from './plain-text.js';
 import { type SubscriptionArguments, withSubscriptionArguments } from './subscription-command.js';
@@ -89,6 +90,8 @@ export async function deliver(
   const { accounts, profile, webhookKeys } = session.config;
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
   const base = url ?? ingressUrl(session.config);
+  if (base === null)
+    throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens');
   const generation = usableGeneration(await readMemo(context, session, key), profile.delivery.verification, Date.now());
   if (!generation) {
     const remedy = commandLine(context.env, 'subscriptions');
@@ -101,16 +104,6 @@ export async function deliver(
   const delivery = writeTestDelivery(facts, profile, secret);
   const path = createWebhookPaths(webhookKeys).pathOf({ ...key, generation: generation.generation });
   return tellAnswer(context, base, await post(base, path, delivery));
-}
-
-/** The ingress of these settings: the public one, else the one on this machine. */
-function ingressUrl({ publicUrl, ingressHost, ingressPort }: DeliverSession['config']): string {
-  if (publicUrl !== null) return publicUrl;
-  if (ingressPort === 0)
-    throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where it listens');
-  const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  const host = everywhere[ingressHost] ?? ingressHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${ingressPort}`;
 }
 
 async function readMemo(
@@ -140,7 +133,8 @@ async function openSecret(
   { secrets: [sealed] }: AcceptedGeneration,
   keys: KeyRing,
 ): Promise<string | undefined> {
-  return sealed === undefined ? undefined : await createSealer(keys).unseal(sealed, subscriptionId(key));
+  if (sealed === undefined) return undefined;
+  return await createSealer(keys).unseal(sealed, subscriptionId(key)).catch(tellUnreadable);
 }
 
 interface Answer {

@@ -90,5 +90,5 @@ const words = { ok: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const;
 const tones = { ok: 'good', failed: 'bad', skipped: 'faint' } as const;
 
 /** One check as one line. */
-export const checkLine = ({ name, result, message }: Check, paint: Paint): string =>
+const checkLine = ({ name, result, message }: Check, paint: Paint): string =>
   `${paint(tones[result], words[result])}  ${plain(name).padEnd(22)}  ${plain(message)}`;

@@ -1,17 +1,20 @@
 import type { CliConfig } from '../config.js';
 import type { Check } from './doctor-checks.js';
-import { askIngress } from './ingress-reachability.js';
+import { askIngress, ingressUrl } from './ingress-reachability.js';
 
 type IngressSettings = Pick<CliConfig, 'webhookKeys' | 'publicUrl' | 'ingressHost' | 'ingressPort'>;
 
 /** Does an ingress take deliveries, at its public URL or else on this machine? Only asked where its keys are set. */
 export async function checkIngress(settings: IngressSettings): Promise<Check[]> {
   if (!settings.webhookKeys) return [];
-  const url = settings.publicUrl ?? localUrl(settings);
-  return [{ name: 'ingress', ...(await look(url)) }];
+  return [{ name: 'ingress', ...(await look(ingressUrl(settings))) }];
 }
 
-async function look(url: string): Promise<Omit<Check, 'name'>> {
+async function look(url: string | null): Promise<Omit<Check, 'name'>> {
+  if (url === null) {
+    const remedy = 'set FARETRAIL_PUBLIC_URL, or the port that it has';
+    return { result: 'skipped', message: `FARETRAIL_INGRESS_PORT does not tell where it listens; ${remedy}` };
+  }
   const state = await askIngress(url);
   switch (state.is) {
     case 'ready':
@@ -25,10 +28,4 @@ async function look(url: string): Promise<Omit<Check, 'name'>> {
     case 'hidden':
       return { result: 'skipped', message: `${url} answers, but does not show /readyz (${state.why})` };
   }
-}
-
-/** An ingress that listens everywhere is asked at the loopback address. */
-function localUrl({ ingressHost, ingressPort }: IngressSettings): string {
-  const host = ['0.0.0.0', '::', '[::]'].includes(ingressHost) ? '127.0.0.1' : ingressHost;
-  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${ingressPort}`;
 }

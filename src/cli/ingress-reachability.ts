@@ -1,10 +1,23 @@
+import type { CliConfig } from '../config.js';
 import { plain } from './plain-text.js';
+
+type IngressPlace = Pick<CliConfig, 'publicUrl' | 'ingressHost' | 'ingressPort'>;
 
 const withinMs = 5_000;
 const maxReason = 200;
 
 /** Whether an ingress takes deliveries, as its `/readyz` says. `hidden`: something answers, but not with that page. */
 export type IngressState = { is: 'ready' } | { is: 'notReady' | 'unreachable' | 'hidden'; why: string };
+
+/** The ingress of these settings: the public one, else the one on this machine; null where its port is any free one. An
+ *  ingress that listens everywhere is asked at the loopback address. */
+export function ingressUrl({ publicUrl, ingressHost, ingressPort }: IngressPlace): string | null {
+  if (publicUrl !== null) return publicUrl;
+  if (ingressPort === 0) return null;
+  const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  const host = everywhere[ingressHost] ?? ingressHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${ingressPort}`;
+}
 
 /** Asks the ingress at `baseUrl`. Never throws. */
 export async function askIngress(baseUrl: string): Promise<IngressState> {

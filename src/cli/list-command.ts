@@ -5,7 +5,7 @@ import { toAccountName } from '../domain/keys.js';
 import { fromFollowOrderId } from '../domain/workflow-ids.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../workflows/search-attribute-keys.js';
 import { readAttention } from './attention-runs.js';
-import { attentionText, commandFor } from './attention-view.js';
+import { attentionText, commandTextFor } from './attention-view.js';
 import { exitCodes } from './cli-failure.js';
 import {
   type CommandContext,
@@ -74,7 +74,7 @@ async function tellOrders(context: CommandContext, session: Session, filter: Run
 async function tellAttention(context: CommandContext, session: Session, filter: RunFilter, limit: number) {
   const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
   const runs = await readAttention(session, found);
-  const told = runs.map((run) => ({ ...run, command: commandFor(run).join(' ') }));
+  const told = runs.map((run) => ({ ...run, command: commandTextFor(run) }));
   context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
   return hasMore;
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.js';
-import { type Notify, toNotify } from '../domain/notify.js';
+import { type Notify, toReceiver } from '../domain/notify.js';
 import { checked } from './order-command.js';
 
 /** Adds `--notify`, which may be given several times. */
@@ -8,13 +8,13 @@ export const withNotifyOption = (command: Command): Command =>
   command.option(
     '--notify <who>',
     'who is told of each change: a URL, or workflowId:signal; may be repeated',
-    (text: string, before?: Notify[]) => [...(before ?? []), checked(toReceiver)(text)],
+    (text: string, before?: Notify[]) => [...(before ?? []), checked(readReceiver)(text)],
   );
 
 /** A workflow id may hold colons; the name of a signal is taken to hold none. */
-function toReceiver(text: string): Notify {
+function readReceiver(text: string): Notify {
   const isUrl = /^[a-z]+:\/\//i.test(text);
   const [, workflowId, signal] = /^(.+):([^:]+)$/.exec(text) ?? [];
   if (!isUrl && !signal) throw new InvalidInput('--notify: must be a URL, or workflowId:signal');
-  return toNotify([isUrl ? { url: text } : { workflowId, signal }])[0] as Notify;
+  return toReceiver(isUrl ? { url: text } : { workflowId, signal }, '--notify');
 }

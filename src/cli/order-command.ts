@@ -29,4 +29,6 @@ export function commandLine(env: Readonly<Record<string, string | undefined>>, .
   return [program, ...words.map(quoted)].join(' ');
 }
 
-const quoted = (word: string): string => (/^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+/** A word as a shell takes it: an order id may hold blanks. */
+export const quoted = (word: string): string =>
+  /^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { InvalidInput } from '../domain/errors.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
 import { toDeliveryId } from '../domain/parked-delivery-input.js';
 import { fromParkedDeliveryId } from '../domain/workflow-ids.js';
-import { CliFailure, exitCodes } from './cli-failure.js';
+import { exitCodes, tellUnreadable } from './cli-failure.js';
 import { type CommandContext, type CommonOptions, type RunCommand, withSession } from './command-context.js';
 import { checked } from './order-command.js';
 import { openParked } from './parked-content.js';
@@ -73,10 +73,4 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
     context.tell({ ...key, delivery, ...opened }, openedText(key, delivery, opened, context.paint));
     return exitCodes.done;
   });
-}
-
-function tellUnreadable(error: unknown): never {
-  if (!(error instanceof FaretrailError) || error instanceof CliFailure) throw error;
-  const message = `${error.message} (FARETRAIL_WEBHOOK_KEYS must be those of the ingress)`;
-  throw new CliFailure('ContentUnreadable', message, { cause: error });
 }

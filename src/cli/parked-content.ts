@@ -58,5 +58,27 @@ const hidden = '[secret]';
 /** The text without these secrets, and without the value of any field that calls itself one. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text);
-  return known.replace(/("[^"\\]*secret[^"\\]*"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)/gi, `$1"${hidden}"`);
+  let shown = '';
+  let from = 0;
+  for (const { 0: name, index } of known.matchAll(/"[^"\\]*secret[^"\\]*"\s*:\s*/gi)) {
+    if (index < from) continue; // inside of a value that is hidden
+    shown += `${known.slice(from, index)}${name}"${hidden}"`;
+    from = endOfValue(known, index + name.length);
+  }
+  return shown + known.slice(from);
+}
+
+/** Where a JSON value that begins here ends; of one that is cut off the end of the text. */
+function endOfValue(text: string, from: number): number {
+  const tokens = /"(?:[^"\\]|\\.)*"?|[[{]|[\]},]|\s+|[^\s"[\]{},]+/gsy;
+  tokens.lastIndex = from;
+  let depth = 0;
+  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
+    const [token] = match;
+    if (depth === 0 && /^[\]},\s]/.test(token)) return match.index;
+    if (/^[[{]/.test(token)) depth += 1;
+    if (/^[\]}]/.test(token)) depth -= 1;
+    if (depth === 0) return tokens.lastIndex;
+  }
+  return text.length;
 }

@@ -1,4 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
 import { parkedMemoField, parseParkedDeliveryInput } from '../domain/parked-delivery-input.js';
@@ -46,5 +47,9 @@ export async function readParkedInput(session: Session, key: ParkedDeliveryKey):
   const { events } = await session.within(callTimeoutMs, () => parkedHandle(session, key).fetchHistory());
   const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   if (!payload) throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
-  return parseParkedDeliveryInput(session.client.options.loadedDataConverter.payloadConverter.fromPayload(payload));
+  const { payloadCodecs, payloadConverter } = session.client.options.loadedDataConverter;
+  let payloads: Payload[] = [payload];
+  // Of a history the client decrypts nothing.
+  for (const codec of payloadCodecs) payloads = await codec.decode(payloads);
+  return parseParkedDeliveryInput(payloadConverter.fromPayload(payloads[0] ?? payload));
 }

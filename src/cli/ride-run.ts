@@ -18,7 +18,7 @@ export const rideHandle = ({ client }: Session, key: RequestRideKey) =>
   client.workflow.getHandle<typeof requestRide>(requestRideId(key));
 
 /** Is there a run of it, and is it open? `version` changes whenever anything happened in it. */
-export async function findRide(
+async function findRide(
   session: Session,
   key: RequestRideKey,
 ): Promise<{ isOpen: boolean; version: string } | undefined> {

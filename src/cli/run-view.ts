@@ -31,7 +31,7 @@ function whyNoTrail({ failure, isOpen }: OrderRun): string {
 }
 
 /** "running since ...", "completed at ...". */
-export function runLine({ state, isOpen, startedAt, endedAt, workflowId }: RunOutline): string {
+function runLine({ state, isOpen, startedAt, endedAt, workflowId }: RunOutline): string {
   const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${endedAt === null ? '?' : utc(endedAt)} UTC`;
   return `${plain(workflowId)}: ${state} ${when}`;
 }

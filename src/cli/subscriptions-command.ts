@@ -38,10 +38,11 @@ export function addSubscriptionsCommand(program: Command, run: RunCommand): void
     .action(
       run<[], SubscriptionsOptions>(async (context, _none, { account }) => {
         return await withSession(context, async (session) => {
-          const { found } = await listRuns(session, runningQuery('subscription', account), limit);
+          const { found, hasMore } = await listRuns(session, runningQuery('subscription', account), limit);
           const keys = found.flatMap(({ workflowId }) => fromSubscriptionId(workflowId) ?? []);
           const subscriptions = await readAll(session, keys);
-          context.tell({ subscriptions }, subscriptionsText(subscriptions, Date.now(), context.paint));
+          context.tell({ subscriptions, hasMore }, subscriptionsText(subscriptions, Date.now(), context.paint));
+          if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
           return exitCodes.done;
         });
       }),

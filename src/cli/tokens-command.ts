@@ -30,9 +30,10 @@ export function addTokensCommand(program: Command, run: RunCommand): void {
       run(async (context) => {
         return await withSession(context, async (session) => {
           const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
-          const { found } = await listRuns(session, query, limit);
+          const { found, hasMore } = await listRuns(session, query, limit);
           const tokens = await readTokens(session, newestOfEach(found));
-          context.tell({ tokens }, tokensText(tokens, context.paint));
+          context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
+          if (hasMore) context.note(`Only the first ${limit} runs are shown; those that go on come first.`);
           return exitCodes.done;
         });
       }),

@@ -7,7 +7,7 @@ import {
   ReceiversAddedShape,
   StopFollowingShape,
 } from '../contracts/order-shapes.js';
-import { toNotify } from '../domain/notify.js';
+import { toReceiver } from '../domain/notify.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import {
@@ -66,7 +66,7 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
     },
     async notify(given, options) {
       const { receivers } = toInput(ReceiversAddedShape, { receivers: given });
-      const added = { receivers: receivers.flatMap((receiver) => toNotify([receiver])) };
+      const added = { receivers: receivers.map((receiver, index) => toReceiver(receiver, `receivers[${index}]`)) };
       await run.ask(z.void(), (handle) => handle.signal(receiversAddedSignal, added), options);
     },
     result: () => run.result(OrderTrailShape),

@@ -36,12 +36,18 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string): R
   const handle = client.workflow.getHandle<W>(workflowId);
   return {
     async ask(shape, question, { withinMs = defaultWithinMs } = {}) {
+      const updateId = randomUUID();
+      const ask = async (): Promise<unknown> => {
+        try {
+          return await repeatWhenLost(() => question(handle, updateId));
+        } catch (error) {
+          const hasEnded = error instanceof WorkflowNotFoundError && (await isKnown(handle));
+          throw hasEnded ? alreadyEnded(workflowId, error) : error;
+        }
+      };
       try {
-        const updateId = randomUUID();
-        const ask = () => repeatWhenLost(() => question(handle, updateId));
         return toAnswer(shape, await client.withDeadline(Date.now() + withinMs, ask));
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError && (await isKnown(handle))) throw alreadyEnded(workflowId, error);
         throw toClientError(error, workflowId);
       }
     },
@@ -67,7 +73,10 @@ export async function startOnce(start: () => Promise<unknown>): Promise<void> {
 const isKnown = (handle: WorkflowHandle): Promise<boolean> =>
   handle.describe().then(
     () => true,
-    () => false,
+    (error: unknown) => {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    },
   );
 
 const alreadyEnded = (workflowId: string, cause: Error): FaretrailClientError =>

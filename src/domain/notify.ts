@@ -41,7 +41,8 @@ export function toNotify(value: unknown): Notify[] {
   return value.map((entry: unknown, index) => toReceiver(entry, `notify[${index}]`));
 }
 
-function toReceiver(entry: unknown, name: string): Notify {
+/** Reads one receiver. Throws `InvalidInput` naming it as `name`. */
+export function toReceiver(entry: unknown, name: string): Notify {
   const { workflowId, signal, url } = toInputFields(entry, ['workflowId', 'signal', 'url'], name);
   // JSON made by other languages often says null for a field that is not set.
   if (url === undefined || url === null) {

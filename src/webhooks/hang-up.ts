@@ -35,6 +35,9 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
   const { status, body } = brokenRequest[toStatus(error.code)];
   const head = `HTTP/1.1 ${status} ${reasons[status as keyof typeof reasons]}\r\nContent-Type: ${contentType}\r\n`;
   socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  // No deadline of the server's is over this socket any more, and the sender need not close its side.
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 const reasons = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };

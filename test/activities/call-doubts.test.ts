@@ -58,6 +58,15 @@ describe('a create whose answer was lost', () => {
       }
     });
 
+    it('is not sent after a later attempt that left no word of itself, whatever the one before had left', async () => {
+      const stage = createCallStage([reply(429), created], withoutHeader);
+      const { heartbeat } = await stage.attempt(callOf('createOrder'));
+      const cutOff = { attempt: 3, heartbeatDetails: heartbeat };
+      const { failure } = await stage.attempt(callOf('createOrder'), cutOff);
+      expect(failure).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: true });
+      expect(stage.requests).toHaveLength(1);
+    });
+
     it('is sent again after it surely was not taken', async () => {
       const stage = createCallStage([unsent(), reply(429), created], withoutHeader);
       expect((await stage.run(callOf('createOrder'))).at(-1)?.result).toMatchObject({ orderId: 'o-1' });
@@ -80,6 +89,14 @@ describe('a cancellation whose answer was lost', () => {
     expect(attempts).toHaveLength(3);
     expect(attempts.at(-1)?.result).toEqual({ operation: 'cancelOrder', status: 204, body: null });
     expect(methodsOf(stage)).toEqual(['POST', 'GET', 'POST']);
+  });
+
+  it('is looked up after a later attempt that left no word of itself', async () => {
+    const stage = createCallStage([reply(429), order({ status: 'Cancelled' })]);
+    const { heartbeat } = await stage.attempt(callOf('cancelOrder'));
+    const { result } = await stage.attempt(callOf('cancelOrder'), { attempt: 3, heartbeatDetails: heartbeat });
+    expect(result).toMatchObject({ body: { status: 'Cancelled' } });
+    expect(methodsOf(stage)).toEqual(['POST', 'GET']);
   });
 
   it('counts when the repeat is refused because it had been carried out after all', async () => {

@@ -1,5 +1,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
+import { toCallTrouble } from '../../src/activities/call-failure.js';
 import { QuietTime } from '../../src/activities/quiet-times.js';
 import { toReadTrouble } from '../../src/activities/read-trouble.js';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
@@ -14,6 +15,7 @@ import {
   RideApiUnreachable,
   type UnreachableCode,
 } from '../../src/ride-api/errors.js';
+import { SealingError } from '../../src/sealing.js';
 import { apiError } from './api-errors.js';
 
 const account = toAccountName('acme');
@@ -51,6 +53,16 @@ describe('a refusal of the service means', () => {
 
   it.each(['RATE_LIMITED', 'UPSTREAM_FAILED'] as const)('%s: the wait it asks for, exactly', (code) => {
     expect(troubleOf(apiError(code, 17))?.afterMs).toBe(17_000);
+  });
+
+  it('a token that this worker cannot open: the keys to look at, and not the credentials', () => {
+    const error = new SealingError('SEALING_KEY_UNKNOWN', 'no key "k2" to open the sealed text with');
+    const message = expect.stringMatching(/^no key "k2".+ FARETRAIL_SEALING_KEYS\.$/);
+    expect(troubleOf(error)).toMatchObject({ code: 'credentialsRejected', message });
+    expect(troubleOf(error)?.message).not.toContain('client secret');
+    const asked = { account, operation: 'products' } as const;
+    const remedy = expect.stringContaining('FARETRAIL_SEALING_KEYS');
+    expect(toCallTrouble(error, asked, now)).toMatchObject({ type: 'Unavailable', isFinal: false, message: remedy });
   });
 
   it('a remedy that names the account', () => {

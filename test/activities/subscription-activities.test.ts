@@ -77,6 +77,17 @@ describe('a request that may have been carried out', () => {
     expect(stage.asked).toEqual([]);
   });
 
+  it('counts as unclear when a later attempt left no word of itself, whatever the one before had left', async () => {
+    const stage = stageWith(apiError('RATE_LIMITED'));
+    const { left } = await stage.attempt(request());
+    expect(left).toMatchObject({ isSent: false });
+    stage.answers = [subscriber()];
+    const cutOff = { attempt: 3, heartbeatDetails: left };
+    stage.now += 60_000;
+    expect((await stage.attempt(request(), cutOff)).outcome).toMatchObject({ kind: 'unclear' });
+    expect(stage.asked).toHaveLength(1);
+  });
+
   it('is found in the list where there is one', async () => {
     const stage = createSubscribingStage({ enabled: { list: true, delete: false } });
     stage.answers = [lost()];

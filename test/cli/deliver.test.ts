@@ -198,6 +198,15 @@ describe('a delivery that cannot be made', () => {
     await expect(run({ memo: { accepted } })).rejects.toMatchObject({ code: 'NotInPlace' });
   });
 
+  it('says which keys are wrong when it cannot open the secret', async () => {
+    const otherKeys = { FARETRAIL_WEBHOOK_KEYS: `k9:${Buffer.alloc(32, 9).toString('base64url')}` };
+    const memo = { accepted: [generation({ secrets: [await sealed()] })] };
+    const attempt = run({ memo, verification: { mode: 'header', name: 'x-secret' }, env: otherKeys });
+    const message = expect.stringContaining('FARETRAIL_WEBHOOK_KEYS');
+    await expect(attempt).rejects.toMatchObject({ code: 'ContentUnreadable', message });
+    expect(received).toEqual([]);
+  });
+
   it('without the webhook keys is wrong usage', async () => {
     await expect(run({ env: { FARETRAIL_WEBHOOK_KEYS: '' } })).rejects.toMatchObject({
       code: 'InvalidInput',

@@ -38,6 +38,15 @@ describe('the doctor without Temporal', () => {
     expect(stdout).not.toContain('a-very-secret-secret');
   });
 
+  it('asks no ingress whose port nobody can know', async () => {
+    const keys = { FARETRAIL_WEBHOOK_KEYS: `w1:${Buffer.alloc(32, 1).toString('base64url')}` };
+    const { checks } = await checksOf({ ...partner(port), ...keys, FARETRAIL_INGRESS_PORT: '0' });
+    expect(checks.at(-1)).toMatchObject({
+      ...{ name: 'ingress', result: 'skipped' },
+      message: expect.stringContaining('FARETRAIL_INGRESS_PORT'),
+    });
+  });
+
   it('names an address at which nothing listens', async () => {
     const { checks } = await checksOf(partner(1));
     expect(checks.at(-1)).toMatchObject({ result: 'failed', message: expect.stringContaining('ECONNREFUSED') });

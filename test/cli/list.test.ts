@@ -81,6 +81,7 @@ describe('the table of list --attention', () => {
     expect(line).toMatch(/^order +partner +4711 +forbidden +2026-05-01 08:30:00 +show partner 4711$/);
     expect(more).toHaveLength(1);
     expect(attentionText([], withoutColour)).toBe('Nothing needs a person.');
+    expect(attentionText([{ ...run, id: '47 11' }], withoutColour)).toMatch(/show partner '47 11'$/);
   });
 
   it.each<[Partial<RunInNeed>, string]>([

@@ -9,6 +9,9 @@ describe('the body of a parked delivery as it is shown', () => {
     ['a field that calls itself a secret', '{"secret_id" : "unknown", "a":1}', '{"secret_id" : "[secret]", "a":1}'],
     ['one with an escaped quote', '{"clientSecret":"a\\"b","c":2}', '{"clientSecret":"[secret]","c":2}'],
     ['one that is no text', '{"secret":12345}', '{"secret":"[secret]"}'],
+    ['one that is an object', '{"secrets": {"a": "x", "b": ["}"]}, "c":1}', '{"secrets": "[secret]", "c":1}'],
+    ['one that is a list', '{"client_secrets":["a\\"]", "b"],"c":2}', '{"client_secrets":"[secret]","c":2}'],
+    ['one that is cut off', '{"secret":["a", "b', '{"secret":"[secret]"'],
   ])('hides %s', (_, body, shown) => {
     expect(withoutSecrets(body, [secret])).toBe(shown);
   });

@@ -27,7 +27,8 @@ describe('where the service knows no request ids', () => {
 
   it('a create that was surely not taken is sent again, without the header', async () => {
     const before = stack.sandbox.createdOrders().length;
-    stack.sandbox.setFault({ kind: 'tooManyRequests', retryAfterSeconds: 1, operation: 'createOrder', times: 1 });
+    // More than once: each attempt has to hear of the one right before it.
+    stack.sandbox.setFault({ kind: 'tooManyRequests', retryAfterSeconds: 1, operation: 'createOrder', times: 3 });
     const handle = await startCall(stack, 'createOrder', { body: newOrder() });
     expect(await handle.result()).toMatchObject({ status: 201 });
     expect(stack.sandbox.createdOrders().slice(before)).toMatchObject([{ orderId: expect.any(String) }]);

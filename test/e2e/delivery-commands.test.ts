@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { withPayloadKeys } from '../../src/client/index.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
@@ -111,11 +113,17 @@ describe('the commands of subscriptions', () => {
   });
 });
 
+/** Where a delivery is parked. */
+interface Place {
+  client: Client;
+  config: { taskQueue: string };
+}
+
 describe('the commands of parked deliveries', () => {
   const secret = randomUUID();
   const body = JSON.stringify({ event_type: 'status_changed', note: 'no order here', my_secret_id: secret });
 
-  async function park(): Promise<string> {
+  async function park({ client, config: { taskQueue } }: Place = stack): Promise<string> {
     const deliveryId = randomBytes(16).toString('hex');
     const keys = parseKeyRing(env.FARETRAIL_WEBHOOK_KEYS ?? '');
     if (!('ring' in keys)) throw new Error('the keys are unreadable');
@@ -123,12 +131,10 @@ describe('the commands of parked deliveries', () => {
     const sealed = await sealContent(createSealer(keys.ring), { account, deliveryId }, content);
     const receivedAt = new Date().toISOString();
     const delivery: ParkedDeliveryInput = { ...statusChanged, deliveryId, receivedAt, reason: 'noOrderId', sealed };
-    await portOf(stack).park(delivery);
+    await createDeliveryPort({ client, taskQueue, untracked: () => 'follow' }).park(delivery);
     return deliveryId;
   }
 
-  const portOf = ({ client, config }: OrderStack) =>
-    createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
   const parkedIds = async () =>
     ((await run(['parked'])).json.deliveries as { deliveryId: string; reason?: string }[])
       .filter(({ reason }) => reason === 'noOrderId')
@@ -162,6 +168,18 @@ describe('the commands of parked deliveries', () => {
     expect(discarded).toMatchObject({ exitCode: 0, json: { delivery: { outcome: 'discarded' } } });
     const result = await stack.client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).result();
     expect(result).toMatchObject({ outcome: 'discarded', discardReason: 'a test' });
+  });
+
+  it('open one that went through Temporal encrypted', async () => {
+    const FARETRAIL_PAYLOAD_KEYS = newKeys();
+    const dataConverter = withPayloadKeys(FARETRAIL_PAYLOAD_KEYS);
+    const client = new Client({ connection: stack.client.connection, dataConverter });
+    const deliveryId = await park({ client, config: { taskQueue: `q-${randomUUID()}` } }); // nobody decides there
+    const opened = await run(['parked', '--open', deliveryId], { FARETRAIL_PAYLOAD_KEYS });
+    expect(opened).toMatchObject({ exitCode: 0, json: { body: expect.stringContaining('no order here') } });
+    const without = await run(['parked', '--open', deliveryId]);
+    expect(without).toMatchObject({ exitCode: 1, json: { error: { code: 'PayloadKeyMissing' } } });
+    await client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).terminate();
   });
 
   it('need the keys of the ingress to open one, and say so', async () => {

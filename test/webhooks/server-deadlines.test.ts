@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type IngressStand, startIngressStand } from './ingress-stand.js';
@@ -64,6 +66,26 @@ describe('a slow sender', () => {
     sender.socket.destroy();
     await expect.poll(() => stand.facts).toMatchObject([{ outcome: 'aborted' }]);
     expect(stand.failures).toEqual([]);
+  });
+
+  it.each([
+    ['does not end its headers', (stand: IngressStand) => requestLine(stand), '408'],
+    ['sends what is no request', () => 'nonsense\r\n\r\n', '400'],
+  ])('that %s cannot keep the connection by leaving its own side open', async (_, text, status) => {
+    const stand = await start();
+    const { hostname, port } = new URL(stand.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+    socket.on('error', () => {}); // a reset is the way in which the other side lets go
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(text(stand));
+    await once(socket, 'end');
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    // What is written to a connection that the other side has let go of is answered with a reset.
+    const drip = setInterval(() => socket.write('x'), 50);
+    await closed;
+    clearInterval(drip);
   });
 
   it('loses a connection on which it says nothing', async () => {
