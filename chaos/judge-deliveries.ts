@@ -20,21 +20,23 @@ export function addRun(orders: Map<string, OrderRuns>, { workflowId, deliveries,
 /**
  * Did every acknowledged delivery reach the run of its order? Only one that came to an order which had ended by then may be
  * missing. `emptyAt`: instants, in order, at which the journal was asked and held nothing: all that was acknowledged before one
- * of them had been handed over by then.
+ * of them had been handed over by then. What was handed over later than the runs were read is not judged.
  */
 export function judgeDeliveries(
   attempts: readonly DeliveryAttempt[],
-  { orders, emptyAt }: { orders: ReadonlyMap<string, OrderRuns>; emptyAt: readonly number[] },
+  { orders, emptyAt, readAt }: { orders: ReadonlyMap<string, OrderRuns>; emptyAt: readonly number[]; readAt: number },
 ): Verdict {
   const acknowledged = attempts.filter(({ acknowledgedAs }) => acknowledgedAs !== undefined);
   const lost: string[] = [];
   let afterTheEnd = 0;
+  let underWay = 0;
   for (const { orderId = '', acknowledgedAs = '', at, ms } of acknowledged) {
     const order = orders.get(`order/business/${orderId}`);
     if (order?.deliveries.has(acknowledgedAs)) continue;
     const handedOverBy = emptyAt.find((instant) => instant >= Date.parse(at) + ms) ?? Number.POSITIVE_INFINITY;
     const mayHaveEnded = order !== undefined && order.closedAt !== null && order.closedAt <= handedOverBy;
-    if (mayHaveEnded) afterTheEnd += 1;
+    if (handedOverBy > readAt) underWay += 1;
+    else if (mayHaveEnded) afterTheEnd += 1;
     else lost.push(`delivery ${acknowledgedAs} of order ${orderId}, acknowledged at ${at}, has not arrived`);
   }
   const answered = attempts.filter(({ answer }) => answer !== null);
@@ -49,6 +51,7 @@ export function judgeDeliveries(
     deliveriesUnanswered: attempts.length - answered.length,
     deliveriesLost: lost.length,
     deliveriesAfterTheEnd: afterTheEnd,
+    deliveriesUnderWay: underWay,
   };
   return { problems: [...lost, ...strange], figures };
 }

@@ -16,7 +16,7 @@ export interface Evidence {
   faults: readonly Fault[];
   /** When the journal was empty, in milliseconds since the epoch. */
   emptyAt: readonly number[];
-  /** Runs that were still going on when the time to settle was over. */
+  /** What was still going on when the time to settle was over: runs, or the handing over of deliveries. */
   stuck: readonly string[];
 }
 
@@ -24,12 +24,13 @@ export interface Evidence {
 export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evidence): Promise<Verdict> {
   const { sandbox, tokenLifetimeMs: lifetimeMs } = stage;
   const secrets = await secretsOf(stage);
+  const readAt = Date.now();
   const { verdict: runs, orders } = await judgeRuns(stage, secrets);
   const ledger = await sandbox.ledger();
   const requests = ledger.filter(({ operation }) => operation === 'partnerToken' || operation === 'businessToken');
   return together([
     await judgeWork(sandbox, done),
-    judgeDeliveries(await sandbox.deliveries(), { orders, emptyAt }),
+    judgeDeliveries(await sandbox.deliveries(), { orders, emptyAt, readAt }),
     judgeTokens(requests, { faults, lifetimeMs }),
     { problems: stuck.map((id) => `${id} goes on`), figures: { upstreamCalls: ledger.length } },
     runs,

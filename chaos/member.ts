@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessName } from './plan.js';
@@ -50,6 +50,7 @@ export function createMember({ name, script, args = [], env, folder, healthUrl }
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });
+    closeSync(log); // the child has its own
     child = started;
     started.once('exit', (code) => {
       if (!isWanted || child !== started) return;

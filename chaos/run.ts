@@ -53,10 +53,10 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
     say('every process is up');
     await inTime(work.ended, deadline);
     say('what was asked for has come to its end');
-    await journal.whenEmpty(deadline);
-    say('every delivery is handed over');
+    const isHandedOver = await journal.whenEmpty(deadline);
+    if (isHandedOver) say('every delivery is handed over');
     await inTime(work.endAnchors(), deadline);
-    const stuck = await whenQuiet(stage, deadline);
+    const stuck = [...(isHandedOver ? [] : ['the handing over of deliveries']), ...(await whenQuiet(stage, deadline))];
     const settledMs = Date.now() - calmAt;
     say(`all is quiet after ${Math.round(settledMs / 1_000)} s; looking at what is left`);
     const { problems, figures } = await judge(stage, { done: work.done, faults, emptyAt: journal.emptyAt, stuck });
@@ -100,12 +100,14 @@ function watchJournal(stage: Stage) {
   void watch();
   return {
     emptyAt,
-    /** Resolves once it is empty and nothing is going to be sent. */
-    async whenEmpty(deadline: number): Promise<void> {
+    /** Waits until it is empty and nothing is going to be sent; false when that is not so in time. */
+    async whenEmpty(deadline: number): Promise<boolean> {
       const isDone = async () => (await stage.sandbox.deliveryCounts()).retrying === 0;
       while (Date.now() < deadline && !(await isDone())) await sleep(sampleEveryMs);
       const since = Date.now();
-      while (Date.now() < deadline && !emptyAt.some((at) => at >= since)) await sleep(sampleEveryMs);
+      const isEmpty = () => emptyAt.some((at) => at >= since);
+      while (Date.now() < deadline && !isEmpty()) await sleep(sampleEveryMs);
+      return isEmpty();
     },
     stop(): void {
       isOver = true;

@@ -3,27 +3,35 @@ import type { Member } from './member.js';
 
 /** The Temporal server as a member; what it has stored outlives it. */
 export function createTemporalMember(options: DevServerOptions & { port: number }): Member {
+  const ownEnds: { at: number; code: number | null }[] = [];
   let server: DevServer | undefined;
   const signal = (name: NodeJS.Signals): void => {
     if (server) process.kill(server.pid, name);
   };
+
+  async function end(how: 'kill' | 'stop'): Promise<void> {
+    const ending = server;
+    server = undefined;
+    await ending?.[how]();
+  }
+
   return {
     name: 'temporal',
     async start() {
-      server = await startDevServer(options);
+      const started = await startDevServer(options);
+      server = started;
+      void started.ended.then(() => {
+        if (server !== started) return;
+        server = undefined;
+        ownEnds.push({ at: Date.now(), code: null });
+      });
     },
     isUp: async () => server !== undefined,
-    async kill() {
-      await server?.kill();
-      server = undefined;
-    },
-    async stop() {
-      await server?.stop();
-      server = undefined;
-    },
+    kill: () => end('kill'),
+    stop: () => end('stop'),
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
-    output: () => Buffer.alloc(0),
-    ownEnds: () => [],
+    output: () => Buffer.alloc(0), // it writes warnings alone; what it keeps is searched in its database
+    ownEnds: () => [...ownEnds],
   };
 }

@@ -173,8 +173,9 @@ async function resolveDoubt(place: Place, handle: RideHandle, ending: Promise<un
     if (isOver) return;
     const standing = await handle.status().catch(() => null);
     if (standing?.attention?.code !== 'outcomeUnknown') continue;
-    const created = await stage.sandbox.createdOrders();
-    const made = created.find((order) => order.requestId === rideCallId({ account, requestId }));
+    const created = await insist(() => stage.sandbox.createdOrders(), until);
+    if (!('value' in created)) continue;
+    const made = created.value.find((order) => order.requestId === rideCallId({ account, requestId }));
     const resolution = made ? { orderId: made.orderId } : ({ giveUp: true, reason: 'never ordered' } as const);
     const answer = await insist(() => handle.resolve(resolution), until);
     if (!made) done.givenUp.push(requestId);

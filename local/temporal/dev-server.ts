@@ -33,6 +33,8 @@ export interface DevServer {
   uiUrl: string | undefined;
   pid: number;
   databaseFile: string;
+  /** Resolves when it has ended for whatever reason. */
+  ended: Promise<void>;
   /** SIGTERM, then SIGKILL after 5 s. Resolves when it has ended. */
   stop(): Promise<void>;
   /** SIGKILL, as in a crash. Resolves when it has ended. */
@@ -83,9 +85,9 @@ async function startOnce(options: DevServerOptions): Promise<DevServer> {
   const address = `${ip}:${port}`;
   const server = await startServerProcess(options.program, commandLine(options, { port, uiPort, namespace }));
   await readyOrFailed(server, { address, namespace, withinMs: options.readyWithinMs ?? readyByDefaultMs });
-  const { pid, stop, kill } = server;
+  const { pid, ended, stop, kill } = server;
   const uiUrl = uiPort === undefined ? undefined : `http://${ip}:${uiPort}`;
-  return { address, namespace, uiUrl, pid, databaseFile: options.databaseFile, stop, kill };
+  return { address, namespace, uiUrl, pid, databaseFile: options.databaseFile, ended, stop, kill };
 }
 
 interface Chosen {
