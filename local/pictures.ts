@@ -1,13 +1,17 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { connectClient } from '../src/temporal-connection.js';
 import { projectRoot } from './temporal/project-root.js';
+import { findBrowser, openBrowser } from './ui/browser.js';
+import { startEncryptedStack } from './ui/encrypted-stack.js';
+import { driveTemporalUi, type TemporalUi } from './ui/temporal-ui.js';
 
 const folder = join(projectRoot, 'docs/pictures');
-const usualPlaces = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const size = { width: 1440, height: 1000 };
+/** From the head of the page, where the sign of the codec server is, to input and result, beside the menu. */
+const upperPart = { x: 205, y: 0, width: 1235, height: 600 };
 
 interface Flags {
   ui: string;
@@ -17,51 +21,63 @@ interface Flags {
 function readFlags(argv: string[]): Flags {
   return new Command('npm run pictures --')
     .description(
-      'Takes the pictures of the documentation from the Temporal UI of a local stack: run `npm start` beside it.',
+      'Takes the pictures of the documentation from the Temporal UI: of a local stack, so run `npm start` beside it,\n' +
+        'and of a ride with payload encryption, for which it starts a stack of its own.',
     )
-    .option('--ui <url>', 'address of the Temporal UI', 'http://127.0.0.1:8233')
+    .option('--ui <url>', 'address of the Temporal UI of the local stack', 'http://127.0.0.1:8233')
     .option('--browser <path>', 'a Chromium; by default that of the system')
     .parse(argv)
     .opts<Flags>();
 }
 
-/** Ids of the newest runs worth a picture. */
-async function findRuns(): Promise<{ order: string; ride: string | undefined }> {
+/** The newest sample order that has ended. */
+async function findOrder(): Promise<string> {
   const { client, connection } = await connectClient(process.env);
-  const newest = async (query: string): Promise<string | undefined> => {
-    for await (const { workflowId } of client.workflow.list({ query, pageSize: 1 })) return workflowId;
-    return undefined;
-  };
+  const query = `WorkflowType = 'followOrder' AND RideStatus = 'Completed'`;
   try {
-    const order = await newest(`WorkflowType = 'followOrder' AND RideStatus = 'Completed'`);
-    if (order === undefined) throw new Error('no order has ended yet: run `npm start` and wait for its sample orders');
-    return { order, ride: await newest(`WorkflowType = 'requestRide'`) };
+    for await (const { workflowId } of client.workflow.list({ query, pageSize: 1 })) return workflowId;
+    throw new Error('no order has ended yet: run `npm start` and wait for its sample orders');
   } finally {
     await connection.close();
   }
 }
 
-/** The UI draws what it knows in steps; quiet connections and a moment more mean that it is done. */
-async function shoot(page: Page, url: string, name: string): Promise<void> {
-  await page.goto(url, { waitUntil: 'networkidle' });
-  await page.waitForTimeout(1_500);
-  await page.screenshot({ path: join(folder, `${name}.png`) });
+async function shoot(page: Page, name: string, clip?: typeof upperPart): Promise<void> {
+  await page.screenshot({ path: join(folder, `${name}.png`), ...(clip && { clip }) });
   console.log(`docs/pictures/${name}.png`);
 }
 
-async function main(): Promise<void> {
-  const { ui, browser: given } = readFlags(process.argv);
-  const executablePath = given ?? usualPlaces.find((path) => existsSync(path));
-  if (executablePath === undefined) throw new Error('no Chromium found: install one, or name it with --browser');
-  const { order, ride } = await findRuns();
-  mkdirSync(folder, { recursive: true });
-  const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+async function openUi(browser: Browser, url: string): Promise<TemporalUi> {
+  return driveTemporalUi(await browser.newPage({ viewport: size, colorScheme: 'light', timezoneId: 'UTC' }), url);
+}
+
+/** The same page without and with a codec endpoint. */
+async function shootEncryption(browser: Browser): Promise<void> {
+  const stack = await startEncryptedStack(console.log);
   try {
-    const page = await browser.newPage({ viewport: size, colorScheme: 'light' });
-    const runs = `${ui}/namespaces/default/workflows`;
-    await shoot(page, runs, 'runs');
-    await shoot(page, `${runs}/${encodeURIComponent(order)}`, 'order');
-    if (ride !== undefined) await shoot(page, `${runs}/${encodeURIComponent(ride)}`, 'ride');
+    const ui = await openUi(browser, stack.uiUrl);
+    await ui.openRun(stack.rideWorkflowId);
+    await shoot(ui.page, 'encrypted', upperPart);
+    await ui.setCodec({ endpoint: stack.codecUrl });
+    await ui.openRun(stack.rideWorkflowId);
+    await shoot(ui.page, 'decrypted', upperPart);
+    await ui.page.close();
+  } finally {
+    await stack.close();
+  }
+}
+
+async function main(): Promise<void> {
+  const { ui: url, browser: given } = readFlags(process.argv);
+  const executablePath = given ?? findBrowser();
+  if (executablePath === undefined) throw new Error('no Chromium found: install one, or name it with --browser');
+  mkdirSync(folder, { recursive: true });
+  const browser = await openBrowser(executablePath);
+  try {
+    await shootEncryption(browser);
+    const ui = await openUi(browser, url);
+    await ui.openRun(await findOrder());
+    await shoot(ui.page, 'order');
   } finally {
     await browser.close();
   }

@@ -86,7 +86,7 @@ function answerPreflight(request: FastifyRequest, reply: FastifyReply): FastifyR
   return reply
     .headers({
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'authorization, content-type, x-namespace',
+      'access-control-allow-headers': 'authorization, authorization-extras, content-type, x-namespace',
       'access-control-max-age': '600',
       ...(isFromPublicPage ? { 'access-control-allow-private-network': 'true' } : {}),
     })

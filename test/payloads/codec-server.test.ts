@@ -111,7 +111,10 @@ describe('the codec endpoint', () => {
       });
     const { status, headers } = await ask(ui);
     expect(status).toBe(204);
-    expect(headers.get('access-control-allow-headers')).toBe('authorization, content-type, x-namespace');
+    // The UI shows a person's id token in `authorization-extras` when it passes the access token.
+    expect(headers.get('access-control-allow-headers')).toBe(
+      'authorization, authorization-extras, content-type, x-namespace',
+    );
     expect(headers.get('access-control-allow-methods')).toBe('POST');
     expect(headers.get('access-control-allow-private-network')).toBe('true');
     expect((await ask('https://other.example.com')).status).toBe(403);

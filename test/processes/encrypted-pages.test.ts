@@ -1,0 +1,215 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { type DevServer, startDevServer } from '../../local/temporal/dev-server.js';
+import { findBrowser, openBrowser } from '../../local/ui/browser.js';
+import { driveTemporalUi, type TemporalUi } from '../../local/ui/temporal-ui.js';
+import { fakeDriver } from '../../sandbox/order-bodies.js';
+import { type CodecServer, startCodecServer } from '../../src/codec-server.js';
+import { loadCliConfig } from '../../src/config.js';
+import { createPayloadCodec } from '../../src/payload-codec.js';
+import { newRide, stop } from '../sandbox/booking-calls.js';
+import { createAuthority } from '../support/certificates.js';
+import { type Fleet, startFleet } from '../support/fleet.js';
+import { findLeaks } from '../support/leaks.js';
+import { isLong } from '../support/long.js';
+import { startPersonProxy } from '../support/person-proxy.js';
+import { lifeOf, requestedRide, stands } from '../support/rides.js';
+
+// Almost three minutes with a real browser, so it runs on demand.
+const program = findBrowser();
+if (isLong && !program) process.stderr.write('encrypted pages: no Chromium is installed; these tests are skipped\n');
+
+const token = randomBytes(32).toString('hex');
+const mark = randomUUID().slice(0, 8);
+/** The rider and the driver. */
+const people = {
+  rider: `Pat ${mark}`,
+  riderPhone: '15550100777',
+  address: `${mark} Street 7`,
+  driver: fakeDriver.name,
+  driverPhone: fakeDriver.phone,
+  driverPlate: fakeDriver.vehicle.license_plate,
+};
+
+let folder: string;
+let server: DevServer;
+let fleet: Fleet;
+let browser: Browser;
+let ride: string;
+let order: string;
+
+describe.skipIf(!isLong || !program)(
+  'the Temporal UI in a browser, with encryption on',
+  () => {
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'faretrail-pages-'));
+      const databaseFile = join(folder, 'temporal.db');
+      server = await startDevServer({ program: inject('temporalProgram'), databaseFile, uiPort: 0 });
+      const keys = `p1:${randomBytes(32).toString('base64url')}`;
+      const env = { FARETRAIL_ENCRYPT_PAYLOADS: 'true', FARETRAIL_PAYLOAD_KEYS: keys };
+      fleet = await startFleet(1, { env, address: server.address });
+      [ride, order] = await takeRide();
+      browser = await openBrowser(program ?? '');
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await fleet?.close();
+      await server?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('shows nobody on any page of a ride and its order, without a codec endpoint', async () => {
+      const pages = await readAll(await openUi());
+      expect(Object.keys(pages).length).toBeGreaterThan(15);
+      expect(findLeaks(people, pages)).toEqual([]);
+    });
+
+    it('shows all of them on the same pages once the endpoint is set', async () => {
+      const ui = await openUi();
+      await ui.setCodec({ endpoint: (await startCodec()).url });
+      const shown = findLeaks(people, await readAll(ui));
+      const found = (where: string) =>
+        shown.filter((leak) => leak.startsWith(`${where}: `)).map((leak) => leak.split(': ')[1]);
+      expect(found('ride timeline')).toEqual(expect.arrayContaining(['rider', 'riderPhone', 'address']));
+      expect(found('order query')).toEqual(expect.arrayContaining(['driver', 'driverPhone', 'driverPlate']));
+      expect(await ui.codecSign()).toMatch(/converted content/);
+    });
+
+    it.each([
+      [
+        'does not answer pages of this origin',
+        () => startCodec({ FARETRAIL_CODEC_ORIGINS: 'https://temporal.example.com' }),
+      ],
+      ['wants a token that the UI has not', () => startCodec({ FARETRAIL_CODEC_TOKEN: token })],
+      ['is down', startAndStop],
+    ])('stays usable and encrypted with an endpoint that %s', async (_what, start) => {
+      const ui = await openUi();
+      const thrown: Error[] = [];
+      ui.page.on('pageerror', (error) => thrown.push(error));
+      await ui.setCodec({ endpoint: (await start()).url });
+      await ui.openRun(ride);
+      await expect.poll(() => ui.codecSign()).toMatch(/could not/i);
+      const text = await ui.text();
+      expect(text).toContain(ride);
+      expect(findLeaks(people, { text: Buffer.from(text) })).toEqual([]);
+      await ui.openTab('history');
+      expect(await ui.text()).toContain('Workflow Execution Started');
+      expect(thrown).toEqual([]);
+    });
+
+    // The UI passes tokens with TLS alone. A browser shows cookies on the site of the UI alone: here one without TLS.
+    it.each([
+      [
+        'access token',
+        { passesToken: true },
+        () => createAuthority('proxy').server(),
+        ['authorization', 'authorization-extras'],
+      ],
+      ['cookie', { includesCredentials: true }, undefined, ['cookie']],
+    ] as const)(
+      'shows them to who proves by %s to a proxy who they are, and to nobody else',
+      async (_how, sends, certificate, shown) => {
+        const { url } = await startCodec({ FARETRAIL_CODEC_TOKEN: token });
+        const proxy = await startPersonProxy(url, { ...(certificate && { server: certificate() }), token, isKnown });
+        onTestFinished(() => proxy.close());
+        for (const [person, isShown] of [
+          ['of-pat', true],
+          ['of-nobody', false],
+        ] as const) {
+          const ui = await openUi(person);
+          await ui.setCodec({ endpoint: proxy.url, ...sends });
+          await ui.openRun(ride);
+          const text = await ui.text();
+          expect(findLeaks({ rider: people.rider }, { text: Buffer.from(text) })).toHaveLength(isShown ? 1 : 0);
+        }
+        // The browser asks first, and shows nothing with that.
+        expect(proxy.calls).toContainEqual({ method: 'OPTIONS', path: expect.stringContaining('/decode'), shown: [] });
+        expect(proxy.calls).toContainEqual({ method: 'POST', path: expect.stringContaining('/decode'), shown });
+      },
+    );
+  },
+  180_000,
+);
+
+const isKnown = ({ headers }: IncomingMessage): boolean =>
+  headers.authorization === 'Bearer of-pat' || /person=of-pat/.test(headers.cookie ?? '');
+
+/** A ride under way; resolves to the ids of its run and that of its order. */
+async function takeRide(): Promise<[ride: string, order: string]> {
+  fleet.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Confirmed', 'Driving']) });
+  const place = { client: fleet.client, config: { taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '' } } as never;
+  const at = { lat: 52.5, lng: 13.4, full_address: people.address };
+  const user = { name: people.rider, phone: people.riderPhone };
+  const stops = [stop('origin', 'pick_up', at, { user }), stop('destination', 'drop_off', at, { user })];
+  const { handle } = await requestedRide(place, { order: newRide({ stops }) });
+  await stands(handle, { stage: 'following', status: 'Driving' });
+  const { orderId } = await handle.query<{ orderId: string }, []>('rideStatus');
+  return [handle.workflowId, `order/business/${orderId}`];
+}
+
+/** The UI of somebody who has set nothing yet; with a name, of a person who has logged in. */
+async function openUi(person?: string): Promise<TemporalUi> {
+  const { uiUrl = '' } = server;
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 2_000 } });
+  onTestFinished(() => context.close());
+  if (person !== undefined) await logIn(context, person);
+  const ui = driveTemporalUi(await context.newPage(), uiUrl);
+  await ui.openRun(ride);
+  return ui;
+}
+
+/**
+ * The UI of a development server has no log-in, and forgets whoever is there. So we change what it hears of itself inside
+ * the page; where Playwright changes answers, it also answers what a browser asks before a request.
+ */
+async function logIn(context: BrowserContext, person: string): Promise<void> {
+  await context.addCookies([{ name: 'person', value: person, domain: '127.0.0.1', path: '/', sameSite: 'Lax' }]);
+  const user = JSON.stringify({ accessToken: person, idToken: `${person}-id` });
+  await context.addInitScript(`
+    localStorage.setItem('AuthUser', ${JSON.stringify(user)});
+    const ask = window.fetch;
+    window.fetch = async (what, how) => {
+      const reply = await ask(what, how);
+      if (!String(what?.url ?? what).includes('/api/v1/settings')) return reply;
+      const settings = { ...(await reply.json()), Auth: { Enabled: true, Options: null } };
+      return new Response(JSON.stringify(settings), { headers: { 'content-type': 'application/json' } });
+    };`);
+}
+
+/** All that is to be read of both runs, by run and tab. */
+async function readAll(ui: TemporalUi): Promise<Record<string, Buffer>> {
+  const pages: Record<string, Buffer> = {};
+  for (const [name, workflowId] of Object.entries({ ride, order })) {
+    await ui.openRun(workflowId);
+    for (const tab of await ui.tabs()) {
+      await ui.openTab(tab);
+      pages[`${name} ${tab}`] = Buffer.from(await ui.text());
+      if (tab !== 'queries') continue;
+      await ui.runQuery();
+      pages[`${name} query`] = Buffer.from(await ui.text());
+    }
+  }
+  return pages;
+}
+
+const fail = (error: unknown) => expect.fail(String(error));
+
+async function startCodec(more: Record<string, string> = {}): Promise<CodecServer> {
+  const codecEnv = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: server.uiUrl ?? '' };
+  const { payloads, codec: settings } = loadCliConfig({ ...fleet.env, ...codecEnv, ...more });
+  const codec = createPayloadCodec({ ...payloads, encrypts: true });
+  const endpoint = await startCodecServer({ settings, codec, onUnreadable: fail, onFailure: fail });
+  onTestFinished(() => endpoint.close());
+  return endpoint;
+}
+
+async function startAndStop(): Promise<CodecServer> {
+  const endpoint = await startCodec();
+  await endpoint.close();
+  return endpoint;
+}
