@@ -5,6 +5,8 @@ import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 /** The failure converter of a worker that encrypts. No extension: found beside the source and beside the compiled file. */
 export const encodedFailuresPath = fileURLToPath(new URL('./encoded-failures', import.meta.url));
 
+const askedAheadPath = fileURLToPath(new URL('./workflows/asked-ahead', import.meta.url));
+
 /** Where a build leaves the bundle, beside the compiled file: failures of workflows are encoded, or in clear. */
 export const bundlePath = ({ encodesFailures }: BundleKind): string =>
   fileURLToPath(new URL(encodesFailures ? './workflow-bundle-encoding.js' : './workflow-bundle.js', import.meta.url));
@@ -23,7 +25,9 @@ export async function bundleWorkflows(
   // All runs in a worker share our modules: they hold no state of a run, and a copy for each would be two fifths of its heap.
   const preloadModules = [workflowsPath];
   const failures = encodesFailures ? { failureConverterPath: encodedFailuresPath } : {};
-  return (await bundleWorkflowCode({ workflowsPath, preloadModules, logger, ...failures })).code;
+  const workflowInterceptorModules = [askedAheadPath];
+  const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...failures };
+  return (await bundleWorkflowCode(options)).code;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type WorkflowExecutionDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { OrderTrail } from '../domain/trail.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import { repeatWhenLost } from '../lost-update.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { orderTrailQuery } from '../workflows/follow-order-messages.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../workflows/search-attribute-keys.js';
@@ -65,7 +66,9 @@ export async function readTrail(session: Session, key: FollowOrderKey, outline: 
 /** Whatever goes wrong here, the outline is still worth showing; so no worker is no error. */
 async function askForTrail(session: Session, key: FollowOrderKey): Promise<OrderTrail | null> {
   try {
-    return await session.within(queryTimeoutMs, () => handleOf(session, key).query(orderTrailQuery));
+    return await session.within(queryTimeoutMs, () =>
+      repeatWhenLost(() => handleOf(session, key).query(orderTrailQuery)),
+    );
   } catch {
     return null;
   }

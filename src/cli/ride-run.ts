@@ -2,6 +2,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotF
 import type { RideResult, RideStanding } from '../domain/requested-ride.js';
 import type { RequestRideInput } from '../domain/ride-input.js';
 import { type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
+import { repeatWhenLost } from '../lost-update.js';
 import { rideStart } from '../ride-start.js';
 import type { requestRide } from '../workflows/request-ride.js';
 import { rideStatusQuery } from '../workflows/request-ride-messages.js';
@@ -56,7 +57,7 @@ export async function startRide(session: Session, input: RequestRideInput): Prom
 
 /** Where an open ride stands; needs a worker. */
 export const readStanding = (session: Session, key: RequestRideKey): Promise<RideStanding> =>
-  session.within(callTimeoutMs, () => rideHandle(session, key).query(rideStatusQuery));
+  session.within(callTimeoutMs, () => repeatWhenLost(() => rideHandle(session, key).query(rideStatusQuery)));
 
 /** The result of a ride that has ended. Throws `RunFailed` with the words of the service beside ours. */
 export async function readRideResult(session: Session, key: RequestRideKey): Promise<RideResult> {

@@ -3,6 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
 import type { SubscriptionStatus } from '../domain/subscription-status.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
+import { repeatWhenLost } from '../lost-update.js';
 import { subscriptionStatusQuery } from '../workflows/subscription-messages.js';
 import { CliFailure } from './cli-failure.js';
 import { callTimeoutMs, type Session } from './command-context.js';
@@ -55,7 +56,9 @@ export async function readSubscriptionStatus(
   key: SubscriptionKey,
 ): Promise<SubscriptionStatus | undefined> {
   try {
-    return await session.within(queryTimeoutMs, () => handleOf(session, key).query(subscriptionStatusQuery));
+    return await session.within(queryTimeoutMs, () =>
+      repeatWhenLost(() => handleOf(session, key).query(subscriptionStatusQuery)),
+    );
   } catch {
     return undefined;
   }

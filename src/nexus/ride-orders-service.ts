@@ -11,6 +11,7 @@ import { toAccountName, toOrderId } from '../domain/keys.js';
 import { parseChangeRideInput, type RideChange } from '../domain/ride-change.js';
 import { parseRequestRideInput, toRideRequestId } from '../domain/ride-input.js';
 import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
+import { repeatWhenLost } from '../lost-update.js';
 import { orderStart } from '../order-start.js';
 import { rideStart } from '../ride-start.js';
 import type { businessCall } from '../workflows/business-call.js';
@@ -69,7 +70,7 @@ async function ask<Answer>(
   const client = getClient();
   try {
     return await client.withDeadline(Date.now() + queryTimeoutMs, () =>
-      client.workflow.getHandle(workflowId).query(query),
+      repeatWhenLost(() => client.workflow.getHandle(workflowId).query(query)),
     );
   } catch (error) {
     throw error instanceof WorkflowNotFoundError ? notFound() : error;

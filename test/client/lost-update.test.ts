@@ -1,6 +1,7 @@
-import { ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { QueryNotRegisteredError, ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
+import { askedAhead } from '../../src/domain/asked-ahead.js';
 import { repeatWhenLost } from '../../src/lost-update.js';
 
 /** What a call to Temporal rejects with when the server answers with this code. */
@@ -51,4 +52,10 @@ it.each([
   const { send, sentAt } = sending(error);
   await expect(repeatWhenLost(send)).rejects.toBe(error);
   expect(sentAt).toHaveLength(1);
+});
+
+it('a question that came ahead of a task is asked again, one that a run does not know is not', async () => {
+  const refusal = (message: string) => new QueryNotRegisteredError(message, 3);
+  expect(await repeatWhenLost(sending(refusal(`a worker says: ${askedAhead}`)).send)).toBe('done');
+  await expect(repeatWhenLost(sending(refusal('no such query')).send)).rejects.toThrow('no such query');
 });

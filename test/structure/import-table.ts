@@ -56,7 +56,7 @@ export const importTable: readonly Part[] = [
   { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },
   {
     part: 'src/nexus',
-    ours: ['src/client/ride-orders.ts', 'src/domain', 'src/*-start.ts', 'src/workflows/*-messages.ts'],
+    ours: ['src/client/ride-orders.ts', 'src/domain', 'src/lost-update.ts', 'src/*-start.ts', 'src/workflows/*-messages.ts'],
     oursAsTypes: ['src/workflows'],
     packages: ['@temporalio/client', '@temporalio/common', '@temporalio/nexus', 'nexus-rpc'],
   },
@@ -75,7 +75,8 @@ export const importTable: readonly Part[] = [
   { part: 'local', ours: ['src', 'sandbox'], packages: 'any' },
   { part: 'bench', ours: ['src', 'sandbox', 'local'], packages: 'any' },
   { part: 'chaos', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
-  { part: 'test', ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'examples'], packages: 'any' },
+  { part: 'cluster', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
+  { part: 'test', ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'examples'], packages: 'any' },
 ];
 
 /** Only these call `loadConfig`, so inside `src` only they import more than types from the configuration. */

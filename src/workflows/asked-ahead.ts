@@ -1,0 +1,34 @@
+import {
+  type WorkflowInterceptorsFactory,
+  type WorkflowInternalsInterceptor,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { askedAhead } from '../domain/asked-ahead.js';
+
+/** How the SDK begins the task queue of a replay, whose history may end with events that no task has brought. */
+const replayQueue = 'fake_replay_queue';
+
+/**
+ * Refuses to run a workflow ahead of its task. A query that had to wait for a worker comes with all that has happened by then,
+ * and the SDK (1.24.0) runs the code on it. The task that follows then brings an update or a signal too late: a replay hands it
+ * over first, no longer matches what was done, and the run stands still. After a refusal the run is loaded anew for its task, and
+ * the question is asked again (`repeatWhenLost`).
+ *
+ * Only a task moves the clock of a run; so new events at an old time are ahead.
+ */
+export const interceptors: WorkflowInterceptorsFactory = () => ({ internals: [refuseAhead()] });
+
+function refuseAhead(): WorkflowInternalsInterceptor {
+  let before = { at: '', events: 0 };
+  return {
+    activate(input, next) {
+      const { timestamp, historyLength, isReplaying, jobs } = input.activation;
+      if (jobs?.some(({ queryWorkflow }) => queryWorkflow)) return next(input);
+      const now = { at: `${timestamp?.seconds}.${timestamp?.nanos}`, events: historyLength ?? 0 };
+      const isAhead = now.at === before.at && now.events > before.events && !isReplaying;
+      if (isAhead && !workflowInfo().taskQueue.startsWith(replayQueue)) throw new Error(askedAhead);
+      before = now;
+      return next(input);
+    },
+  };
+}
