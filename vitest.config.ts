@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { devServerTests } from './test/setup/dev-server-tests.js';
 import { LongestFirst } from './test/setup/longest-first.js';
 
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
@@ -25,6 +26,7 @@ export default defineConfig({
           name: 'temporal',
           maxWorkers: 3, // they mostly wait; more would starve those that keep to real time
           include: needServers,
+          exclude: process.env.FARETRAIL_TEST_TEMPORAL ? Object.keys(devServerTests) : [],
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },
           expect: { poll: { timeout: 30_000 } },

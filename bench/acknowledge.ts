@@ -12,6 +12,8 @@ export interface IngressOptions {
   rounds: number;
   /** How long each open load lasts. */
   seconds: number;
+  /** Announced status changes, over all orders. Default: 20. */
+  changesPerSecond?: number;
   say: (line: string) => void;
 }
 

@@ -38,7 +38,7 @@ const slow = { activeMs: 3_600_000, reservedMs: 3_600_000, pushedMs: 3_600_000 }
 export async function benchCalls({ rounds, say }: CallsOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
-    const place = { folder, temporalProgram: await findDevServer(say), trackerCodePath: '' };
+    const place = { folder, temporal: { program: await findDevServer(say) }, trackerCodePath: '' };
     const results: { faretrail: CallFigures; plain: CallFigures }[] = [];
     for (let round = 0; round < rounds; round += 1) {
       say(`calls: round ${round + 1} of ${rounds}, about 30 s`);

@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { startDevServer } from '../local/temporal/dev-server.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.js';
 import type { Cadence } from '../src/domain/account.js';
 import { databaseBytes } from './database-size.js';
 import { workerEnv } from './settings.js';
 import { type BenchOrder, type Side, startOrder } from './sides.js';
+import { openServer, type TemporalSource } from './temporal-source.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 
 /** Where programs and files of the whole run are. */
 export interface BenchPlace {
   folder: string;
-  temporalProgram: string;
+  temporal: TemporalSource;
   trackerCodePath: string;
 }
 
@@ -25,13 +25,14 @@ export interface CellOptions {
   extraEnv?: Record<string, string>;
 }
 
-/** One side at work, alone: a new server on a new database, a new sandbox, worker processes. */
+/** One side at work, alone: a new server on a new database unless one was given, a new sandbox, worker processes. */
 export interface Cell {
   sandbox: Sandbox;
   client: Client;
   workers: readonly WorkerProcess[];
   taskQueue: string;
   start(order: BenchOrder): Promise<WorkflowHandle>;
+  /** NaN where the server was given: others have written to its database. */
   databaseBytes(): number;
   close(): Promise<void>;
 }
@@ -40,7 +41,7 @@ export async function openCell(place: BenchPlace, options: CellOptions): Promise
   const { side, cadence } = options;
   const folder = mkdtempSync(join(place.folder, 'cell-'));
   const databaseFile = join(folder, 'temporal.db');
-  const server = await startDevServer({ program: place.temporalProgram, databaseFile });
+  const server = await openServer(place.temporal, { databaseFile });
   const sandbox = await startSandbox(options.sandbox);
   const env = workerEnv({ folder: place.folder, sandboxUrl: sandbox.url, cadence });
   const shared = { ...options, env, address: server.address, trackerCodePath: place.trackerCodePath };
@@ -54,7 +55,7 @@ export async function openCell(place: BenchPlace, options: CellOptions): Promise
     workers,
     taskQueue,
     start: (order) => startOrder(side, order, { client, cadence, taskQueue }),
-    databaseBytes: () => databaseBytes(databaseFile),
+    databaseBytes: () => ('program' in place.temporal ? databaseBytes(databaseFile) : Number.NaN),
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()));
       await connection.close();

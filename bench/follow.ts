@@ -9,6 +9,7 @@ import { benchEvents } from './events.js';
 import { benchLiveOrders } from './live-orders.js';
 import { benchMemory } from './memory.js';
 import { type Measure, type Summary, summarize } from './report.js';
+import type { TemporalSource } from './temporal-source.js';
 import { benchThroughput } from './throughput.js';
 
 export const followParts = ['events', 'throughput', 'memory'] as const;
@@ -19,17 +20,22 @@ export interface FollowOptions {
   orders: number;
   live: number;
   only: readonly FollowPart[];
+  /** A server to use instead of new ones. */
+  temporal?: TemporalSource;
   say: (line: string) => void;
 }
 
 /** Following orders: this worker beside the plain tracker of `baseline/`, each on servers of its own. */
-export async function benchFollow({ only, ...options }: FollowOptions): Promise<Summary[]> {
+export async function benchFollow({ only, temporal, ...options }: FollowOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
-    const temporalProgram = await findDevServer(options.say);
     const trackerCodePath = join(folder, 'tracker-bundle.js');
     writeFileSync(trackerCodePath, await bundleTracker());
-    const place: BenchPlace = { folder, temporalProgram, trackerCodePath };
+    const place: BenchPlace = {
+      folder,
+      temporal: temporal ?? { program: await findDevServer(options.say) },
+      trackerCodePath,
+    };
     const measures: Measure[] = [];
     for (const part of followParts.filter((name) => only.includes(name))) {
       measures.push(...(await parts[part](place, options)));
@@ -40,7 +46,7 @@ export async function benchFollow({ only, ...options }: FollowOptions): Promise<
   }
 }
 
-type PartOptions = Omit<FollowOptions, 'only'>;
+type PartOptions = Omit<FollowOptions, 'only' | 'temporal'>;
 
 /** What varies little from round to round, or takes long. */
 const half = (rounds: number): number => Math.ceil(rounds / 2);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
@@ -12,7 +13,7 @@ import { requestMaker } from './webhook-load.js';
 import { startWorkerProcess } from './worker-process.js';
 
 const orders = 200;
-const perSecond = 20;
+const perSecondByDefault = 20;
 const seconds = 30;
 const hour = 3_600_000;
 /** Each question is a task for server and worker, and slows down what is asked for: none before the order was read. */
@@ -27,7 +28,8 @@ interface FreshFigures {
 }
 
 /** From the arrival of a delivery until a query answers the new status: ingress, Temporal, worker and a read between. */
-export async function benchFreshness({ place, rounds, say }: IngressOptions): Promise<Measure[]> {
+export async function benchFreshness(options: IngressOptions): Promise<Measure[]> {
+  const { place, rounds, changesPerSecond: perSecond = perSecondByDefault, say } = options;
   const results: FreshFigures[] = [];
   const cadence = { activeMs: hour, reservedMs: hour, pushedMs: hour };
   for (let round = 0; round < rounds; round += 1) {
@@ -35,7 +37,7 @@ export async function benchFreshness({ place, rounds, say }: IngressOptions): Pr
     const sandbox = await startSandbox();
     const site = await openSite(place, { sandboxUrl: sandbox.url, cadence });
     try {
-      results.push(await measure(site, sandbox));
+      results.push(await measure(site, sandbox, perSecond));
     } finally {
       await site.close();
       await sandbox.close();
@@ -57,21 +59,27 @@ export async function benchFreshness({ place, rounds, say }: IngressOptions): Pr
   ];
 }
 
-const orderName = (index: number): string => `order-${index % orders}`;
+/** Other rounds may have been on the same server. */
+type NameOf = (index: number) => string;
+function orderNames(): NameOf {
+  const round = randomUUID();
+  return (index) => `order-${index % orders}-${round}`;
+}
 
-async function measure(site: IngressSite, sandbox: Sandbox): Promise<FreshFigures> {
+async function measure(site: IngressSite, sandbox: Sandbox, perSecond: number): Promise<FreshFigures> {
   const address = site.env.TEMPORAL_ADDRESS ?? '';
   const worker = await startWorkerProcess({ side: 'faretrail', address, env: site.env, trackerCodePath: '' });
   const ingress = await site.startIngress();
+  const nameOf = orderNames();
   const lanes = await openLanes(ingress.port, 16);
   try {
-    await followAll(site, sandbox);
-    const before = await events(site.client);
+    await followAll(site, sandbox, nameOf);
+    const before = await events(site.client, nameOf);
     const make = requestMaker(ingress.port);
     const { latencies } = await openLoad({ perSecond, seconds }, (index) =>
-      change(index, { client: site.client, sandbox, lanes, make }),
+      change(index, { client: site.client, sandbox, lanes, make, nameOf }),
     );
-    const added = (await events(site.client)) - before;
+    const added = (await events(site.client, nameOf)) - before;
     return {
       p50: quantile(latencies, 0.5),
       p99: quantile(latencies, 0.99),
@@ -85,11 +93,11 @@ async function measure(site: IngressSite, sandbox: Sandbox): Promise<FreshFigure
 }
 
 /** Every order has been read twice: once for its first status, once when the poll for the next one began. */
-async function followAll({ followOrder }: IngressSite, sandbox: Sandbox): Promise<void> {
+async function followAll({ followOrder }: IngressSite, sandbox: Sandbox, nameOf: NameOf): Promise<void> {
   for (let index = 0; index < orders; index += 1) {
     const script = [{ status: 'Routing', afterMs: 0 }];
-    sandbox.addOrder({ interface: 'business', orderId: orderName(index), script });
-    await followOrder(orderName(index));
+    sandbox.addOrder({ interface: 'business', orderId: nameOf(index), script });
+    await followOrder(nameOf(index));
   }
   const deadline = Date.now() + limitMs * 3;
   while (sandbox.counts().byOperation.orderDetails < 2 * orders) {
@@ -103,10 +111,11 @@ interface Scene {
   sandbox: Sandbox;
   lanes: HttpLanes;
   make: ReturnType<typeof requestMaker>;
+  nameOf: NameOf;
 }
 
-async function change(index: number, { client, sandbox, lanes, make }: Scene): Promise<number> {
-  const orderId = orderName(index);
+async function change(index: number, { client, sandbox, lanes, make, nameOf }: Scene): Promise<number> {
+  const orderId = nameOf(index);
   const status = changes[Math.floor(index / orders) % changes.length] ?? 'Driving';
   const reads = () => sandbox.ledger({ operation: 'orderDetails', orderId }).length;
   const readsBefore = reads();
@@ -126,10 +135,10 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-async function events(client: Client): Promise<number> {
+async function events(client: Client, nameOf: NameOf): Promise<number> {
   const lengths = await Promise.all(
     Array.from({ length: orders }, async (_, index) => {
-      const { historyLength } = await client.workflow.getHandle(`order/business/${orderName(index)}`).describe();
+      const { historyLength } = await client.workflow.getHandle(`order/business/${nameOf(index)}`).describe();
       return historyLength;
     }),
   );

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { type DevServer, startDevServer } from '../local/temporal/dev-server.js';
 import { freePort } from '../local/temporal/free-port.js';
 import type { Cadence } from '../src/domain/account.js';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
@@ -10,12 +9,13 @@ import { type SubscriptionMemo, subscriptionMemoField } from '../src/domain/subs
 import { followOrderId, subscriptionId } from '../src/domain/workflow-ids.js';
 import { type IngressProcess, startIngressProcess } from './ingress-process.js';
 import { workerEnv } from './settings.js';
+import { type BenchServer, openServer, type TemporalSource } from './temporal-source.js';
 import { generation, webhookKeys } from './webhook-load.js';
 
 /** Programs and files of the whole run. */
 export interface IngressPlace {
   folder: string;
-  temporalProgram: string;
+  temporal: TemporalSource;
 }
 
 /** A Temporal server that can be stopped and started again, a subscription, and settings for an ingress. */
@@ -40,9 +40,8 @@ export async function openSite(
 ): Promise<IngressSite> {
   const folder = mkdtempSync(join(place.folder, 'ingress-'));
   const port = await freePort();
-  const program = place.temporalProgram;
-  const startServer = () => startDevServer({ program, port, databaseFile: join(folder, 'temporal.db') });
-  let server: DevServer | undefined = await startServer();
+  const startServer = () => openServer(place.temporal, { port, databaseFile: join(folder, 'temporal.db') });
+  let server: BenchServer | undefined = await startServer();
   const address = server.address;
   const connection = await Connection.connect({ address });
   const client = new Client({ connection });
@@ -83,6 +82,7 @@ async function startSubscription(client: Client): Promise<void> {
   await client.workflow.start('subscription', {
     workflowId: subscriptionId({ account, eventType: 'status_changed' }),
     taskQueue: 'nobody-serves-this',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING', // that of an earlier round, on a server that was given
     memo: { [subscriptionMemoField]: memo },
   });
 }

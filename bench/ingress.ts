@@ -7,6 +7,7 @@ import { benchDrain } from './drain.js';
 import { benchForwarding } from './forwarding.js';
 import { benchFreshness } from './freshness.js';
 import { type Measure, type Summary, summarize } from './report.js';
+import type { TemporalSource } from './temporal-source.js';
 
 const parts = {
   acknowledge: benchAcknowledge,
@@ -20,13 +21,15 @@ export const ingressParts = Object.keys(parts) as IngressPart[];
 
 export interface BenchIngressOptions extends Omit<IngressOptions, 'place'> {
   only: readonly IngressPart[];
+  /** A server to use instead of new ones: for the parts that neither stop it nor repeat what they started. */
+  temporal?: TemporalSource;
 }
 
 /** Taking deliveries: the way to the 2xx, the way back from an outage, the steady state, and the way to a new status. */
-export async function benchIngress({ only, ...options }: BenchIngressOptions): Promise<Summary[]> {
+export async function benchIngress({ only, temporal, ...options }: BenchIngressOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
-    const place = { folder, temporalProgram: await findDevServer(options.say) };
+    const place = { folder, temporal: temporal ?? { program: await findDevServer(options.say) } };
     const measures: Measure[] = [];
     for (const part of ingressParts.filter((name) => only.includes(name))) {
       measures.push(...(await parts[part]({ ...options, place })));

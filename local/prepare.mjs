@@ -69,6 +69,7 @@ function hashOfSources() {
     'local',
     'bench',
     'chaos',
+    'cluster',
     'examples',
     'package-lock.json',
     ...configs.sort(),

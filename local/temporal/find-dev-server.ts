@@ -1,33 +1,19 @@
-import { renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { findServer, isExecutable, officialDownload, type ServerRecipe, type ServerSource } from './find-server.js';
+import { findServer, isExecutable, officialDownload, type ServerRecipe } from './find-server.js';
+import { builtWithGo } from './go-build.js';
 import { projectRoot } from './project-root.js';
 import { type Report, runCommand } from './run-command.js';
-import { partialOf } from './server-cache.js';
 
 const cliVersion = '1.8.2'; // as in dev-server-build/go.mod
 const oldestServer = [1, 29] as const; // the oldest we have run against
-const buildLimitMs = 30 * 60_000; // 2 to 5 minutes on two cores
 
-const builtFromSource: ServerSource = {
-  name: 'build from the Go module proxy',
+const builtFromSource = builtWithGo({
+  what: `the Temporal development server ${cliVersion}`,
+  folder: 'local/temporal/dev-server-build',
+  package: 'github.com/temporalio/cli/cmd/temporal',
   fileName: `temporal-cli-${cliVersion}`,
-  async obtain(path, report) {
-    const cwd = join(projectRoot, 'local/temporal/dev-server-build');
-    const partial = partialOf(path);
-    const versionFlag = `-X github.com/temporalio/cli/internal/temporalcli.Version=${cliVersion}`;
-    const flags = ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', `-s -w ${versionFlag}`];
-    report(`building the Temporal development server ${cliVersion} with Go (once, about 2 to 5 minutes)`);
-    try {
-      const args = ['build', ...flags, '-o', partial, 'github.com/temporalio/cli/cmd/temporal'];
-      await runCommand('go', args, { cwd, timeLimitMs: buildLimitMs, progress: { what: 'still building', report } });
-      renameSync(partial, path);
-    } finally {
-      rmSync(partial, { force: true });
-    }
-    report('built; it is kept for next time');
-  },
-};
+  variables: { 'github.com/temporalio/cli/internal/temporalcli.Version': cliVersion },
+});
 
 const recipe: ServerRecipe = {
   what: 'Temporal development server',

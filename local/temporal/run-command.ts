@@ -3,8 +3,18 @@ import { spawn } from 'node:child_process';
 /** Takes one line about what is going on, for a person who waits. */
 export type Report = (line: string) => void;
 
+/** A user of this machine, by number. */
+export interface SystemUser {
+  uid: number;
+  gid: number;
+}
+
 export interface CommandOptions {
   cwd: string;
+  /** Default: our environment. */
+  env?: NodeJS.ProcessEnv;
+  /** Whom it runs as; default: as we do. */
+  user?: SystemUser | undefined;
   /** What to call it while it takes its time; said again every 20 seconds. */
   progress?: { what: string; report: Report };
   timeLimitMs: number;
@@ -16,7 +26,8 @@ const tailLines = 15;
 /** Runs a command and returns all it printed. Throws an Error with the end of it when it fails or takes too long. */
 export async function runCommand(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const startedAt = Date.now();
-  const child = spawn(command, args, { cwd: options.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { cwd, env, user } = options;
+  const child = spawn(command, args, { cwd, env, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
   const killChild = () => child.kill('SIGKILL');
   process.once('exit', killChild);
   const limit = setTimeout(killChild, options.timeLimitMs);

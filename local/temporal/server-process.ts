@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { tailOf } from './run-command.js';
+import { type SystemUser, tailOf } from './run-command.js';
 
 const stopGraceMs = 5_000; // the dev server needs under one second
 const logKept = 20_000; // characters
@@ -14,18 +14,31 @@ export interface ServerProcess {
   hasEnded(): boolean;
   /** Resolves when it has ended for whatever reason. */
   ended: Promise<void>;
-  /** SIGTERM, then SIGKILL. Resolves when it has ended. */
+  /** SIGTERM or what was chosen instead, then SIGKILL. Resolves when it has ended. */
   stop(): Promise<void>;
   /** SIGKILL, as in a crash. Resolves when it has ended. */
   kill(): Promise<void>;
+}
+
+export interface ServerProcessOptions {
+  /** Whom it runs as; default: as we do. */
+  user?: SystemUser | undefined;
+  /** Default: ours. */
+  cwd?: string;
+  /** What ends it in order. Default: SIGTERM. */
+  stopSignal?: NodeJS.Signals;
 }
 
 /**
  * Starts a server in a process group of its own, so that Ctrl-C reaches us alone and we can end things in order.
  * It dies with us nevertheless, see `endWithUs`. Rejects when the program cannot be started at all.
  */
-export async function startServerProcess(program: string, args: readonly string[]): Promise<ServerProcess> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+export async function startServerProcess(
+  program: string,
+  args: readonly string[],
+  { user, cwd, stopSignal = 'SIGTERM' }: ServerProcessOptions = {},
+): Promise<ServerProcess> {
+  const child = spawn(program, args, { ...user, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let log = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
@@ -41,7 +54,7 @@ export async function startServerProcess(program: string, args: readonly string[
     await ended;
   };
   const stop = async () => {
-    child.kill('SIGTERM');
+    child.kill(stopSignal);
     await Promise.race([ended, pause(stopGraceMs, undefined, { ref: false })]);
     await kill();
   };

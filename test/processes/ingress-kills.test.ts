@@ -21,7 +21,7 @@ let folder: string;
 let site: IngressSite;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'faretrail-kills-'));
-  site = await openSite({ folder, temporalProgram: inject('temporalProgram') });
+  site = await openSite({ folder, temporal: { program: inject('temporalProgram') } });
   for (const orderId of orderIds) await site.followOrder(orderId);
 });
 afterAll(async () => {

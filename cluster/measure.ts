@@ -1,0 +1,21 @@
+import { benchFollow } from '../bench/follow.js';
+import { benchIngress } from '../bench/ingress.js';
+import { toTable } from '../bench/report.js';
+import type { Report } from '../local/temporal/run-command.js';
+import type { Cluster } from './start-cluster.js';
+import type { Tally } from './tally.js';
+
+const orders = 60;
+/** What server, database, service, ingress and worker hold on two cores; at 20, as embedded, changes queue up. */
+const changesPerSecond = 10;
+
+/** The parts of the benches that the server decides. Their goals are set for an embedded server: shown, not counted. */
+export async function measure({ address }: Cluster, rounds: number, say: Report): Promise<Tally> {
+  const temporal = { address };
+  const shared = { temporal, rounds, say };
+  const follow = await benchFollow({ ...shared, only: ['throughput'], orders, live: 0 });
+  console.log(toTable(follow, 'plain tracker'));
+  const ingress = await benchIngress({ ...shared, only: ['freshness'], seconds: 0, changesPerSecond });
+  console.log(toTable(ingress, 'beside'));
+  return { passed: follow.length + ingress.length, failed: 0 };
+}

@@ -1,0 +1,17 @@
+const hasItsOwn = 'starts, and mostly stops, a development server of its own';
+const readsItsFile = 'looks for secrets in the database file of a development server';
+
+/** Tests that would not meet a server that was given, with the reason. They are left out where one is. */
+export const devServerTests: Readonly<Record<string, string>> = {
+  'test/e2e/temporal-outage.test.ts': hasItsOwn,
+  'test/local/servers/dev-server.test.ts': hasItsOwn,
+  'test/processes/business-report.test.ts': hasItsOwn,
+  'test/processes/chaos.test.ts': hasItsOwn,
+  'test/processes/deliveries.test.ts': hasItsOwn,
+  'test/processes/encrypted-pages.test.ts': hasItsOwn,
+  'test/processes/encrypted-payloads.test.ts': readsItsFile,
+  'test/processes/ingress-kills.test.ts': hasItsOwn,
+  'test/processes/observability.test.ts': hasItsOwn,
+  'test/processes/secrets.test.ts': readsItsFile,
+  'test/processes/subscribing-kill.test.ts': hasItsOwn,
+};
