@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.js';
+import { withPayloadKeys } from '../src/client/index.js';
 import type { Cadence } from '../src/domain/account.js';
 import { databaseBytes } from './database-size.js';
 import { workerEnv } from './settings.js';
@@ -23,6 +24,8 @@ export interface CellOptions {
   sandbox?: SandboxOptions;
   nodeFlags?: readonly string[];
   extraEnv?: Record<string, string>;
+  /** Workers and client encrypt payloads with these. */
+  payloadKeys?: string;
 }
 
 /** One side at work, alone: a new server on a new database unless one was given, a new sandbox, worker processes. */
@@ -38,16 +41,24 @@ export interface Cell {
 }
 
 export async function openCell(place: BenchPlace, options: CellOptions): Promise<Cell> {
-  const { side, cadence } = options;
+  const { side, cadence, payloadKeys } = options;
   const folder = mkdtempSync(join(place.folder, 'cell-'));
   const databaseFile = join(folder, 'temporal.db');
   const server = await openServer(place.temporal, { databaseFile });
   const sandbox = await startSandbox(options.sandbox);
   const env = workerEnv({ folder: place.folder, sandboxUrl: sandbox.url, cadence });
-  const shared = { ...options, env, address: server.address, trackerCodePath: place.trackerCodePath };
+  const encryption: Record<string, string> = payloadKeys
+    ? { FARETRAIL_PAYLOAD_KEYS: payloadKeys, FARETRAIL_ENCRYPT_PAYLOADS: 'true' }
+    : {};
+  const shared = {
+    ...options,
+    env: { ...env, ...encryption },
+    address: server.address,
+    trackerCodePath: place.trackerCodePath,
+  };
   const taskQueue = env.FARETRAIL_TASK_QUEUE ?? '';
   const connection = await Connection.connect({ address: server.address });
-  const client = new Client({ connection });
+  const client = new Client({ connection, ...(payloadKeys && { dataConverter: withPayloadKeys(payloadKeys) }) });
   const workers = await Promise.all(Array.from({ length: options.processes }, () => startWorkerProcess(shared)));
   return {
     sandbox,

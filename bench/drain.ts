@@ -70,7 +70,7 @@ async function drainOnce(site: IngressSite): Promise<DrainFigures> {
   await untilEmpty(ingress);
   const perSecond = (held * 1_000) / (performance.now() - begin);
   await ingress.stop();
-  return { perSecond, barePerSecond, lost: burst - (await arrivedAt(site.client, orderNames)).length };
+  return { perSecond, barePerSecond, lost: burst - new Set(await arrivedAt(site.client, orderNames)).size };
 }
 
 async function bareRate(client: Client): Promise<number> {

@@ -1,23 +1,35 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { benchCalls } from './calls.js';
+import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
-import { type Summary, toTable } from './report.js';
+import { type Group, type Summary, toTable } from './report.js';
 
-interface FollowFlags {
+interface SharedFlags {
   rounds: number;
+  json: boolean;
+}
+
+interface FollowFlags extends SharedFlags {
   orders: number;
   live: number;
   only: FollowPart[];
-  json: boolean;
 }
 
-interface IngressFlags {
-  rounds: number;
+interface IngressFlags extends SharedFlags {
   seconds: number;
   only: IngressPart[];
-  json: boolean;
 }
+
+/** Each bench by its command: what it measures, and beside what. */
+const benches = {
+  follow: { name: 'following orders', beside: 'a plain tracker that sleeps and polls' },
+  ingress: { name: 'taking deliveries', beside: 'a bare route, a bare client, or the journal off' },
+  calls: { name: 'business calls', beside: 'the same call made directly' },
+  encryption: { name: 'following orders with payload encryption', beside: 'without' },
+} as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
+
+type Bench = keyof typeof benches;
 
 function wholeNumber(max: number): (text: string) => number {
   return (text) => {
@@ -42,57 +54,55 @@ function say(line: string): void {
   process.stderr.write(`bench ${String(seconds).padStart(4)} s  ${line}\n`);
 }
 
-function print(name: string, summaries: readonly Summary[], other: string, json: boolean): void {
-  console.log(json ? JSON.stringify({ [name]: summaries }, null, 2) : toTable(summaries, other));
+type Results = Partial<Record<Bench, readonly Summary[]>>;
+
+function print(results: Results, json: boolean): void {
+  const groups = Object.entries(results).map(([bench, summaries]) => ({ ...benches[bench as Bench], summaries }));
+  console.log(json ? JSON.stringify(results, null, 2) : toTable(groups));
 }
 
 const program = new Command('bench').description('Measures this worker beside others, in one run on one machine.');
 
-program
-  .command('follow', { isDefault: true })
-  .description('following orders: this worker beside a plain tracker that sleeps and polls (the default)')
-  .option(
-    '--rounds <n>',
-    'how often each side is measured; medians are shown. Rides and memory: half as often',
-    wholeNumber(20),
-    3,
-  )
+function command(name: string, description: string, takes: string): Command {
+  return program
+    .command(name, { isDefault: name === 'all' })
+    .description(description)
+    .option('--rounds <n>', 'how often each side is measured; medians are shown', wholeNumber(20), 3)
+    .option('--json', 'for machines: all rounds too', false)
+    .addHelpText('after', `\nTakes about ${takes} on two idle cores.`);
+}
+
+const beside = (bench: Bench): string => `${benches[bench].name}, beside ${benches[bench].beside}`;
+
+command('all', 'everything below, in one table (the default)', '40 minutes').action(async (flags: SharedFlags) => {
+  const { rounds, json } = flags;
+  const results: Results = {
+    follow: await benchFollow({ rounds, orders: 60, live: 1_000, only: followParts, say }),
+    ingress: await benchIngress({ rounds, seconds: 60, only: ingressParts, say }),
+    calls: await benchCalls({ rounds, say }),
+    encryption: await benchEncryption({ rounds, say }),
+  };
+  print(results, json);
+});
+
+command('follow', beside('follow'), '9 minutes, and 15 with --only memory --rounds 1 --live 10000,')
   .option('--orders <n>', 'live orders of 20 s over real HTTP', wholeNumber(2_000), 60)
   .option('--live <n>', 'live orders on one worker process', wholeNumber(20_000), 1_000)
   .option('--only <parts>', `some of ${followParts.join(',')}`, partsOf(followParts), [...followParts])
-  .option('--json', 'for machines: all rounds too', false)
-  .addHelpText('after', '\nTakes about 6 minutes on two idle cores, and 15 with --only memory --rounds 1 --live 10000.')
-  .action(async (flags: FollowFlags) => {
-    say(`follow: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
-    print('follow', await benchFollow({ ...flags, say }), 'plain tracker', flags.json);
-  });
+  .action(async ({ json, ...flags }: FollowFlags) => print({ follow: await benchFollow({ ...flags, say }) }, json));
 
-program
-  .command('ingress')
-  .description('taking deliveries: until the 2xx, through an outage, and until the new status is seen')
-  .option('--rounds <n>', 'how often each part is measured; medians are shown', wholeNumber(20), 3)
+command('ingress', beside('ingress'), '20 minutes (a look at all: --rounds 1 --seconds 10, 4 minutes)')
   .option('--seconds <n>', 'how long each load on a schedule lasts', wholeNumber(600), 60)
   .option('--only <parts>', `some of ${ingressParts.join(',')}`, partsOf(ingressParts), [...ingressParts])
-  .option('--json', 'for machines: all rounds too', false)
-  .addHelpText(
-    'after',
-    '\nTakes about 20 minutes on two idle cores; a look at all: --rounds 1 --seconds 10, 4 minutes.',
-  )
-  .action(async (flags: IngressFlags) => {
-    say(`ingress: ${flags.only.join(', ')}; ${flags.rounds} rounds`);
-    print('ingress', await benchIngress({ ...flags, say }), 'beside', flags.json);
-  });
+  .action(async ({ json, ...flags }: IngressFlags) => print({ ingress: await benchIngress({ ...flags, say }) }, json));
 
-program
-  .command('calls')
-  .description('business calls: what it costs to make one durable')
-  .option('--rounds <n>', 'how often each side is measured; medians are shown', wholeNumber(20), 3)
-  .option('--json', 'for machines: all rounds too', false)
-  .addHelpText('after', '\nTakes about 2 minutes on two idle cores.')
-  .action(async (flags: Pick<IngressFlags, 'rounds' | 'json'>) => {
-    say(`calls: ${flags.rounds} rounds`);
-    print('calls', await benchCalls({ ...flags, say }), 'direct call', flags.json);
-  });
+command('calls', beside('calls'), '2 minutes').action(async ({ rounds, json }: SharedFlags) =>
+  print({ calls: await benchCalls({ rounds, say }) }, json),
+);
+
+command('encryption', beside('encryption'), '3 minutes').action(async ({ rounds, json }: SharedFlags) =>
+  print({ encryption: await benchEncryption({ rounds, say }) }, json),
+);
 
 program.parseAsync().then(
   () => process.exit(0),

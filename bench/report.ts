@@ -38,17 +38,27 @@ function judge(
   return { text, met };
 }
 
-/** For people. `other`: what the second column is called. */
-export function toTable(summaries: readonly Summary[], other: string): string {
+/** The measures of one bench; `beside` is what they are compared with, as people call it. */
+export interface Group {
+  name: string;
+  beside: string;
+  summaries: readonly Summary[];
+}
+
+/** For people: one table, whatever was measured. */
+export function toTable(groups: readonly Group[]): string {
   const table = new Table({
-    head: ['measure', 'faretrail', other, 'better by (min to max)', 'goal'],
+    head: ['measure', 'faretrail', 'beside', 'better by (min to max)', 'goal'],
     colAligns: ['left', 'right', 'right', 'right', 'left'],
     style: { head: [], border: [] },
   });
-  for (const { name, unit, faretrail, plain, factor, goal } of summaries) {
-    const spread = `${factorText(factor.median)} (${factorText(factor.min)} to ${factorText(factor.max)})`;
-    const verdict = goal ? `${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '';
-    table.push([unit === '' ? name : `${name}, ${unit}`, figure(faretrail), figure(plain), spread, verdict]);
+  for (const { name, beside, summaries } of groups) {
+    table.push([{ content: `${name}, beside ${beside}`, colSpan: 5 }]);
+    for (const { name: measure, unit, faretrail, plain, factor, goal } of summaries) {
+      const spread = `${factorText(factor.median)} (${factorText(factor.min)} to ${factorText(factor.max)})`;
+      const verdict = goal ? `${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '';
+      table.push([unit === '' ? measure : `${measure}, ${unit}`, figure(faretrail), figure(plain), spread, verdict]);
+    }
   }
   return table.toString();
 }

@@ -21,11 +21,12 @@ const loads = {
 } satisfies Record<string, Script>;
 
 type Load = keyof typeof loads;
-type Rates = Record<Load, number>;
+/** Orders per second. */
+export type Rates = Record<Load, number>;
 
-const cadence = { activeMs: 100, reservedMs: 100, pushedMs: 100 };
-const processes = 2;
-const inFlight = 64;
+export const cadence = { activeMs: 100, reservedMs: 100, pushedMs: 100 };
+export const processes = 2;
+export const inFlight = 64;
 const warmUp = { count: 40, inFlight, limitMs: 20_000 };
 const counted = { count: 160, inFlight, limitMs: 20_000 };
 
@@ -38,7 +39,7 @@ export async function benchThroughput({ place, rounds, say }: ThroughputOptions)
       say(`throughput: closed loop, ${side}, round ${round + 1} of ${rounds}, about 20 s`);
       const cell = await openCell(place, { side, processes, cadence });
       try {
-        rate[side] = await ratesOf(cell);
+        rate[side] = (await followMany(cell)).rates;
       } finally {
         await cell.close();
       }
@@ -53,15 +54,18 @@ export async function benchThroughput({ place, rounds, say }: ThroughputOptions)
   }));
 }
 
-async function ratesOf(cell: Cell): Promise<Rates> {
+/** Follows orders from start to end, one load after the other; `orders`: of all loads, the warming up included. */
+export async function followMany(cell: Cell): Promise<{ rates: Rates; orders: number }> {
   const rates: Partial<Rates> = {};
+  let orders = 0;
   for (const [load, script] of Object.entries(loads) as [Load, Script][]) {
-    await closedLoop(warmUp, () => startToEnd(cell, script));
+    const warm = await closedLoop(warmUp, () => startToEnd(cell, script));
     const startedAt = performance.now();
     const done = await closedLoop(counted, () => startToEnd(cell, script));
     rates[load] = done.length / ((performance.now() - startedAt) / 1_000);
+    orders += warm.length + done.length;
   }
-  return rates as Rates;
+  return { rates: rates as Rates, orders };
 }
 
 async function startToEnd(cell: Cell, script: Script): Promise<void> {

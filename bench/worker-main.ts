@@ -3,6 +3,7 @@ import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
+import { toDataConverter } from '../src/payload-codec.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { shortenWorkflowStacks } from '../src/workflow-code.js';
 import { createTracker } from './baseline/worker.js';
@@ -18,11 +19,12 @@ async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
   const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
   const rideApi = createRideApi({ profile: config.profile });
+  const client = new Client({ connection, dataConverter: toDataConverter(config.payloads) });
   const shared = { config, rideApi, connection };
   const tracker = BENCH_SIDE === 'plain' ? await createTracker({ ...shared, codePath: BENCH_TRACKER_CODE }) : undefined;
   const worker = tracker
     ? { workers: [tracker], run: () => tracker.run() }
-    : await createOrderWorker({ ...shared, client: new Client({ connection }), namespace: 'default' });
+    : await createOrderWorker({ ...shared, client, namespace: 'default' });
   process.on('message', () => process.send?.(stateOf(worker.workers)));
   process.on('disconnect', () => process.exit(1)); // the bench has ended without us
   process.send?.('ready');

@@ -14,8 +14,12 @@ export async function measure({ address }: Cluster, rounds: number, say: Report)
   const temporal = { address };
   const shared = { temporal, rounds, say };
   const follow = await benchFollow({ ...shared, only: ['throughput'], orders, live: 0 });
-  console.log(toTable(follow, 'plain tracker'));
   const ingress = await benchIngress({ ...shared, only: ['freshness'], seconds: 0, changesPerSecond });
-  console.log(toTable(ingress, 'beside'));
+  console.log(
+    toTable([
+      { name: 'following orders', beside: 'a plain tracker', summaries: follow },
+      { name: 'taking deliveries', beside: 'nothing', summaries: ingress },
+    ]),
+  );
   return { passed: follow.length + ingress.length, failed: 0 };
 }

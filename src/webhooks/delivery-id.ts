@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 
 /**
@@ -6,4 +6,5 @@ import type { SubscriptionKey } from '../domain/workflow-ids.js';
  * subscription is the same delivery, whichever generation of the address it came to.
  */
 export const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): string =>
-  createHash('sha256').update(`${account}/${eventType}/`).update(rawBody).digest('hex').slice(0, 32);
+  // In one go: an object that takes parts is not freed before the next full collection.
+  hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32);

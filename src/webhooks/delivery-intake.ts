@@ -102,7 +102,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     if (isSure && isTestEvent(reading)) return { outcome: 'test', deliveryId };
 
     const parkReason = isSure ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
-    const kept = { ...inShort(arrival, reading, deliveryId), orderId: parkReason === null ? reading.orderId : null };
+    const kept = inShort(arrival, parkReason === null ? reading : { ...reading, orderId: null }, deliveryId);
     if (!isChecked) kept.uncheckedGeneration = generation;
     if (parkReason !== null) kept.parkReason = parkReason;
     if (!isChecked || parkReason !== null) {
@@ -148,12 +148,11 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
 /** What is kept of every delivery. */
 function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: string): JournaledDelivery {
   const { account, eventType, arrivedAt, traceparent } = arrival;
-  return {
-    ...{ account, eventType, orderId, deliveryId },
-    receivedAt: new Date(arrivedAt).toISOString(),
-    ...(status !== undefined && { status }),
-    ...(traceparent !== undefined && { traceparent }),
-  };
+  const receivedAt = new Date(arrivedAt).toISOString();
+  const kept: JournaledDelivery = { account, eventType, orderId, deliveryId, receivedAt };
+  if (status !== undefined) kept.status = status;
+  if (traceparent !== undefined) kept.traceparent = traceparent;
+  return kept;
 }
 
 function toOutcome(standing: Standing, delivery: Provable, verification: Verification): DeliveryOutcome {

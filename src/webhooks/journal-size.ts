@@ -13,8 +13,19 @@ interface PageCounts {
 const bytesPerEntry = 250;
 const pageBytes = 4_096;
 
-/** Entries, bytes in use without freed pages, and where the last page ends. In microseconds, however much there is. */
-export function measure(database: Pick<RootDatabase, 'getStats'>): { entries: number; bytes: number; end: number } {
+/** How much a journal holds. */
+export interface JournalSize {
+  entries: number;
+  /** Of pages in use, without freed ones. */
+  bytes: number;
+  /** Where the last page ends, in bytes. */
+  end: number;
+}
+
+export const emptySize: JournalSize = { entries: 0, bytes: 0, end: 0 };
+
+/** In microseconds, however much there is. */
+export function measure(database: Pick<RootDatabase, 'getStats'>): JournalSize {
   const counts = database.getStats() as PageCounts;
   const pages = counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages;
   const { pageSize, entryCount, lastPageNumber } = counts;

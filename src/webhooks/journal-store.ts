@@ -3,7 +3,7 @@ import { createJournalCommits, type JournalChange, stalled, unwritable } from '.
 import { reasonOf } from './journal-errors.js';
 import { commit, type JournalDatabase, openJournalFile } from './journal-file.js';
 import { createReserve, NoRoom, type RoomNeeded } from './journal-reserve.js';
-import { estimate, isLarge, measure } from './journal-size.js';
+import { emptySize, estimate, isLarge, type JournalSize, measure } from './journal-size.js';
 
 /** The disk under the journal. */
 export interface JournalStore {
@@ -13,6 +13,8 @@ export interface JournalStore {
   database(): JournalDatabase;
   /** `database` does not throw. */
   isReadable(): boolean;
+  /** After the last commit. */
+  size(): JournalSize;
   /** Why no delivery can be written now. */
   trouble(): string | null;
   /** Waits for what was asked for, but not for a disk that does not answer. */
@@ -27,15 +29,24 @@ export interface JournalStoreOptions {
   /** How often a refusing disk is tried again. */
   retryMs: number;
   /** These changes are on the disk; called before their promises resolve. */
-  onCommitted(changes: readonly JournalChange[], database: JournalDatabase): void;
+  onCommitted(changes: readonly JournalChange[]): void;
   /** The file was opened anew: nobody knows what of the last commit is in it. */
-  onReopened(database: JournalDatabase): void;
+  onReopened(): void;
 }
 
 /** Writes to the file and gets over what the disk refuses. On a full disk it still removes. */
 export async function openJournalStore(options: JournalStoreOptions): Promise<JournalStore> {
   const { folder, stallMs, retryMs, onCommitted } = options;
-  const file = await openJournalFile(options);
+  let size = emptySize;
+  const file = await openJournalFile({
+    ...options,
+    onReopened(database) {
+      size = measure(database);
+      options.onReopened();
+    },
+  });
+  const opened = file.database();
+  if (opened) size = measure(opened);
   const reserve = createReserve(join(folder, 'data.mdb'));
   let noRoom: string | null = null;
   let isClosed = false;
@@ -46,17 +57,18 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
       const database = file.database();
       if (!database) throw unwritable('closed');
       const needed = roomFor(changes);
-      if (needed.bytes > 0 || noRoom !== null) await makeRoom(needed, database);
+      if (needed.bytes > 0 || noRoom !== null) await makeRoom(needed);
       await commit(database, changes);
-      onCommitted(changes, database);
+      size = measure(database);
+      onCommitted(changes);
     },
     onFailure: (error) => (error instanceof NoRoom ? error.message : file.broke(error)),
   });
   const whyNoRemoval = () => (isClosed ? 'closed' : (file.trouble() ?? (commits.isStalled() ? stalled : null)));
 
-  async function makeRoom(needed: RoomNeeded, database: JournalDatabase): Promise<void> {
+  async function makeRoom(needed: RoomNeeded): Promise<void> {
     try {
-      await reserve.ensure(needed, measure(database));
+      await reserve.ensure(needed, size);
       noRoom = null;
     } catch (error) {
       if (noRoom === null) lookForRoom();
@@ -86,6 +98,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
       return database;
     },
     isReadable: () => file.database() !== null,
+    size: () => size,
     trouble: () => whyNoRemoval() ?? noRoom,
     async close() {
       isClosed = true;

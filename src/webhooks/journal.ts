@@ -3,7 +3,7 @@ import { prepareFolder } from './journal-folder.js';
 import { type JournalKey, seqAfter, timeOf, toValue } from './journal-keys.js';
 import { lockJournal } from './journal-lock.js';
 import { edgeKey, type JournalEntry, keysAfter, readEntries } from './journal-reads.js';
-import { estimate, measure } from './journal-size.js';
+import { estimate } from './journal-size.js';
 import { type JournalStore, openJournalStore } from './journal-store.js';
 import type { JournaledDelivery } from './journaled-delivery.js';
 
@@ -54,20 +54,15 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { store, release } = await openLocked(folder, () =>
     openJournalStore({
       ...{ folder, maxBytes, stallMs, retryMs },
-      onCommitted(changes, database) {
-        size = measure(database);
+      onCommitted(changes) {
         for (const change of changes) if ('put' in change) tell(change.put);
       },
-      onReopened(database) {
-        size = measure(database);
-        tell(null);
-      },
+      onReopened: () => tell(null),
     }),
   );
-  let size = measure(store.database());
   let [lastSeq] = edgeKey(store.database(), 'newest') ?? [0];
   let coming = 0; // bytes asked for and not yet counted in the size
-  const isFull = (more: number) => size.bytes + coming + more > maxBytes;
+  const isFull = (more: number) => store.size().bytes + coming + more > maxBytes;
 
   return {
     async append(delivery) {
@@ -89,8 +84,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     },
     keysAfter: (seq, limit) => keysAfter(store.database(), seq, limit),
     read: (keys) => readEntries(store.database(), keys),
-    depth: () => size.entries,
-    bytes: () => size.bytes,
+    depth: () => store.size().entries,
+    bytes: () => store.size().bytes,
     oldestAt: () => oldestAt(store),
     whyUnwritable: () => store.trouble() ?? (isFull(roomForOne) ? full : null),
     async close() {

@@ -56,7 +56,13 @@ export const importTable: readonly Part[] = [
   { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },
   {
     part: 'src/nexus',
-    ours: ['src/client/ride-orders.ts', 'src/domain', 'src/lost-update.ts', 'src/*-start.ts', 'src/workflows/*-messages.ts'],
+    ours: [
+      'src/client/ride-orders.ts',
+      'src/domain',
+      'src/lost-update.ts',
+      'src/*-start.ts',
+      'src/workflows/*-messages.ts',
+    ],
     oursAsTypes: ['src/workflows'],
     packages: ['@temporalio/client', '@temporalio/common', '@temporalio/nexus', 'nexus-rpc'],
   },
