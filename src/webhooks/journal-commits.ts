@@ -69,9 +69,9 @@ export function createJournalCommits({ stallMs, commit, onFailure }: JournalComm
   }
 
   async function run(): Promise<void> {
-    await nextTurn(); // requests that were read in one go share a commit
     let tellBefore: () => void = () => undefined;
     while (queue.length > 0) {
+      await nextTurn(); // requests that were read in one go share a commit
       const batch = queue.slice(0, maxChangesPerCommit);
       queue = queue.slice(maxChangesPerCommit);
       const committing = commitBatch(batch);
