@@ -2,7 +2,7 @@ import type { Account } from '../domain/account.js';
 import type { Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
 import { QuietTime, type QuietTimes } from './quiet-times.js';
-import type { TokenSource } from './token-source.js';
+import type { AccessToken, TokenSource } from './token-source.js';
 
 /** One call with the fleet's token. Throws what `send` throws, `TokenUnavailable`, `QuietTime`. */
 export type AuthorizedCall = <T>(
@@ -26,7 +26,13 @@ const anotherTurnMs = 100;
 
 const isTokenRejected = (error: unknown): boolean => error instanceof RideApiError && error.code === 'TOKEN_REJECTED';
 
-/** After a 401 the call is repeated once with another token (upstream section 3.2, given); a second 401 fails it. */
+/** Two are enough, unless the second is as old as the first: renewed in time, then ended by the service like the first. */
+const mostTokens = 3;
+
+/**
+ * After a 401 the call is repeated with another token (upstream section 3.2, given); it fails when a token is rejected that was
+ * requested after that.
+ */
 export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: AuthorizedCallPorts): AuthorizedCall {
   return async (account, scope, send) => {
     quietTimes.check(account.name);
@@ -35,11 +41,7 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
     if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
     quietTimes.check(account.name); // it may have begun while the token was waited for
     try {
-      return await send(token.value).catch(async (error: unknown) => {
-        if (!isTokenRejected(error)) throw error;
-        const renewed = await tokens.get(account, scope, token.id);
-        return await send(renewed.value);
-      });
+      return await sendWith(token, { send, now, another: (rejected) => tokens.get(account, scope, rejected.id) });
     } catch (error) {
       if (error instanceof RideApiError && error.retryAfterMs !== undefined) {
         quietTimes.begin(account.name, error.retryAfterMs);
@@ -47,4 +49,24 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
       throw error;
     }
   };
+}
+
+interface Sending<T> {
+  send(accessToken: string): Promise<T>;
+  another(rejected: AccessToken): Promise<AccessToken>;
+  now(): number;
+}
+
+async function sendWith<T>(first: AccessToken, { send, another, now }: Sending<T>): Promise<T> {
+  let token = first;
+  let rejectedAt = Number.POSITIVE_INFINITY;
+  for (let left = mostTokens; ; left -= 1) {
+    try {
+      return await send(token.value);
+    } catch (error) {
+      if (!isTokenRejected(error) || token.requestedAt >= rejectedAt || left === 1) throw error;
+      rejectedAt = Math.min(rejectedAt, now());
+      token = await another(token);
+    }
+  }
 }

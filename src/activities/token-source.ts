@@ -22,6 +22,8 @@ export interface TokenLeases {
 export interface AccessToken {
   id: string;
   value: string;
+  /** In milliseconds since the epoch. */
+  requestedAt: number;
 }
 
 /** Gives tokens to calls. One pending read per key in this process, one request per lifetime in the fleet (I4). */
@@ -105,7 +107,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
     const renewAt = Date.parse(token.renewAt);
     // Spread over the first half of the time ahead, so that one process asks and the others find the new token.
     const dueAt = renewAt + (Math.random() * (Date.parse(token.expiresAt) - renewAt)) / 2;
-    return { id: token.id, value, token, dueAt };
+    return { id: token.id, value, requestedAt: Date.parse(token.requestedAt), token, dueAt };
   }
 
   function refreshAhead(entry: Entry, key: AccessTokenKey, held: Held): void {

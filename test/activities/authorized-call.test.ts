@@ -41,3 +41,23 @@ it('a call whose token came in a moment is sent, and once more with another one 
   expect(await called()).toBe('answered');
   expect(sent).toEqual(['clear token-1', 'clear token-2']);
 });
+
+it('a token that was requested before the 401 is no fresh one: a third is tried, and no more', async () => {
+  const tried = async (requestedAt: number[], rejections: number) => {
+    const sent: string[] = [];
+    const call = createAuthorizedCall({
+      ...{ tokens: tokensInOrder(requestedAt), quietTimes: createQuietTimes(() => start), now: () => start },
+    });
+    const send = async (token: string) => {
+      sent.push(token);
+      if (sent.length <= rejections) throw apiError('TOKEN_REJECTED');
+      return 'answered';
+    };
+    const outcome = await call(account, toScope('order'), send).catch(({ code }: { code: string }) => code);
+    return [outcome, sent.length];
+  };
+  const old = start - 1;
+  expect(await tried([old, old], 2)).toEqual(['answered', 3]);
+  expect(await tried([old, start], 2)).toEqual(['TOKEN_REJECTED', 2]);
+  expect(await tried([old, old, old, old], 9)).toEqual(['TOKEN_REJECTED', 3]);
+});

@@ -88,7 +88,7 @@ export function createCallStage(turns: Turn[], overrides: unknown = {}): CallSta
       if (stage.tokenFailure) throw stage.tokenFailure;
       stage.scopes.push(scope);
       issued += 1;
-      return { id: `id-${issued}`, value: `token-${issued}` };
+      return { id: `id-${issued}`, value: `token-${issued}`, requestedAt: Number.MAX_SAFE_INTEGER };
     },
   };
   const now = () => start;

@@ -26,8 +26,9 @@ export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
   ...parts,
 });
 
-/** A source that serves `token-1` until it is rejected, then `token-2`, and so on; each call is written down. */
-export function tokensInOrder(): TokenSource & { calls: (string | undefined)[] } {
+/** A source that serves `token-1` until it is rejected, then `token-2`, and so on; each call is written down. They
+ *  were requested at these times; those beyond, after everything else. */
+export function tokensInOrder(requestedAt: readonly number[] = []): TokenSource & { calls: (string | undefined)[] } {
   const calls: (string | undefined)[] = [];
   let current = 1;
   return {
@@ -35,7 +36,8 @@ export function tokensInOrder(): TokenSource & { calls: (string | undefined)[] }
     async get(_account, _scope, rejected): Promise<AccessToken> {
       calls.push(rejected);
       if (rejected === `token-${current}`) current += 1;
-      return { id: `token-${current}`, value: `clear token-${current}` };
+      const at = requestedAt[current - 1] ?? Number.MAX_SAFE_INTEGER;
+      return { id: `token-${current}`, value: `clear token-${current}`, requestedAt: at };
     },
   };
 }

@@ -159,7 +159,7 @@ describe('a request that surely failed', () => {
       async get() {
         given += 1;
         if (given === failing) throw unavailable;
-        return { id: 'token', value: 'clear token' };
+        return { id: 'token', value: 'clear token', requestedAt: start };
       },
     };
     const stage = createSubscribingStage({ tokens });
