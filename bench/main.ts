@@ -67,14 +67,19 @@ function command(name: string, description: string, takes: string): Command {
   return program
     .command(name, { isDefault: name === 'all' })
     .description(description)
-    .option('--rounds <n>', 'how often each side is measured; medians are shown', wholeNumber(20), 3)
+    .option(
+      '--rounds <n>',
+      'how often each side is measured; medians are shown. Long rides and memory: half as often',
+      wholeNumber(20),
+      3,
+    )
     .option('--json', 'for machines: all rounds too', false)
     .addHelpText('after', `\nTakes about ${takes} on two idle cores.`);
 }
 
 const beside = (bench: Bench): string => `${benches[bench].name}, beside ${benches[bench].beside}`;
 
-command('all', 'everything below, in one table (the default)', '40 minutes').action(async (flags: SharedFlags) => {
+command('all', 'everything below, in one table (the default)', 'half an hour').action(async (flags: SharedFlags) => {
   const { rounds, json } = flags;
   const results: Results = {
     follow: await benchFollow({ rounds, orders: 60, live: 1_000, only: followParts, say }),
@@ -85,13 +90,13 @@ command('all', 'everything below, in one table (the default)', '40 minutes').act
   print(results, json);
 });
 
-command('follow', beside('follow'), '9 minutes, and 15 with --only memory --rounds 1 --live 10000,')
+command('follow', beside('follow'), '6 minutes, and 15 with --only memory --rounds 1 --live 10000,')
   .option('--orders <n>', 'live orders of 20 s over real HTTP', wholeNumber(2_000), 60)
   .option('--live <n>', 'live orders on one worker process', wholeNumber(20_000), 1_000)
   .option('--only <parts>', `some of ${followParts.join(',')}`, partsOf(followParts), [...followParts])
   .action(async ({ json, ...flags }: FollowFlags) => print({ follow: await benchFollow({ ...flags, say }) }, json));
 
-command('ingress', beside('ingress'), '20 minutes (a look at all: --rounds 1 --seconds 10, 4 minutes)')
+command('ingress', beside('ingress'), '17 minutes (a look at all: --rounds 1 --seconds 10, 4 minutes)')
   .option('--seconds <n>', 'how long each load on a schedule lasts', wholeNumber(600), 60)
   .option('--only <parts>', `some of ${ingressParts.join(',')}`, partsOf(ingressParts), [...ingressParts])
   .action(async ({ json, ...flags }: IngressFlags) => print({ ingress: await benchIngress({ ...flags, say }) }, json));

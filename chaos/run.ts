@@ -53,9 +53,10 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
     say('every process is up');
     await inTime(work.ended, deadline);
     say('what was asked for has come to its end');
+    await journal.whenEmpty(deadline); // what is under way to the anchors must find them open
+    await inTime(work.endAnchors(), deadline);
     const isHandedOver = await journal.whenEmpty(deadline);
     if (isHandedOver) say('every delivery is handed over');
-    await inTime(work.endAnchors(), deadline);
     const stuck = [...(isHandedOver ? [] : ['the handing over of deliveries']), ...(await whenQuiet(stage, deadline))];
     const settledMs = Date.now() - calmAt;
     say(`all is quiet after ${Math.round(settledMs / 1_000)} s; looking at what is left`);

@@ -2,7 +2,10 @@ import { type DevServer, type DevServerOptions, startDevServer } from '../local/
 import type { Member } from './member.js';
 
 /** The Temporal server as a member; what it has stored outlives it. */
-export function createTemporalMember(options: DevServerOptions & { port: number }): Member {
+export function createTemporalMember(
+  options: DevServerOptions & { port: number },
+  startServer: (options: DevServerOptions) => Promise<DevServer> = startDevServer,
+): Member {
   const ownEnds: { at: number; code: number | null }[] = [];
   let server: DevServer | undefined;
   const signal = (name: NodeJS.Signals): void => {
@@ -18,7 +21,7 @@ export function createTemporalMember(options: DevServerOptions & { port: number 
   return {
     name: 'temporal',
     async start() {
-      const started = await startDevServer(options);
+      const started = await startServer(options);
       server = started;
       void started.ended.then(() => {
         if (server !== started) return;

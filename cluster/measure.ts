@@ -3,14 +3,13 @@ import { benchIngress } from '../bench/ingress.js';
 import { toTable } from '../bench/report.js';
 import type { Report } from '../local/temporal/run-command.js';
 import type { Cluster } from './start-cluster.js';
-import type { Tally } from './tally.js';
 
 const orders = 60;
 /** What server, database, service, ingress and worker hold on two cores; at 20, as embedded, changes queue up. */
 const changesPerSecond = 10;
 
-/** The parts of the benches that the server decides. Their goals are set for an embedded server: shown, not counted. */
-export async function measure({ address }: Cluster, rounds: number, say: Report): Promise<Tally> {
+/** The parts of the benches that the server decides. Their goals are set for an embedded server: shown, not checked. */
+export async function measure({ address }: Cluster, rounds: number, say: Report): Promise<undefined> {
   const temporal = { address };
   const shared = { temporal, rounds, say };
   const follow = await benchFollow({ ...shared, only: ['throughput'], orders, live: 0 });
@@ -21,5 +20,4 @@ export async function measure({ address }: Cluster, rounds: number, say: Report)
       { name: 'taking deliveries', beside: 'nothing', summaries: ingress },
     ]),
   );
-  return { passed: follow.length + ingress.length, failed: 0 };
 }

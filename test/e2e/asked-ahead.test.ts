@@ -33,6 +33,7 @@ it('a run that is asked while no worker lives, and called after something has ha
   const asked = [1, 2, 3].map(() => repeatWhenLost(() => run.query(callsQuery)));
   const answer = Promise.any(asked);
   await expect.poll(async () => (await run.fetchHistory()).events?.at(-2)?.timerFiredEventAttributes).toBeTruthy();
+  const openHistory = await run.fetchHistory();
   const called = run.executeUpdate(callUpdate);
   await sleep(300); // the call has to be there before the worker; a late one makes the test easier, not wrong
   const result = await whileAWorkerLives(async () => {
@@ -43,5 +44,6 @@ it('a run that is asked while no worker lives, and called after something has ha
 
   expect(result).toBe(1);
   await Worker.runReplayHistory({ workflowBundle }, await run.fetchHistory());
+  await Worker.runReplayHistory({ workflowBundle }, openHistory); // it ends with what no task had brought yet
   await Promise.all([connection.close(), own.close()]);
 });
