@@ -44,12 +44,13 @@ async function openJournalStore(
   const maxBytes = config.journalMaxMb * 1024 * 1024;
   const journal = await openJournal({ folder, maxBytes });
   metrics.showJournal({ ...journal, maxBytes });
+  const tellFailure = createFailureLog(logger);
   const forwarder = createForwarder({
     ...routing,
     journal,
     onFailed(error) {
       metrics.countForwardFailure();
-      logger.debug({ err: error }, 'deliveries could not be forwarded; they are tried again');
+      tellFailure(error);
     },
     onOutage(isOut) {
       metrics.setOutage(isOut);
@@ -65,5 +66,17 @@ async function openJournalStore(
       await forwarder.stop(forwardLimitMs);
       await journal.close();
     },
+  };
+}
+
+const tellEveryMs = 60_000;
+
+/** Logs why deliveries could not be forwarded: as a warning once a minute, since groups fail again and again; all at `debug`. */
+export function createFailureLog(logger: Pick<Logger, 'warn' | 'debug'>): (error: Error) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    const level = Date.now() - toldAt >= tellEveryMs ? 'warn' : 'debug';
+    if (level === 'warn') toldAt = Date.now();
+    logger[level]({ err: error }, 'deliveries could not be forwarded; they are tried again');
   };
 }
