@@ -1,5 +1,6 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { Stage } from './stage.js';
+import { isNoFault } from './task-failures.js';
 
 /** What a run left in Temporal. */
 export interface Run {
@@ -24,9 +25,6 @@ interface Event {
   workflowExecutionSignaledEventAttributes?: { signalName: string; input?: { payloads?: { data: string }[] } };
   workflowTaskFailedEventAttributes?: { cause: string; failure?: { message?: string } };
 }
-
-/** A command that new events have overtaken: the task runs again with them, by design. */
-const overtaken = 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND';
 
 /** Every run there is, one after the other: the texts of all are too much to hold. */
 export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
@@ -59,8 +57,8 @@ function deliveriesOf({ workflowExecutionSignaledEventAttributes: signal }: Even
 }
 
 function taskFailureOf({ workflowTaskFailedEventAttributes: failed }: Event): string[] {
-  if (!failed || failed.cause === overtaken) return [];
-  return [`${failed.cause}: ${failed.failure?.message ?? ''}`];
+  const message = failed?.failure?.message ?? '';
+  return !failed || isNoFault(failed.cause, message) ? [] : [`${failed.cause}: ${message}`];
 }
 
 /** Runs that have no end of their own. */
