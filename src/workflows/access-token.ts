@@ -61,6 +61,8 @@ export async function accessToken(input: AccessTokenInput): Promise<TokenLease> 
   });
   setHandler(tokenStatusQuery, () => lease);
   upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  // A server may drop the memo of a continued run (Temporal's test server does); callers would look for the token in vain.
+  if (input.lease && workflowInfo().memo?.lease === undefined) publish(lease);
 
   while (await condition(() => inbox.insteadOf.length > 0, idleMs(lease))) {
     const asked = inbox.insteadOf.splice(0);
