@@ -146,8 +146,9 @@ async function startWorker(
     namespace: 'default',
     options: {
       interceptors: { activity: [() => ({ inbound: { execute } })] },
-      // This server loses an activity that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
+      // This server loses a task that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
+      workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
     },
     workflowBundle: { codePath: inject('workflowBundlePath') },
   });
