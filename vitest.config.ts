@@ -29,7 +29,7 @@ export default defineConfig({
           exclude: process.env.FARETRAIL_TEST_TEMPORAL ? Object.keys(devServerTests) : [],
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll: { timeout: 60_000 } },
           testTimeout: 120_000, // a first workflow task on two busy cores takes seconds
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
