@@ -23,6 +23,8 @@ const programs: Record<IngressKind, string> = {
   faretrail: join(projectRoot, 'dist/src/ingress.js'),
   bare: join(projectRoot, 'dist/bench/baseline/bare-ingress.js'),
 };
+/** As `npm run ingress` starts it. The floor gets the same, so that code is compared with code. */
+const flags = ['--single-threaded-gc'];
 const startLimitMs = 60_000;
 
 /** Starts a webhook endpoint in a process of its own, and waits until it answers. Without a port it takes any. */
@@ -36,7 +38,7 @@ export async function startIngressProcess(
 
 async function startAt(kind: IngressKind, env: Record<string, string>, port: number): Promise<IngressProcess> {
   const ports = { FARETRAIL_INGRESS_PORT: String(port), BENCH_PORT: String(port) };
-  const child = spawn(process.execPath, [programs[kind]], {
+  const child = spawn(process.execPath, [...flags, programs[kind]], {
     env: { PATH: process.env.PATH, TZ: 'UTC', ...env, ...ports },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

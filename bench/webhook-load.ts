@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { sandboxCredentials } from '../sandbox/sandbox.js';
 import { toAccountName } from '../src/domain/keys.js';
-import { type KeyRing, parseKeyRing } from '../src/key-ring.js';
-import { createWebhookPaths } from '../src/webhook-paths.js';
+import { type KeyRing, parseKeyRing } from '../src/sealing/key-ring.js';
+import { createWebhookPaths } from '../src/sealing/webhook-paths.js';
 
 /** One key for the whole run: paths and settings must agree. */
 export const webhookKeys = `k1:${randomBytes(32).toString('base64url')}`;

@@ -3,9 +3,9 @@ import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
-import { toDataConverter } from '../src/payload-codec.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
-import { shortenWorkflowStacks } from '../src/workflow-code.js';
+import { toDataConverter } from '../src/sealing/payload-codec.js';
+import { shortenWorkflowStacks } from '../src/temporal/workflow-code.js';
 import { createTracker } from './baseline/worker.js';
 import type { WorkerState } from './worker-process.js';
 

@@ -7,7 +7,7 @@ import { workerEnv } from '../bench/settings.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
-import { promptConnectionOptions } from '../src/temporal-unavailability.js';
+import { promptConnectionOptions } from '../src/temporal/unavailability.js';
 import { createMember, type Member, whenUp } from './member.js';
 import { type ProcessName, processNames } from './plan.js';
 import { anchorIds } from './plan-work.js';

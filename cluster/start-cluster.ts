@@ -9,7 +9,7 @@ import { waitUntilReady } from '../local/temporal/readiness.js';
 import { type Report, runCommand } from '../local/temporal/run-command.js';
 import { startServerProcess } from '../local/temporal/server-process.js';
 import { searchAttributeNames } from '../src/domain/search-attribute-names.js';
-import { ensureSearchAttributes } from '../src/search-attributes.js';
+import { ensureSearchAttributes } from '../src/temporal/search-attributes.js';
 import { type Postgres, startPostgres } from './postgres.js';
 import { findServerPrograms } from './programs.js';
 import { historyShards, serverConfig } from './server-config.js';

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { Browser, Page } from 'playwright-core';
-import { connectClient } from '../src/temporal-connection.js';
+import { connectClient } from '../src/temporal/connection.js';
 import { projectRoot } from './temporal/project-root.js';
 import { findBrowser, openBrowser } from './ui/browser.js';
 import { startEncryptedStack } from './ui/encrypted-stack.js';

@@ -97,7 +97,9 @@ async function build(hash) {
 async function bundleWorkflows() {
   const worker = inRoot('node_modules/@temporalio/worker/lib/index.js');
   const { DefaultLogger } = (await import(pathToFileURL(worker).href)).default;
-  const { bundlePath, bundleWorkflows } = await import(pathToFileURL(inRoot('dist/src/workflow-code.js')).href);
+  const { bundlePath, bundleWorkflows } = await import(
+    pathToFileURL(inRoot('dist/src/temporal/workflow-code.js')).href
+  );
   const logger = new DefaultLogger('ERROR', ({ message }) => say(message));
   for (const kind of [{ encodesFailures: false }, { encodesFailures: true }]) {
     fs.writeFileSync(bundlePath(kind), await bundleWorkflows(inRoot('dist/src/workflows/index.js'), logger, kind));

@@ -5,7 +5,7 @@ import { startSandbox } from '../sandbox/sandbox.js';
 import { paintFor } from '../src/cli/paint.js';
 import { tableText } from '../src/cli/table.js';
 import { FaretrailError } from '../src/domain/errors.js';
-import { connectClient } from '../src/temporal-connection.js';
+import { connectClient } from '../src/temporal/connection.js';
 import { ensureEndpoint } from './stack/nexus-endpoint.js';
 import { type LocalProcess, startLocalProcess } from './stack/process-child.js';
 import { findFault, followSamples, showLive, stepMs } from './stack/sample-rides.js';

@@ -1,11 +1,13 @@
-import { type AccountSettings, hasSecret, readAccounts } from './accounts-config.js';
-import { type CodecSettings, readCodecSettings } from './codec-config.js';
 import { parseContractProfile } from './contracts/contract-file.js';
 import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile } from './contracts/default-contract-profile.js';
-import { type DeploymentVersion, readDeployment } from './deployment-config.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
+import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
+import type { PayloadEncryption } from './sealing/payload-codec.js';
+import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
+import { type CodecSettings, readCodecSettings } from './settings/codec.js';
+import { type DeploymentVersion, readDeployment } from './settings/deployment.js';
 import {
   createEnvReader,
   type Env,
@@ -13,15 +15,13 @@ import {
   type ReadFile,
   readFileFromDisk,
   type SettingsSource,
-} from './env-reader.js';
-import { type KeyRing, keyRecipe, sharesKey } from './key-ring.js';
-import { type NotifySettings, noNotify, readNotify } from './notify-config.js';
-import type { PayloadEncryption } from './payload-codec.js';
-import { readPayloadEncryption } from './payload-encryption.js';
-import { findUnknownSettings } from './setting-names.js';
-import { readTracing } from './tracing-config.js';
+} from './settings/env-reader.js';
+import { type NotifySettings, noNotify, readNotify } from './settings/notify.js';
+import { readPayloadEncryption } from './settings/payload-encryption.js';
+import { findUnknownSettings } from './settings/setting-names.js';
+import { readTracing } from './settings/tracing.js';
 
-export type { Env, ReadFile } from './env-reader.js';
+export type { Env, ReadFile } from './settings/env-reader.js';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

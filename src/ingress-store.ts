@@ -1,6 +1,6 @@
 import type { IngressConfig } from './config.js';
-import type { IngressMetrics } from './ingress-metrics.js';
-import type { Logger } from './logging.js';
+import type { IngressMetrics } from './observability/ingress-metrics.js';
+import type { Logger } from './observability/logging.js';
 import type { DeliveryStore } from './webhooks/delivery-intake.js';
 import { createDirectForwarding, type RoutingPorts } from './webhooks/forward-routing.js';
 import { createForwarder } from './webhooks/forwarder.js';

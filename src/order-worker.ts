@@ -20,18 +20,18 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import { createFollowedOrders } from './followed-orders.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/notify-sender.js';
-import { createOrderCounts } from './order-counts.js';
-import { toDataConverter } from './payload-codec.js';
-import { createRequestedRides } from './requested-rides.js';
 import type { RideApi } from './ride-api/ride-api.js';
-import { createSealer } from './sealing.js';
-import { createDeliveryPort } from './temporal-deliveries.js';
-import { createTokenLeases } from './token-leases.js';
+import { toDataConverter } from './sealing/payload-codec.js';
+import { createSealer } from './sealing/sealer.js';
+import { createDeliveryPort } from './temporal/deliveries.js';
+import { createFollowedOrders } from './temporal/followed-orders.js';
+import { createOrderCounts } from './temporal/order-counts.js';
+import { createRequestedRides } from './temporal/requested-rides.js';
+import { createTokenLeases } from './temporal/token-leases.js';
+import { bundlePath, cachedRuns, encodedFailuresPath } from './temporal/workflow-code.js';
 import { createWorkerSubscriptions } from './worker-subscriptions.js';
-import { bundlePath, cachedRuns, encodedFailuresPath } from './workflow-code.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;

@@ -1,5 +1,5 @@
 import { FaretrailError } from './domain/errors.js';
-import { createLogger } from './logging.js';
+import { createLogger } from './observability/logging.js';
 
 /** Ends a process that cannot go on. What a person is to correct is said in plain text; all else is a log line. */
 export function failProcess(error: unknown, process: 'worker' | 'ingress'): never {

@@ -26,7 +26,7 @@ interface Waiting {
 
 /** Starts the thread. */
 export const startTemporalThread = (settings: ThreadSettings): Worker =>
-  new Worker(new URL('./temporal-thread.js', import.meta.url), { workerData: settings });
+  new Worker(new URL('./ingress-thread.js', import.meta.url), { workerData: settings });
 
 const restartAfterMs = 1_000;
 

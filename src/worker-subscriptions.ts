@@ -7,10 +7,10 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import type { KeyRing } from './key-ring.js';
 import type { RideApi } from './ride-api/ride-api.js';
-import { createSealer } from './sealing.js';
-import { createWebhookPaths } from './webhook-paths.js';
+import type { KeyRing } from './sealing/key-ring.js';
+import { createSealer } from './sealing/sealer.js';
+import { createWebhookPaths } from './sealing/webhook-paths.js';
 
 /** What a worker's subscriptions are made of. */
 export interface WorkerSubscriptionParts {

@@ -3,19 +3,19 @@ import { createServer } from 'node:net';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime } from '@temporalio/worker';
 import { loadWorkerConfig, type WorkerConfig } from './config.js';
-import { createLogger, type Logger, toTemporalLogger } from './logging.js';
-import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './metrics.js';
-import { type MetricsServer, startMetricsServer } from './metrics-server.js';
+import { createLogger, type Logger, toTemporalLogger } from './observability/logging.js';
+import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './observability/metrics.js';
+import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
+import { traceActivities } from './observability/traced-work.js';
+import { openTracing } from './observability/tracing.js';
+import { countCalls, traceCalls, watchCalls } from './observability/watched-ride-api.js';
 import { createOrderWorker, type OrderWorker } from './order-worker.js';
 import { failProcess } from './process-failure.js';
 import { createRideApi } from './ride-api/ride-api.js';
-import { createRunCounts } from './run-counts.js';
-import { ensureSearchAttributes } from './search-attributes.js';
-import { connectNative } from './temporal-connection.js';
-import { traceActivities } from './traced-work.js';
-import { openTracing } from './tracing.js';
-import { countCalls, traceCalls, watchCalls } from './watched-ride-api.js';
-import { shortenWorkflowStacks } from './workflow-code.js';
+import { connectNative } from './temporal/connection.js';
+import { createRunCounts } from './temporal/run-counts.js';
+import { ensureSearchAttributes } from './temporal/search-attributes.js';
+import { shortenWorkflowStacks } from './temporal/workflow-code.js';
 
 async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
   shortenWorkflowStacks();
-  const { connection, namespace, address, dataConverter } = await connectNative();
+  const { connection, namespace, address, dataConverter } = await connectNative(process.env);
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
   const tracing = config.sendsTraces ? await openTracing({ process: 'worker', logger }) : null;

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/worker';
 import type { WorkerConfig } from '../../src/config.js';
 import type { RideApi } from '../../src/ride-api/ride-api.js';
-import { cachedRuns } from '../../src/workflow-code.js';
+import { cachedRuns } from '../../src/temporal/workflow-code.js';
 import { createTrackerActivities } from './activities.js';
 
 /** What the plain tracker is made of; its HTTP client is that of the other side. */

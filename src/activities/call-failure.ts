@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { CallFailureType, ServiceCall } from '../domain/business-call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { RideApiError, type RideApiErrorCode } from '../ride-api/errors.js';
-import { SealingError } from '../sealing.js';
+import { SealingError } from '../sealing/sealer.js';
 import { toDelay } from './not-yet.js';
 import { QuietTime } from './quiet-times.js';
 import { sealingRemedy } from './read-trouble.js';

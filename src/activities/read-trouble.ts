@@ -5,7 +5,7 @@ import type { AccountName } from '../domain/keys.js';
 import type { LookInput } from '../domain/observation.js';
 import type { ReadTrouble, TroubleCode } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
-import { SealingError } from '../sealing.js';
+import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './quiet-times.js';
 import { TokenUnavailable } from './token-source.js';
 

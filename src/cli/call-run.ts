@@ -1,8 +1,8 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { businessCallStart } from '../business-call-start.js';
 import type { BusinessCallInput, BusinessCallResult } from '../domain/business-call.js';
 import { businessCallId } from '../domain/workflow-ids.js';
+import { businessCallStart } from '../temporal/business-call-start.js';
 import type { businessCall } from '../workflows/business-call.js';
 import { RunFailed, toRunFailure } from './cli-failure.js';
 import { callTimeoutMs, type Session } from './command-context.js';

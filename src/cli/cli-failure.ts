@@ -7,7 +7,7 @@ import {
 import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { CommanderError } from 'commander';
 import { FaretrailError } from '../domain/errors.js';
-import { PayloadCodecError } from '../payload-codec.js';
+import { PayloadCodecError } from '../sealing/payload-codec.js';
 import { plain } from './plain-text.js';
 
 /** Exit codes of every command (design section 6); `interrupted` is what shells expect of Ctrl-C. */

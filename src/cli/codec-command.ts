@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { startCodecServer } from '../codec-server.js';
 import { InvalidInput } from '../domain/errors.js';
-import { createLogger } from '../logging.js';
-import { createPayloadCodec, type PayloadCodecError } from '../payload-codec.js';
+import { createLogger } from '../observability/logging.js';
+import { createPayloadCodec, type PayloadCodecError } from '../sealing/payload-codec.js';
 import { exitCodes } from './cli-failure.js';
+import { startCodecServer } from './codec-server.js';
 import type { CommandContext, RunCommand } from './command-context.js';
 
 const help = `

@@ -1,7 +1,7 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { CliConfig, Config } from '../config.js';
-import type { Env } from '../env-reader.js';
-import { connectClient } from '../temporal-connection.js';
+import type { Env } from '../settings/env-reader.js';
+import { connectClient } from '../temporal/connection.js';
 import { type Paint, paintFor } from './paint.js';
 import { toJsonLine } from './plain-text.js';
 

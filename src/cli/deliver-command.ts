@@ -6,9 +6,9 @@ import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import { type AcceptedGeneration, type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
-import type { KeyRing } from '../key-ring.js';
-import { createSealer } from '../sealing.js';
-import { createWebhookPaths } from '../webhook-paths.js';
+import type { KeyRing } from '../sealing/key-ring.js';
+import { createSealer } from '../sealing/sealer.js';
+import { createWebhookPaths } from '../sealing/webhook-paths.js';
 import { CliFailure, exitCodes, tellUnreadable } from './cli-failure.js';
 import {
   type CommandContext,

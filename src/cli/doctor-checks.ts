@@ -3,7 +3,7 @@ import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
-import { ensureSearchAttributes, type SearchAttributeServices } from '../search-attributes.js';
+import { ensureSearchAttributes, type SearchAttributeServices } from '../temporal/search-attributes.js';
 import { toCliError } from './cli-failure.js';
 import type { CommandContext, Session } from './command-context.js';
 import { findObstacle } from './reachability.js';

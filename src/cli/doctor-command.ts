@@ -11,6 +11,7 @@ import {
 } from './doctor-checks.js';
 import { checkIngress } from './doctor-ingress.js';
 import { checkTokens } from './doctor-tokens.js';
+import { withProgramName } from './order-command.js';
 import type { Paint } from './paint.js';
 import { plain } from './plain-text.js';
 
@@ -32,7 +33,8 @@ export function addDoctorCommand(program: Command, run: RunCommand): void {
     .action(
       run(async (context) => {
         const checks: Check[] = [];
-        await examine(context, (check) => {
+        await examine(context, ({ message, ...found }) => {
+          const check = { ...found, message: withProgramName(message, context.env) };
           checks.push(check);
           if (!context.isJson) context.tell(check, checkLine(check, context.paint));
         });

@@ -1,7 +1,7 @@
 import { type WorkflowExecutionDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { OrderTrail } from '../domain/trail.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
-import { repeatWhenLost } from '../lost-update.js';
+import { repeatWhenLost } from '../temporal/lost-update.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { orderTrailQuery } from '../workflows/follow-order-messages.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../workflows/search-attribute-keys.js';

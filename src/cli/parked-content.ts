@@ -1,8 +1,8 @@
 import type { SubscriptionMemo } from '../domain/subscription.js';
 import { subscriptionMemoField } from '../domain/subscription.js';
 import { type ParkedDeliveryKey, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
-import type { KeyRing } from '../key-ring.js';
-import { createSealer, type Sealer } from '../sealing.js';
+import type { KeyRing } from '../sealing/key-ring.js';
+import { createSealer, type Sealer } from '../sealing/sealer.js';
 import { openContent } from '../webhooks/sealed-content.js';
 import { callTimeoutMs, type Session } from './command-context.js';
 import { readParkedInput } from './parked-run.js';

@@ -8,6 +8,7 @@ import { type Act, type CliProcess, type CommonOptions, createContext, type RunC
 import { addDeliverCommand } from './deliver-command.js';
 import { addDoctorCommand } from './doctor-command.js';
 import { addListCommand } from './list-command.js';
+import { programName, withProgramName } from './order-command.js';
 import { addParkedChanges } from './parked-changes.js';
 import { addParkedCommand } from './parked-command.js';
 import { toJsonLine, toLines } from './plain-text.js';
@@ -82,8 +83,8 @@ function start<Arguments extends unknown[], Options extends CommonOptions>(
   return act(createContext(process, options), given.slice(0, -2) as Arguments, options);
 }
 
-function createProgram(run: RunCommand, { stdout, stderr }: CliProcess): Command {
-  const program = new Command('faretrail')
+function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Command {
+  const program = new Command(programName(env))
     .description('Follows ride orders durably, and shows what became of them.')
     .version(readVersion(), '--version', 'print the version')
     .helpOption('--help', 'explain the command')
@@ -91,8 +92,8 @@ function createProgram(run: RunCommand, { stdout, stderr }: CliProcess): Command
     .addHelpText('after', helpEnd)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
+      writeOut: (text) => void stdout.write(withProgramName(text, env)),
+      writeErr: (text) => void stderr.write(withProgramName(text, env)),
       outputError: () => {}, // told with the other errors
     });
   for (const add of additions) add(program, run);
@@ -101,7 +102,8 @@ function createProgram(run: RunCommand, { stdout, stderr }: CliProcess): Command
 }
 
 function tellError(error: unknown, argv: readonly string[], { stderr, env }: CliProcess): number {
-  const { code, message, exitCode } = toCliError(error);
+  const { code, exitCode, ...told } = toCliError(error);
+  const message = withProgramName(told.message, env);
   if (code === 'UsageError' && message === '(outputHelp)') return exitCode; // no command given: the help was printed
   const wantsStack = env.FARETRAIL_LOG_LEVEL === 'debug' || env.FARETRAIL_LOG_LEVEL === 'trace';
   const stack = wantsStack && error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};

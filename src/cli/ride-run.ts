@@ -2,8 +2,8 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotF
 import type { RideResult, RideStanding } from '../domain/requested-ride.js';
 import type { RequestRideInput } from '../domain/ride-input.js';
 import { type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
-import { repeatWhenLost } from '../lost-update.js';
-import { rideStart } from '../ride-start.js';
+import { repeatWhenLost } from '../temporal/lost-update.js';
+import { rideStart } from '../temporal/ride-start.js';
 import type { requestRide } from '../workflows/request-ride.js';
 import { rideStatusQuery } from '../workflows/request-ride-messages.js';
 import { wordsOfService } from './call-run.js';

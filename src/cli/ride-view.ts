@@ -1,6 +1,6 @@
 import type { RideResult, RideStanding } from '../domain/requested-ride.js';
 import { requestRideId } from '../domain/workflow-ids.js';
-import type { Env } from '../env-reader.js';
+import type { Env } from '../settings/env-reader.js';
 import { commandLine } from './order-command.js';
 import type { Paint } from './paint.js';
 import { plain, toLines, utc } from './plain-text.js';

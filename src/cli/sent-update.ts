@@ -1,5 +1,5 @@
 import { isGrpcDeadlineError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
-import { repeatWhenLost } from '../lost-update.js';
+import { repeatWhenLost } from '../temporal/lost-update.js';
 import { CliFailure } from './cli-failure.js';
 import type { Session } from './command-context.js';
 import { hasWorker, mainQueue, noWorkerText } from './workers-alive.js';

@@ -3,7 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
 import type { SubscriptionStatus } from '../domain/subscription-status.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
-import { repeatWhenLost } from '../lost-update.js';
+import { repeatWhenLost } from '../temporal/lost-update.js';
 import { subscriptionStatusQuery } from '../workflows/subscription-messages.js';
 import { CliFailure } from './cli-failure.js';
 import { callTimeoutMs, type Session } from './command-context.js';

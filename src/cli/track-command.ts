@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type FollowOrderInput, parseFollowOrderInput, toInstant } from '../domain/follow-input.js';
 import type { Notify } from '../domain/notify.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
-import { orderStart } from '../order-start.js';
+import { orderStart } from '../temporal/order-start.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { receiversAddedSignal } from '../workflows/follow-order-messages.js';
 import { exitCodes } from './cli-failure.js';

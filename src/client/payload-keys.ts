@@ -1,7 +1,7 @@
 import type { DataConverter } from '@temporalio/common';
 import { InvalidInput } from '../domain/errors.js';
-import { parseKeyRing } from '../key-ring.js';
-import { toDataConverter } from '../payload-codec.js';
+import { parseKeyRing } from '../sealing/key-ring.js';
+import { toDataConverter } from '../sealing/payload-codec.js';
 
 /** How a service treats payloads. */
 export interface PayloadKeysOptions {

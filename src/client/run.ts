@@ -7,7 +7,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { z } from 'zod';
-import { repeatWhenLost } from '../lost-update.js';
+import { repeatWhenLost } from '../temporal/lost-update.js';
 import { FaretrailClientError, toClientError } from './client-error.js';
 import { toAnswer } from './shapes.js';
 

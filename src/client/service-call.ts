@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { z } from 'zod';
-import { businessCallStart } from '../business-call-start.js';
 import { BusinessCallInputShape, BusinessCallResultShape } from '../contracts/call-shapes.js';
 import { parseBusinessCallInput } from '../domain/business-call-input.js';
+import { businessCallStart } from '../temporal/business-call-start.js';
 import type { businessCall } from '../workflows/business-call.js';
 import { runOf, startOnce } from './run.js';
 import { toInput } from './shapes.js';

@@ -5,7 +5,7 @@ import type { JsonObject } from '../contracts/json-object.js';
 import type { AccountName } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
-import type { Sealer } from '../sealing.js';
+import type { Sealer } from '../sealing/sealer.js';
 import type { AcceptedSubscriptions, Standing } from './accepted-subscriptions.js';
 import { deliveryIdOf } from './delivery-id.js';
 import { parseJsonObject } from './delivery-request.js';

@@ -1,6 +1,6 @@
 import { FaretrailError } from '../domain/errors.js';
 import type { ParkReason } from '../domain/parked-delivery.js';
-import type { Sealer } from '../sealing.js';
+import type { Sealer } from '../sealing/sealer.js';
 import type { AcceptedSubscriptions } from './accepted-subscriptions.js';
 import { parseJsonObject } from './delivery-request.js';
 import type { JournaledDelivery } from './journaled-delivery.js';

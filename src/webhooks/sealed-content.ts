@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, ownValue } from '../contracts/json-object.js';
 import { FaretrailError } from '../domain/errors.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
-import type { Sealer } from '../sealing.js';
+import type { Sealer } from '../sealing/sealer.js';
 
 /** What is kept of a delivery that a check or a person still needs. */
 export interface DeliveryContent {

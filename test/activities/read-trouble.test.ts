@@ -15,7 +15,7 @@ import {
   RideApiUnreachable,
   type UnreachableCode,
 } from '../../src/ride-api/errors.js';
-import { SealingError } from '../../src/sealing.js';
+import { SealingError } from '../../src/sealing/sealer.js';
 import { apiError } from './api-errors.js';
 
 const account = toAccountName('acme');

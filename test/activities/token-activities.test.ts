@@ -6,10 +6,10 @@ import { createTokenActivities, type TokenActivityPorts } from '../../src/activi
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import type { SealedToken } from '../../src/domain/token-lease.js';
 import { accessTokenId } from '../../src/domain/workflow-ids.js';
-import { createNamedKey } from '../../src/key-ring.js';
 import { RideApiGarbled, RideApiUnreachable, TokenRefused } from '../../src/ride-api/errors.js';
 import type { ObtainedToken, RideApi } from '../../src/ride-api/ride-api.js';
-import { createSealer, SealingError } from '../../src/sealing.js';
+import { createNamedKey } from '../../src/sealing/key-ring.js';
+import { createSealer, SealingError } from '../../src/sealing/sealer.js';
 import { apiError, apiErrorCodes } from './api-errors.js';
 import { logger } from './attempts.js';
 import { fakeRideApi } from './readers.js';

@@ -10,9 +10,9 @@ import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { AcceptedGeneration, SubscriptionMemo } from '../../src/domain/subscription.js';
 import type { SubscriptionKey } from '../../src/domain/workflow-ids.js';
-import { createNamedKey, type KeyRing } from '../../src/key-ring.js';
-import { createSealer } from '../../src/sealing.js';
-import { createWebhookPaths } from '../../src/webhook-paths.js';
+import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
+import { createSealer } from '../../src/sealing/sealer.js';
+import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createVerification, toDeliverySecret, type VerificationSettings } from '../../src/webhooks/verification.js';
 import { nowhere, runHere } from './fake-process.js';
 

@@ -1,7 +1,7 @@
 import type { CliProcess } from '../../src/cli/command-context.js';
 import { runCli } from '../../src/cli/program.js';
 import { loadCliConfig, loadConfig } from '../../src/config.js';
-import type { Env } from '../../src/env-reader.js';
+import type { Env } from '../../src/settings/env-reader.js';
 
 export interface CliRun {
   exitCode: number;

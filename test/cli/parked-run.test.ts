@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import type { Session } from '../../src/cli/command-context.js';
 import { readParkedInput } from '../../src/cli/parked-run.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import { createNamedKey, type KeyRing } from '../../src/key-ring.js';
-import { createPayloadCodec, toDataConverter } from '../../src/payload-codec.js';
+import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
+import { createPayloadCodec, toDataConverter } from '../../src/sealing/payload-codec.js';
 
 const keys: KeyRing = [createNamedKey('p1', Buffer.alloc(32, 7))];
 const key = { account: toAccountName('business'), deliveryId: '0f5b2a7c9d1e4f60a1b2c3d4e5f60718' };

@@ -111,6 +111,15 @@ describe('the help', () => {
     expect(stdout).toContain('--json');
   });
 
+  it('and errors name commands as a checkout has them, where its script was used', async () => {
+    const script = { ...nowhere, npm_lifecycle_event: 'starter' };
+    const { stdout } = await runHere(['subscribe', '--help'], script);
+    expect(stdout).toContain('Usage: npm run starter -- subscribe [options]');
+    expect(stdout).toContain('\n  npm run starter -- subscribe business business_report');
+    const overall = await runHere(['--help'], script);
+    for (const shown of [stdout, overall.stdout]) expect(shown).not.toMatch(/\bfaretrail [a-z]+/);
+  });
+
   it('as a whole names every command and the exit codes', async () => {
     const { exitCode, stdout } = await runHere(['--help']);
     expect(exitCode).toBe(0);

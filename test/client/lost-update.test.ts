@@ -2,7 +2,7 @@ import { QueryNotRegisteredError, ServiceError, WorkflowUpdateFailedError } from
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { askedAhead } from '../../src/domain/asked-ahead.js';
-import { repeatWhenLost } from '../../src/lost-update.js';
+import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 
 /** What a call to Temporal rejects with when the server answers with this code. */
 const answered = (code: number): Error => Object.assign(new Error('no'), { code, details: 'no', metadata: {} });

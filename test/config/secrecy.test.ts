@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ConfigError, type Env, loadConfig, loadWorkerConfig } from '../../src/config.js';
-import { settingNames } from '../../src/setting-names.js';
+import { settingNames } from '../../src/settings/setting-names.js';
 import { businessEnv, encodedKey, files, partnerEnv } from './env.js';
 
 /** Random, so that it cannot be part of a problem's own words. */

@@ -23,7 +23,7 @@ describe('the published package', () => {
   const files = packed();
 
   it('holds the compiled product, its schemas, and nothing else', () => {
-    expect(files).toContain('dist/src/workflow-bundle.js');
+    expect(files).toContain('dist/src/temporal/workflow-bundle.js');
     const wanted = /^(package\.json|README\.md|LICENSE|dist\/src\/.+\.(js|d\.ts)|docs\/schema\/[\w-]+\.json)$/;
     expect(files.filter((file) => !wanted.test(file))).toEqual([]);
   });

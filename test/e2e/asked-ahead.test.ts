@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, it } from 'vitest';
-import { repeatWhenLost } from '../../src/lost-update.js';
-import { bundleWorkflows } from '../../src/workflow-code.js';
+import { repeatWhenLost } from '../../src/temporal/lost-update.js';
+import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { quietRuntime } from '../support/runtime.js';
 import { callsQuery, callUpdate, type waiting } from '../support/waiting-workflow.js';
 

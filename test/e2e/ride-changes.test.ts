@@ -3,7 +3,7 @@ import { WithStartWorkflowOperation, type Workflow, type WorkflowHandle } from '
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RideStanding } from '../../src/domain/requested-ride.js';
 import type { RequestRideInput } from '../../src/domain/ride-input.js';
-import { rideStart } from '../../src/ride-start.js';
+import { rideStart } from '../../src/temporal/ride-start.js';
 import type { requestRide } from '../../src/workflows/request-ride.js';
 import { cancelRideUpdate } from '../../src/workflows/request-ride-messages.js';
 import { inMs, newRide } from '../sandbox/booking-calls.js';

@@ -1,7 +1,7 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
-import { createSealer } from '../../src/sealing.js';
+import { createSealer } from '../../src/sealing/sealer.js';
 import { findLeaks } from '../support/leaks.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { type SubscriptionRun, subscribe, webhookEnv } from '../support/subscriptions.js';

@@ -5,8 +5,8 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { DeliveryNotice } from '../../src/domain/notices.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
 import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
-import { orderStart } from '../../src/order-start.js';
-import { createDeliveryPort } from '../../src/temporal-deliveries.js';
+import { createDeliveryPort } from '../../src/temporal/deliveries.js';
+import { orderStart } from '../../src/temporal/order-start.js';
 import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
 
 // No worker polls this queue: nothing here needs one.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFaretrailClient, type FaretrailClient, InvalidInput } from '../../src/client/index.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import { createDeliveryPort } from '../../src/temporal-deliveries.js';
+import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 

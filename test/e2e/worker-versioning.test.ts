@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bundleWorkflows } from '../../src/workflow-code.js';
+import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { renewTokenSignal } from '../../src/workflows/access-token-messages.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';

@@ -9,9 +9,9 @@ import { type DevServer, startDevServer } from '../../local/temporal/dev-server.
 import { findBrowser, openBrowser } from '../../local/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../../local/ui/temporal-ui.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
-import { type CodecServer, startCodecServer } from '../../src/codec-server.js';
+import { type CodecServer, startCodecServer } from '../../src/cli/codec-server.js';
 import { loadCliConfig } from '../../src/config.js';
-import { createPayloadCodec } from '../../src/payload-codec.js';
+import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../sandbox/booking-calls.js';
 import { createAuthority } from '../support/certificates.js';
 import { type Fleet, startFleet } from '../support/fleet.js';

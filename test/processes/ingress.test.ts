@@ -7,9 +7,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, i
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type SubscriptionMemo, subscriptionMemoField } from '../../src/domain/subscription.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
-import { parseKeyRing } from '../../src/key-ring.js';
-import { createSealer } from '../../src/sealing.js';
-import { createWebhookPaths } from '../../src/webhook-paths.js';
+import { parseKeyRing } from '../../src/sealing/key-ring.js';
+import { createSealer } from '../../src/sealing/sealer.js';
+import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { findLeaks } from '../support/leaks.js';
 import {
   type IngressProcess,

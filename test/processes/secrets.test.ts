@@ -10,7 +10,7 @@ import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { createTokenActivities } from '../../src/activities/index.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
-import { createTokenLeases } from '../../src/token-leases.js';
+import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { findLeaks } from '../support/leaks.js';

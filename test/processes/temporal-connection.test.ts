@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, inject, it } from 'vitest';
-import { ensureSearchAttributes } from '../../src/search-attributes.js';
-import { connectClient, connectNative } from '../../src/temporal-connection.js';
+import { connectClient, connectNative } from '../../src/temporal/connection.js';
+import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
 
 const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_CONFIG_FILE: '/nonexistent/temporal.toml' };
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { connectClient, connectNative } from '../../src/temporal-connection.js';
+import { connectClient, connectNative } from '../../src/temporal/connection.js';
 import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/certificates.js';
 import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
 

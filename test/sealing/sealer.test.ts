@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { base64url, CompactEncrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createNamedKey, type KeyRing } from '../../src/key-ring.js';
-import { createSealer } from '../../src/sealing.js';
+import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
+import { createSealer } from '../../src/sealing/sealer.js';
 
 const oldKey = createNamedKey('old', Buffer.alloc(32, 1));
 const newKey = createNamedKey('new', Buffer.alloc(32, 2));

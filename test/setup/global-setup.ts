@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { findDevServer, startDevServer } from '../../local/temporal/dev-server.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { findTimeSkippingServer } from '../../local/temporal/time-skipping-server.js';
-import { bundleWorkflows } from '../../src/workflow-code.js';
+import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { devServerTests } from './dev-server-tests.js';
 import './provided-context.js';
 

@@ -5,7 +5,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/s
 import type { RideInterface } from '../../src/domain/interfaces.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import { loadTemporalSettings } from '../../src/temporal-connection.js';
+import { loadTemporalSettings } from '../../src/temporal/connection.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import type { FollowHandle } from './order-stack.js';

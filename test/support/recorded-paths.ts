@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
 import { accessTokenId } from '../../src/domain/workflow-ids.js';
-import { createSealer } from '../../src/sealing.js';
+import { createSealer } from '../../src/sealing/sealer.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
 import { patient } from './patience.js';

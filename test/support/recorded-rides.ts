@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import { changeRideStart } from '../../src/change-ride-start.js';
+import { changeRideStart } from '../../src/temporal/change-ride-start.js';
 import type { changeRide } from '../../src/workflows/change-ride.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import type { OrderStack } from './order-stack.js';

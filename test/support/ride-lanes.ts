@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
-import { bundleWorkflows } from '../../src/workflow-code.js';
+import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { jsonFile } from './json-file.js';
 import { type OrderStack, startOrderStack } from './order-stack.js';
 

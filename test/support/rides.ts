@@ -9,7 +9,7 @@ import { expect, vi } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { RideStanding } from '../../src/domain/requested-ride.js';
 import type { RequestRideInput } from '../../src/domain/ride-input.js';
-import { rideStart } from '../../src/ride-start.js';
+import { rideStart } from '../../src/temporal/ride-start.js';
 import type { RequestRideProgress, requestRide } from '../../src/workflows/request-ride.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import type { OrderStack } from './order-stack.js';

@@ -13,7 +13,7 @@ import { searchAttributeNames } from '../../src/domain/search-attribute-names.js
 import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../src/order-worker.js';
 import { createRideApi, type ObtainedToken, type RideApi } from '../../src/ride-api/ride-api.js';
-import { createSealer } from '../../src/sealing.js';
+import { createSealer } from '../../src/sealing/sealer.js';
 import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';

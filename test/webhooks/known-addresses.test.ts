@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createNamedKey } from '../../src/key-ring.js';
-import { createWebhookPaths } from '../../src/webhook-paths.js';
+import { createNamedKey } from '../../src/sealing/key-ring.js';
+import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { rememberAddresses } from '../../src/webhooks/known-addresses.js';
 import { account, webhookKeys } from './ingress-stand.js';
 

@@ -1,0 +1,113 @@
+import type { Logger as TemporalLogger } from '@temporalio/common';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import type { LogLevel } from '../config.js';
+
+export type { Logger } from 'pino';
+
+const redacted = '[secret]';
+const maxDepth = 6;
+
+/** Compared in lower case, without "-" and "_", so that `client_secret`, `clientSecret` and `Client-Secret` are one. */
+const secretFields = new Set([
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'clientsecret',
+  'accesstoken',
+  'refreshtoken',
+  'apikey',
+  'password',
+  'secret',
+  'secretid',
+  'token',
+  'tasktoken', // who holds it can end an activity
+]);
+
+function isSecretField(name: string): boolean {
+  const plain = name.toLowerCase().replace(/[-_]/g, '');
+  return secretFields.has(plain) || plain.startsWith('sealed');
+}
+
+/** What logs show of an error. Other properties stay out: libraries hang whole requests with their headers on errors. */
+function showError(error: Error): Record<string, unknown> {
+  const { cause } = error;
+  return {
+    ...codeOf(error),
+    name: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(cause instanceof Error && { cause: { ...codeOf(cause), message: cause.message } }),
+  };
+}
+
+const codeOf = (error: Error): { code?: string | number } =>
+  'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? { code: error.code } : {};
+
+/** A copy that is fit for a log: secrets by name of their field, errors, bytes and depth cut down. */
+function showValue(value: unknown, depth: number): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  if (value instanceof Error) return showError(value);
+  if (ArrayBuffer.isView(value)) return '[bytes]';
+  if (depth >= maxDepth) return '[deep]';
+  if (Array.isArray(value)) return value.map((item) => showValue(item, depth + 1));
+  if ('toJSON' in value && typeof value.toJSON === 'function') return showValue(value.toJSON(), depth + 1);
+  return showFields(value, depth);
+}
+
+function showFields(fields: object, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, isSecretField(name) ? redacted : showValue(value, depth + 1)]),
+  );
+}
+
+/**
+ * JSON lines for one process, on stdout unless told otherwise. Fields with the names of secrets are blanked at any depth,
+ * also in the bindings of child loggers; a secret inside a message text is not, so texts hold ids only.
+ */
+export function createLogger(
+  { level, process }: { level: LogLevel; process: string },
+  destination: DestinationStream = pino.destination(1),
+): Logger {
+  const logger = pino(
+    {
+      level,
+      base: { process },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }), log: (fields) => showFields(fields, 0) },
+      // The formatter has already made a plain object of every error; pino's own serializer would read it as an `Object`.
+      serializers: { err: (value) => value },
+    },
+    destination,
+  );
+  return withSafeBindings(logger);
+}
+
+// `formatters.log` does not see the bindings of a child, and the bindings formatter is not inherited.
+function withSafeBindings(logger: Logger): Logger {
+  const child = logger.child;
+  logger.child = function safeChild(this: Logger, bindings: object, ...rest: unknown[]) {
+    return Reflect.apply(child, this, [showFields(bindings, 0), ...rest]);
+  } as Logger['child'];
+  return logger;
+}
+
+/** Our logger as `Runtime.install({ logger })` wants it. */
+export function toTemporalLogger(logger: Logger): TemporalLogger {
+  return {
+    log: (level, message, meta) => logger[toPinoLevel[level]](withoutTask(meta), message),
+    trace: (message, meta) => logger.trace(withoutTask(meta), message),
+    debug: (message, meta) => logger.debug(withoutTask(meta), message),
+    info: (message, meta) => logger.info(withoutTask(meta), message),
+    warn: (message, meta) => logger.warn(withoutTask(meta), message),
+    error: (message, meta) => logger.error(withoutTask(meta), message),
+  };
+}
+
+/** The SDK logs tasks that it cannot begin as they came, with all their payloads. */
+function withoutTask(meta: object | undefined): object {
+  const { task: _, taskEncoded: _encoded, ...shown } = (meta ?? {}) as Record<string | symbol, unknown>;
+  return shown;
+}
+
+const toPinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import { FaretrailError } from '../domain/errors.js';
+
+export interface MetricsServerOptions {
+  /** 0 takes any free port. */
+  port: number;
+  /**
+   * Default: every address. Scrapers and probes of a container come from outside it, the pages hold no secret and no
+   * personal data, and the server is off unless its port is set. The local stack passes 127.0.0.1.
+   */
+  host?: string;
+  registry: Registry;
+  /** The exporter of the Temporal SDK; its text is served after ours, so that one target shows all. */
+  sdkMetricsUrl?: string;
+  isLive(): boolean;
+  /** The reason in one line, without secrets; null when ready. */
+  whyNotReady(): Promise<string | null>;
+}
+
+export interface MetricsServer {
+  port: number;
+  close(): Promise<void>;
+}
+
+interface Page {
+  status: number;
+  body: string;
+  type?: string;
+}
+
+const sdkTimeoutMs = 2_000;
+
+/** Serves `/metrics`, `/healthz` and `/readyz`. Throws `FaretrailError` `MetricsPortUnusable` when it cannot listen. */
+export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  const server = createServer((request, response) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    void page(isRead ? (request.url ?? '') : '', options).then(({ status, body, type }) => {
+      response.writeHead(status, { 'content-type': type ?? 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+      response.end(body);
+    });
+  });
+  await listen(server, options);
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Server, { port, host }: MetricsServerOptions): Promise<void> {
+  try {
+    server.listen(host === undefined ? { port } : { port, host });
+    await once(server, 'listening');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
+    throw new FaretrailError('MetricsPortUnusable', `FARETRAIL_METRICS_PORT: cannot listen at ${port} (${code})`, {
+      cause,
+    });
+  }
+}
+
+async function page(url: string, options: MetricsServerOptions): Promise<Page> {
+  const [path] = url.split('?');
+  try {
+    if (path === '/metrics') return await metricsPage(options);
+    if (path === '/healthz')
+      return options.isLive() ? { status: 200, body: 'live\n' } : { status: 503, body: 'stopped\n' };
+    if (path === '/readyz') return readyPage(await options.whyNotReady());
+    return { status: 404, body: 'not found; try /metrics, /healthz or /readyz\n' };
+  } catch {
+    return { status: 503, body: 'the check itself failed\n' };
+  }
+}
+
+const readyPage = (reason: string | null): Page =>
+  reason === null ? { status: 200, body: 'ready\n' } : { status: 503, body: `${reason}\n` };
+
+async function metricsPage({ registry, sdkMetricsUrl }: MetricsServerOptions): Promise<Page> {
+  const own = await registry.metrics();
+  const sdk = sdkMetricsUrl === undefined ? '' : await fetchSdkMetrics(sdkMetricsUrl);
+  return { status: 200, body: own + sdk, type: registry.contentType };
+}
+
+/** Ours are worth having without those of the SDK: an exporter that is not up yet becomes a comment. */
+async function fetchSdkMetrics(url: string): Promise<string> {
+  try {
+    const reply = await fetch(url, { signal: AbortSignal.timeout(sdkTimeoutMs) });
+    if (reply.ok) return await reply.text();
+    await reply.body?.cancel();
+  } catch {
+    // Told by the comment below.
+  }
+  return '# metrics of the Temporal SDK are not available\n';
+}

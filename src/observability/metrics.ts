@@ -1,0 +1,86 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RunCounts } from '../temporal/run-counts.js';
+
+export interface UpstreamCallCount {
+  account: string;
+  operation: string;
+  /** `ok` or the code of the failure. */
+  outcome: string;
+  seconds: number;
+}
+
+/** What a worker counts. Labels hold names from closed lists only: an id or a foreign word would make a series each. */
+export interface WorkerMetrics {
+  registry: Registry;
+  countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
+  countUpstreamCall(call: UpstreamCallCount): void;
+  /** Shows the runs of the whole fleet, counted when the metrics are asked for. */
+  showRuns(count: () => Promise<RunCounts | null>): void;
+}
+
+// The deadline of a call is 30 s at most; 429 and slow answers are what an operator looks for.
+const callSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Buckets of a histogram that workflows record, by its name: half a second after a delivery, minutes between slow polls. */
+export const workflowBuckets = { faretrail_status_lag_seconds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
+
+/** A registry of its own, so that two workers in one process (tests) do not count together. */
+export function createWorkerMetrics(): WorkerMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const tokenRequests = new Counter({
+    name: 'faretrail_token_requests_total',
+    help: 'Requests to token endpoints by their outcome: ok or the code of the failure.',
+    labelNames: ['account', 'scope', 'outcome'],
+    registers,
+  });
+  const upstreamCalls = new Counter({
+    name: 'faretrail_upstream_calls_total',
+    help: 'Calls to the ride service, token requests apart, by their outcome: ok or the code of the failure.',
+    labelNames: ['account', 'operation', 'outcome'],
+    registers,
+  });
+  const upstreamCallSeconds = new Histogram({
+    name: 'faretrail_upstream_call_seconds',
+    help: 'How long calls to the ride service took, whatever their outcome.',
+    labelNames: ['operation'],
+    buckets: callSeconds,
+    registers,
+  });
+  return {
+    registry,
+    countTokenRequest: ({ account, scope, outcome }) =>
+      tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),
+    countUpstreamCall({ account, operation, outcome, seconds }) {
+      upstreamCalls.inc({ account, operation, outcome });
+      upstreamCallSeconds.observe({ operation }, seconds);
+    },
+    showRuns: (count) => addRunGauges(count, registry),
+  };
+}
+
+/** Without a value while nobody knows. */
+function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'faretrail_followed_orders',
+    help: 'Orders that the whole fleet follows now.',
+    registers,
+    async collect() {
+      const counts = await count();
+      if (counts) this.set(counts.followed);
+      else this.remove();
+    },
+  });
+  new Gauge({
+    name: 'faretrail_attention_runs',
+    help: 'Runs of the whole fleet that need a person now, by the code of their attention.',
+    labelNames: ['code'],
+    registers,
+    async collect() {
+      this.reset();
+      for (const [code, runs] of Object.entries((await count())?.attention ?? {})) this.set({ code }, runs);
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { DeliveryNotice } from '../domain/notices.js';
+import type { DeliveryIntake } from '../webhooks/delivery-intake.js';
+import type { DeliveryPort } from '../webhooks/delivery-port.js';
+import type { Tracing } from './tracing.js';
+
+// A delivery's trace crosses the journal and the workflow as a traceparent in plain data. What the service may send as one
+// is not heeded: it would decide what is recorded here.
+
+/** Each delivery at an address of ours begins a trace, which the journal and the notice carry on. */
+export const traceIntake = (intake: DeliveryIntake, tracing: Tracing): DeliveryIntake => ({
+  ...intake,
+  take(arrival, headers, rawBody) {
+    const { account, eventType } = arrival;
+    const attributes = { 'faretrail.account': account, 'faretrail.event_type': eventType };
+    return tracing.span({ name: `delivery ${eventType}`, kind: 'server', attributes }, async (span) => {
+      const receipt = await intake.take({ ...arrival, traceparent: span.traceparent }, headers, rawBody);
+      const { outcome, deliveryId } = receipt;
+      span.note({ outcome, ...(deliveryId === undefined ? {} : { 'faretrail.delivery_id': deliveryId }) });
+      return receipt;
+    });
+  },
+});
+
+/** Each signal continues the trace of the newest delivery it carries, and links the others. */
+export const traceSignals = (port: DeliveryPort, tracing: Tracing): DeliveryPort => ({
+  ...port,
+  toOrder: (key, deliveries) =>
+    tracing.span(aboutSignal('order', key.account, deliveries), async (span) => {
+      const outcome = await port.toOrder(key, deliveries);
+      span.note({ outcome });
+      return outcome;
+    }),
+  toReport: (key, deliveries) =>
+    tracing.span(aboutSignal('report', key.account, deliveries), () => port.toReport(key, deliveries)),
+});
+
+const aboutSignal = (to: 'order' | 'report', account: string, deliveries: readonly DeliveryNotice[]) => ({
+  name: `signal ${to}`,
+  kind: 'producer' as const,
+  attributes: { 'faretrail.account': account, deliveries: deliveries.length },
+  after: traceparentsOf(deliveries),
+});
+
+/** More would make a span bigger than it is worth. */
+const maxCauses = 32;
+
+const traceparentsOf = (deliveries: readonly DeliveryNotice[]): string[] =>
+  deliveries.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxCauses);
+
+/** Each attempt of an activity is a span, which continues the trace that its input names. */
+export const traceActivities =
+  (tracing: Tracing): ActivityInterceptorsFactory =>
+  ({ info }) => ({
+    inbound: {
+      execute(input, next) {
+        const [first] = input.args as [{ traceparents?: string[] } | undefined];
+        const { workflowId, runId } = info.workflowExecution ?? {};
+        const attributes = {
+          attempt: info.attempt,
+          ...(workflowId && runId ? { temporalWorkflowID: workflowId, temporalRunID: runId } : {}),
+        };
+        const after = first?.traceparents ?? [];
+        return tracing.span({ name: `activity ${info.activityType}`, kind: 'consumer', attributes, after }, () =>
+          next(input),
+        );
+      },
+    },
+  });

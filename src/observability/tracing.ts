@@ -1,0 +1,114 @@
+import type * as Api from '@opentelemetry/api';
+import { readTraceparent } from '../domain/traceparent.js';
+import type { Logger } from './logging.js';
+
+/** One piece of work in a trace. */
+export interface SpanAbout {
+  name: string;
+  kind: 'server' | 'producer' | 'consumer' | 'client';
+  /** Ids and words from closed lists; never a secret, a body or an address. */
+  attributes: Record<string, string | number>;
+  /** Traceparents of what led to it, newest last: it continues the last one and links the others. Default: what it runs in. */
+  after?: readonly string[];
+}
+
+/** The work's view of its span. */
+export interface RunningSpan {
+  traceparent: string;
+  note(attributes: SpanAbout['attributes']): void;
+}
+
+/** Where the spans of this process go. */
+export interface Tracing {
+  /** Does the work within a span, and passes on what it gives or throws. */
+  span<T>(about: SpanAbout, work: (span: RunningSpan) => Promise<T>): Promise<T>;
+  /** Sends what is left, within seconds. */
+  close(): Promise<void>;
+}
+
+interface TracingOptions {
+  /** Part of the name under which spans appear, unless `OTEL_SERVICE_NAME` gives another. */
+  process: string;
+  logger: Logger;
+}
+
+const closeLimitMs = 3_000;
+/** A collector that is down fails each batch, one every few seconds. */
+const complainEveryMs = 60_000;
+
+/** Starts to send traces as the standard `OTEL_*` variables say. The libraries are loaded here and nowhere else. */
+export async function openTracing({ process, logger }: TracingOptions): Promise<Tracing> {
+  const [api, { setGlobalErrorHandler }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/core'),
+    import('@opentelemetry/sdk-trace-node'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+  const onFailure = complainNowAndThen(logger);
+  setGlobalErrorHandler(onFailure);
+  const named = resources.resourceFromAttributes({ 'service.name': `faretrail-${process}` });
+  const given = resources.detectResources({ detectors: [resources.envDetector] });
+  const provider = new sdk.NodeTracerProvider({
+    resource: resources.defaultResource().merge(named).merge(given),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  provider.register({ propagator: null });
+  const limit = () => new Promise<void>((resolve) => setTimeout(resolve, closeLimitMs).unref());
+  return {
+    span: createSpans(api, provider.getTracer('faretrail')),
+    close: () => Promise.race([provider.shutdown().catch(onFailure), limit()]),
+  };
+}
+
+function complainNowAndThen(logger: Logger): (error: unknown) => void {
+  let quietUntil = 0;
+  return (error) => {
+    if (Date.now() < quietUntil) return;
+    quietUntil = Date.now() + complainEveryMs;
+    logger.warn({ err: error }, 'traces could not be sent, and are dropped');
+  };
+}
+
+function createSpans(api: typeof Api, tracer: Api.Tracer): Tracing['span'] {
+  const kinds = {
+    server: api.SpanKind.SERVER,
+    producer: api.SpanKind.PRODUCER,
+    consumer: api.SpanKind.CONSUMER,
+    client: api.SpanKind.CLIENT,
+  };
+  return ({ name, kind, attributes, after = [] }, work) => {
+    const causes = after.map(readTraceparent).filter((cause) => cause !== null);
+    const parent = causes.pop();
+    const around = parent ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true }) : undefined;
+    const links = causes.map((context) => ({ context }));
+    const options = { kind: kinds[kind], attributes, links };
+    return tracer.startActiveSpan(name, options, around ?? api.context.active(), async (span) => {
+      try {
+        return await work({
+          traceparent: toTraceparent(span.spanContext()),
+          note: (more) => void span.setAttributes(more),
+        });
+      } catch (error) {
+        if (!isBenign(error)) span.setStatus({ code: api.SpanStatusCode.ERROR, message: codeOf(error) });
+        throw error;
+      } finally {
+        span.end();
+      }
+    });
+  };
+}
+
+const toTraceparent = ({ traceId, spanId, traceFlags }: Api.SpanContext): string =>
+  `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, '0')}`;
+
+/** "Not yet" of an activity that polls. */
+const isBenign = (error: unknown): boolean =>
+  error instanceof Error && 'category' in error && error.category === 'BENIGN';
+
+/** The short code of ours or of an `ApplicationFailure`; messages may name too much. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return 'type' in error && typeof error.type === 'string' ? error.type : error.name;
+}

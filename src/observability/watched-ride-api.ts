@@ -1,0 +1,70 @@
+import type { OperationName } from '../contracts/contract-profile.js';
+import type { Account } from '../domain/account.js';
+import { FaretrailError } from '../domain/errors.js';
+import type { Scope } from '../domain/keys.js';
+import type { RideApi } from '../ride-api/ride-api.js';
+import type { WorkerMetrics } from './metrics.js';
+import type { Tracing } from './tracing.js';
+
+/** One call to the service, as metrics and traces may know it. */
+export interface WatchedCall {
+  account: Account;
+  operation: OperationName | 'requestToken';
+  /** Of a token request. */
+  scope?: Scope;
+}
+
+/** Makes a call and tells of it; what the call gives or throws is passed on. */
+export type CallWatch = <T>(about: WatchedCall, call: () => Promise<T>) => Promise<T>;
+
+/** The same client, with each call watched. */
+export const watchCalls = (rideApi: RideApi, watch: CallWatch): RideApi => ({
+  ...rideApi,
+  requestToken: (account, scope, signal) =>
+    watch({ account, operation: 'requestToken', scope }, () => rideApi.requestToken(account, scope, signal)),
+  readOrder: (account, ...rest) =>
+    watch({ account, operation: account.interface === 'partner' ? 'orderStatus' : 'orderDetails' }, () =>
+      rideApi.readOrder(account, ...rest),
+    ),
+  readReceipt: (account, ...rest) =>
+    watch({ account, operation: 'orderReceipt' }, () => rideApi.readReceipt(account, ...rest)),
+  callOperation: (account, call, ...rest) =>
+    watch({ account, operation: call.operation }, () => rideApi.callOperation(account, call, ...rest)),
+  readEffect: (account, ...rest) =>
+    watch({ account, operation: 'orderDetails' }, () => rideApi.readEffect(account, ...rest)),
+  createSubscriber: (account, ...rest) =>
+    watch({ account, operation: 'createSubscriber' }, () => rideApi.createSubscriber(account, ...rest)),
+  listSubscribers: (account, ...rest) =>
+    watch({ account, operation: 'listSubscribers' }, () => rideApi.listSubscribers(account, ...rest)),
+  deleteSubscriber: (account, ...rest) =>
+    watch({ account, operation: 'deleteSubscriber' }, () => rideApi.deleteSubscriber(account, ...rest)),
+});
+
+/** Counts calls by their outcome. */
+export function countCalls(metrics: WorkerMetrics): CallWatch {
+  return async ({ account: { name: account }, operation, scope }, call) => {
+    const startedAt = performance.now();
+    const count = (outcome: string): void => {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      if (operation === 'requestToken') metrics.countTokenRequest({ account, scope: scope ?? '', outcome });
+      else metrics.countUpstreamCall({ account, operation, outcome, seconds });
+    };
+    try {
+      const result = await call();
+      count('ok');
+      return result;
+    } catch (error) {
+      count(error instanceof FaretrailError ? error.code : 'aborted');
+      throw error;
+    }
+  };
+}
+
+/** Puts calls into traces, by name alone: neither address nor headers, and the service is sent no trace. */
+export const traceCalls =
+  (tracing: Tracing): CallWatch =>
+  ({ account, operation }, call) =>
+    tracing.span(
+      { name: `call ${operation}`, kind: 'client', attributes: { 'faretrail.account': account.name, operation } },
+      call,
+    );

@@ -1,0 +1,46 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { generationPattern } from '../domain/subscription.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import type { KeyRing } from './key-ring.js';
+
+/** One address of a subscription: each new address is a new generation. */
+export interface WebhookAddress extends SubscriptionKey {
+  generation: string;
+}
+
+/** The addresses that deliveries come to. Nobody without the webhook keys can make one. */
+export interface WebhookPaths {
+  /** `/webhooks/<account>/<eventType>/<generation>.<mac>`, under the first key. Holds a secret: never log it. */
+  pathOf(address: WebhookAddress): string;
+  /** Reads the last segment of a path. The generation if its mac was made by us under any key, else undefined. */
+  readCapability(key: SubscriptionKey, capability: string): string | undefined;
+}
+
+/** HMAC-SHA256 over account, event type and generation; checked in constant time, without any look-up. */
+export function createWebhookPaths(keys: KeyRing): WebhookPaths {
+  // RFC 5869: one key, one purpose; the ring's own keys seal.
+  const [first, ...others] = keys.map(({ key }) => new Uint8Array(hkdfSync('sha256', key, '', 'faretrail path', 32)));
+
+  const macOf = ({ account, eventType, generation }: WebhookAddress, key: Uint8Array): Buffer =>
+    createHmac('sha256', key).update(`${account}/${eventType}/${generation}`).digest();
+
+  return {
+    pathOf(address) {
+      if (!first) throw new RangeError('a key ring is never empty');
+      const mac = macOf(address, first).toString('base64url');
+      return `/webhooks/${address.account}/${address.eventType}/${address.generation}.${mac}`;
+    },
+    readCapability(key, capability) {
+      const [generation = '', mac = '', ...rest] = capability.split('.');
+      if (rest.length > 0 || !generationPattern.test(generation) || !macPattern.test(mac)) return undefined;
+      const given = Buffer.from(mac, 'base64url');
+      const isOurs = [first, ...others].some(
+        (each) => each && timingSafeEqual(macOf({ ...key, generation }, each), given),
+      );
+      return isOurs ? generation : undefined;
+    },
+  };
+}
+
+/** 32 bytes as base64url, RFC 4648 section 5. */
+const macPattern = /^[A-Za-z0-9_-]{43}$/;

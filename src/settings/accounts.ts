@@ -1,0 +1,149 @@
+import type { z } from 'zod';
+import { AccountEntry, AccountsFile, SecretSource } from '../contracts/accounts-file.js';
+import type { Account, Cadence } from '../domain/account.js';
+import { type RideInterface, rideInterfaces } from '../domain/interfaces.js';
+import { type AccountName, toAccountName } from '../domain/keys.js';
+import { withHidden } from '../sealing/hidden-property.js';
+import { createEnvReader, type EnvReader, type SettingsSource } from './env-reader.js';
+
+const accountsFile = 'FARETRAIL_ACCOUNTS_FILE';
+
+/** What all may know of an account. */
+export type AccountSettings = Omit<Account, 'clientSecret'>;
+
+/** Was it read with secrets? `clientSecret` is then there, not enumerable. */
+export const hasSecret = (account: AccountSettings): account is Account => 'clientSecret' in account;
+
+export interface AccountsSource extends SettingsSource {
+  poll: Cadence;
+  requestsPerSecond: number;
+  /** Whether this process spends credentials. When not, no secret is looked up and none is missed. */
+  withSecrets: boolean;
+}
+
+export interface AccountsRead {
+  accounts: AccountSettings[];
+  /** Variables that the file names as places of secrets; null when the file could not be read. */
+  secretVariables: ReadonlySet<string> | null;
+}
+
+/** All accounts of the environment and of the accounts file. Problems go to the source. */
+export function readAccounts(source: AccountsSource): AccountsRead {
+  const read = createEnvReader(source);
+  const fromEnv = rideInterfaces.flatMap((name) => readEnvAccount(name, read, source));
+  const file = read.text(accountsFile) === undefined ? { json: { accounts: {} } } : read.jsonFile(accountsFile);
+  const fromFile = file ? readAccountsFile(file.json, read, source) : [];
+  for (const { name } of fromFile) {
+    if (fromEnv.some((other) => other.name === name))
+      read.refuse(accountsFile, `accounts.${name} also comes from FARETRAIL_${name.toUpperCase()}_*; rename one`);
+  }
+  return { accounts: [...fromEnv, ...fromFile], secretVariables: file ? findSecretVariables(file.json) : null };
+}
+
+function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSource): AccountSettings[] {
+  const prefix = `FARETRAIL_${name.toUpperCase()}`;
+  const required = [`${prefix}_BASE_URL`, `${prefix}_CLIENT_ID`, ...(name === 'business' ? [`${prefix}_ID`] : [])];
+  const optional = [`${prefix}_AUTH_URL`, `${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`];
+  if (![...required, ...optional].some((variable) => read.text(variable))) return [];
+
+  for (const variable of required) {
+    if (!read.text(variable)) read.refuse(variable, `missing; set it, or unset every ${prefix}_* variable`);
+  }
+  const baseUrl = read.baseUrl(`${prefix}_BASE_URL`);
+  const authUrl = name === 'business' ? read.baseUrl(`${prefix}_AUTH_URL`) : undefined;
+  const clientId = read.text(`${prefix}_CLIENT_ID`);
+  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+  const businessId =
+    name === 'business' ? read.matching(`${prefix}_ID`, uuid, 'must be the UUID of the company') : undefined;
+  const secret = source.withSecrets ? readEnvSecret(prefix, read) : undefined;
+  if (!baseUrl || !clientId) return [];
+  const account = {
+    name: toAccountName(name),
+    interface: name,
+    baseUrl,
+    authUrl: authUrl ?? baseUrl,
+    clientId,
+    ...(businessId && { businessId }),
+    requestsPerSecond: source.requestsPerSecond,
+    poll: source.poll,
+    untracked: 'follow' as const,
+  };
+  return [finish(account, secret)];
+}
+
+function readEnvSecret(prefix: string, read: EnvReader): string | undefined {
+  const name = `${prefix}_CLIENT_SECRET`;
+  if (read.isSecretSet(name)) return read.secret(name)?.value;
+  return read.refuse(name, `missing; set it or ${name}_FILE, or unset every ${prefix}_* variable`);
+}
+
+function readAccountsFile(json: unknown, read: EnvReader, source: AccountsSource): AccountSettings[] {
+  const file = AccountsFile.safeParse(json);
+  if (file.success)
+    return Object.entries(file.data.accounts).flatMap(([name, entry]) => readEntry(name, entry, read, source));
+  refuseIssues(file.error, [], read);
+  return [];
+}
+
+function readEntry(key: string, json: unknown, read: EnvReader, source: AccountsSource): AccountSettings[] {
+  const name = readName(key, read);
+  const entry = AccountEntry.safeParse(json);
+  // Looked up beside the entry, not after it, so that one run finds both an unknown field and an unset variable.
+  const secret = source.withSecrets ? readEntrySecret(key, json, read) : undefined;
+  if (!entry.success) refuseIssues(entry.error, ['accounts', key], read);
+  if (!entry.success || !name) return [];
+  const { clientSecret: _place, poll, requestsPerSecond, untracked, ...rest } = entry.data;
+  const account = {
+    ...rest,
+    name,
+    authUrl: ('authUrl' in rest ? rest.authUrl : undefined) ?? rest.baseUrl,
+    requestsPerSecond: requestsPerSecond ?? source.requestsPerSecond,
+    poll: {
+      activeMs: poll?.activeMs ?? source.poll.activeMs,
+      reservedMs: poll?.reservedMs ?? source.poll.reservedMs,
+      pushedMs: poll?.pushedMs ?? source.poll.pushedMs,
+    },
+    untracked: untracked ?? ('follow' as const),
+  };
+  return [finish(account, secret)];
+}
+
+function readName(key: string, read: EnvReader): AccountName | undefined {
+  try {
+    return toAccountName(key);
+  } catch {
+    return read.refuse(accountsFile, `accounts.${key}: a name must be 1 to 40 characters of a-z, 0-9 and "-"`);
+  }
+}
+
+function readEntrySecret(key: string, json: unknown, read: EnvReader): string | undefined {
+  const place = SecretSource.safeParse((json as { clientSecret?: unknown } | null)?.clientSecret);
+  if (!place.success) return undefined; // told by the check of the entry
+  if ('file' in place.data) return read.secretFile(`${accountsFile}: accounts.${key}.clientSecret`, place.data.file);
+  // The variable is not named: whoever puts the secret itself there must not find it in a log.
+  return (
+    read.text(place.data.env) ??
+    read.refuse(accountsFile, `accounts.${key}.clientSecret: the variable that "env" names is not set; set it`)
+  );
+}
+
+const finish = (account: AccountSettings, secret: string | undefined): AccountSettings =>
+  Object.freeze(secret === undefined ? account : withHidden(account, 'clientSecret', secret));
+
+/** Zod's messages name types, ranges and keys, never what was given. */
+function refuseIssues(error: z.ZodError, at: readonly string[], read: EnvReader): void {
+  for (const issue of error.issues) {
+    const place = [...at, ...issue.path.map(String)].join('.');
+    read.refuse(accountsFile, place === '' ? issue.message : `${place}: ${issue.message}`);
+  }
+}
+
+/** Every `{"env": NAME}`, also in entries that have other faults. */
+function findSecretVariables(json: unknown): Set<string> {
+  const names = new Set<string>();
+  JSON.stringify(json, (key, value) => {
+    if (key === 'env' && typeof value === 'string') names.add(value);
+    return value;
+  });
+  return names;
+}

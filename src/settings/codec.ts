@@ -1,0 +1,55 @@
+import { withHidden } from '../sealing/hidden-property.js';
+import type { EnvReader } from './env-reader.js';
+
+/** Where the codec endpoint listens, and whom it answers. */
+export interface CodecSettings {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Of the pages that may ask, such as `https://temporal.example.com`: those of the Temporal UI. */
+  readonly origins: readonly string[];
+  /** What callers must show as a bearer token; null: nothing. Not enumerable. */
+  readonly token: string | null;
+}
+
+const hostName = 'FARETRAIL_CODEC_HOST';
+const tokenName = 'FARETRAIL_CODEC_TOKEN';
+const originsName = 'FARETRAIL_CODEC_ORIGINS';
+
+/** The UI of a local server, by both of its names. */
+const localUi = ['http://localhost:8233', 'http://127.0.0.1:8233'];
+/** RFC 6750 section 2.1; too long to be guessed. */
+const tokenPattern = /^[A-Za-z0-9._~+/=-]{32,512}$/;
+const tokenRule = 'must have 32 to 512 letters, digits, ".", "_", "~", "+", "/", "=" or "-"';
+
+/** Reads `FARETRAIL_CODEC_*`. */
+export function readCodecSettings(read: EnvReader): CodecSettings {
+  const host =
+    read.matching(hostName, /^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an IP address') ?? '127.0.0.1';
+  if (!isLoopback(host) && !read.isSecretSet(tokenName))
+    read.refuse(tokenName, `missing; without one everybody who reaches ${hostName} can have payloads decrypted`);
+  const settings = { host, port: read.port('FARETRAIL_CODEC_PORT') ?? 8481, origins: readOrigins(read) };
+  return Object.freeze(withHidden(settings, 'token', readToken(read) ?? null));
+}
+
+/** `localhost` may be made to mean something else. */
+const isLoopback = (host: string): boolean => /^(127(\.\d{1,3}){3}|::1)$/.test(host);
+
+function readToken(read: EnvReader): string | undefined {
+  const found = read.secret(tokenName);
+  if (found === undefined || tokenPattern.test(found.value)) return found?.value;
+  return read.refuse(found.setBy, `the token ${tokenRule}`);
+}
+
+function readOrigins(read: EnvReader): readonly string[] {
+  const entries = read.text(originsName)?.split(',') ?? localUi;
+  entries.forEach((entry, index) => {
+    if (!isOrigin(entry.trim()))
+      read.refuse(originsName, `entry ${index + 1} must be an origin such as https://temporal.example.com`);
+  });
+  return Object.freeze(entries.map((entry) => entry.trim()));
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { BaseUrl } from '../contracts/accounts-file.js';
+import { type KeyForm, type KeyRing, parseKeyRing } from '../sealing/key-ring.js';
+import { createFileReaders } from './env-files.js';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+export type ReadFile = (path: string) => string;
+
+/** Reads the files that settings name; tests put their own in its place. */
+export const readFileFromDisk: ReadFile = (path) => readFileSync(path, 'utf8');
+
+/** What every reader of settings shares: where values come from and where problems go. */
+export interface SettingsSource {
+  env: Env;
+  readFile: ReadFile;
+  /** "NAME: what is wrong and the remedy"; never the value. */
+  problems: string[];
+}
+
+export type EnvReader = ReturnType<typeof createEnvReader>;
+
+/** Strict readers of single variables. An empty value counts as unset; a bad one becomes a problem and `undefined`. */
+export function createEnvReader({ env, readFile, problems }: SettingsSource) {
+  const text = (name: string): string | undefined => env[name] || undefined;
+
+  function refuse(name: string, problem: string): undefined {
+    problems.push(`${name}: ${problem}`);
+  }
+
+  const { textFile, secretFile } = createFileReaders(readFile, refuse);
+
+  function matching(name: string, pattern: RegExp, rule: string): string | undefined {
+    const value = text(name);
+    return value === undefined || pattern.test(value) ? value : refuse(name, rule);
+  }
+
+  function integer(name: string, { min, max }: { min: number; max: number }): number | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= min && number <= max ? number : refuse(name, `must be a whole number from ${min} to ${max}`);
+  }
+
+  /** 0 takes any free port. */
+  function port(name: string): number | undefined {
+    // A Kubernetes service of a matching name sets these variables to an address such as tcp://10.0.0.1:80.
+    if (/^(tcp|udp|sctp):\/\//.test(text(name) ?? ''))
+      return refuse(name, 'set by a Kubernetes service link, not by you; add enableServiceLinks: false to the pod');
+    return integer(name, { min: 0, max: 65_535 });
+  }
+
+  function oneOf<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    return values.find((known) => known === value) ?? refuse(name, `must be one of ${values.join(', ')}`);
+  }
+
+  function baseUrl(name: string): string | undefined {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    const url = BaseUrl.safeParse(value);
+    return url.success ? url.data : refuse(name, url.error.issues[0]?.message ?? 'must be a URL');
+  }
+
+  /** The keys of a variable, or of the file that `<name>_FILE` names. */
+  function keyRing(name: string, form?: KeyForm): KeyRing | undefined {
+    const found = secret(name);
+    if (found === undefined) return undefined;
+    const parsed = parseKeyRing(found.value, form);
+    if ('ring' in parsed) return parsed.ring;
+    for (const problem of parsed.problems) refuse(found.setBy, problem);
+    return undefined;
+  }
+
+  /** A secret stands in a variable, or in the file that `<name>_FILE` names; `setBy` is the one of the two to blame. */
+  function secret(name: string): { value: string; setBy: string } | undefined {
+    const fileSetting = `${name}_FILE`;
+    const value = text(name);
+    const path = text(fileSetting);
+    if (path === undefined) return value === undefined ? undefined : { value, setBy: name };
+    if (value !== undefined) return refuse(name, `set together with ${fileSetting}; keep one of them`);
+    const kept = secretFile(fileSetting, path);
+    return kept === undefined ? undefined : { value: kept, setBy: fileSetting };
+  }
+
+  const isSecretSet = (name: string): boolean => (text(name) ?? text(`${name}_FILE`)) !== undefined;
+
+  /** The JSON in the file that a variable names. The parser's message is dropped: it quotes the text. */
+  function jsonFile(name: string): { json: unknown } | undefined {
+    const path = text(name);
+    const content = path === undefined ? undefined : textFile(name, path);
+    if (content === undefined) return undefined;
+    try {
+      return { json: JSON.parse(content) };
+    } catch {
+      return refuse(name, 'the file is not valid JSON; check it with a JSON linter');
+    }
+  }
+
+  return { text, refuse, matching, integer, port, oneOf, baseUrl, keyRing, secret, isSecretSet, secretFile, jsonFile };
+}

@@ -1,0 +1,158 @@
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Account } from '../domain/account.js';
+import type { CompanyReportInput } from '../domain/company-report-input.js';
+import type { AccountName } from '../domain/keys.js';
+import type { DeliveryNotice } from '../domain/notices.js';
+import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
+import { type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
+import {
+  type CompanyReportKey,
+  type FollowOrderKey,
+  followOrderId,
+  parkedDeliveryId,
+  subscriptionId,
+} from '../domain/workflow-ids.js';
+import type { DeliveryPort, OrderDeliveryOutcome } from '../webhooks/delivery-port.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { deliveryReceivedSignal } from '../workflows/follow-order-messages.js';
+import { orderStart } from './order-start.js';
+import { reportStart } from './report-start.js';
+import { singleRunStart } from './single-run-start.js';
+import { toUnavailable } from './unavailability.js';
+
+/** What the door to Temporal needs. */
+export interface DeliveryPortOptions {
+  client: Client;
+  /** Of the workflows. */
+  taskQueue: string;
+  /** What to do about orders of this account that nobody follows. */
+  untracked(account: AccountName): Account['untracked'];
+}
+
+/** Temporal's client has no deadline of its own. */
+const deadlineMs = 5_000;
+/** Keeps a signal below 200 KiB. */
+const noticesPerSignal = 1_000;
+
+type SignalArguments = [{ deliveries: DeliveryNotice[] }];
+type CompanyReport = (input: CompanyReportInput) => Promise<unknown>;
+type Parked = (input: ParkedDeliveryInput) => Promise<ParkedDelivery>;
+
+type Parts = DeliveryPortOptions & { inTime<T>(call: () => Promise<T>): Promise<T> };
+
+/** The ingress's door to Temporal. Rejects with `TemporalUnavailable` when it is shut for all, else for this one alone. */
+export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
+  const { client } = options;
+  const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
+    try {
+      return await client.withDeadline(Date.now() + deadlineMs, call);
+    } catch (error) {
+      throw toUnavailable(error);
+    }
+  };
+  const parts = { ...options, inTime };
+  return {
+    toOrder: createOrderSignals(parts),
+    toReport: (key, deliveries) => signalReport(parts, key, deliveries),
+    park: (delivery) => park(parts, delivery),
+    async readSubscription(key) {
+      const about = await orNull(inTime(() => client.workflow.getHandle(subscriptionId(key)).describe()));
+      if (about === null) return null;
+      const memo = about.memo?.[subscriptionMemoField] as SubscriptionMemo | undefined;
+      const isOpen = about.status.name === 'RUNNING' || about.status.name === 'PAUSED';
+      return isOpen && memo ? memo : { accepted: [] };
+    },
+    ping: () => inTime(async () => void (await client.workflowService.getSystemInfo({}))),
+  };
+}
+
+function createOrderSignals({ client: { workflow }, taskQueue, untracked, inTime }: Parts): DeliveryPort['toOrder'] {
+  async function signal(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<OrderDeliveryOutcome> {
+    const handle = workflow.getHandle(followOrderId(key));
+    const isRunning = await found(inTime(() => handle.signal(deliveryReceivedSignal, { deliveries })));
+    if (isRunning) return 'signalled';
+    if (untracked(key.account) === 'follow') return await start(key, deliveries);
+    const about = await orNull(inTime(() => handle.describe()));
+    if (about?.status.name === 'RUNNING') return await signal(key, deliveries); // started just now
+    return about === null ? 'ignored' : 'finished';
+  }
+
+  /** The server tells an order that has ended from one that nobody has followed, in one step with the start. */
+  async function start({ account, orderId }: FollowOrderKey, deliveries: DeliveryNotice[]) {
+    const started = inTime(() =>
+      workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
+        ...orderStart({ account, orderId }, taskQueue),
+        signal: deliveryReceivedSignal,
+        signalArgs: [{ deliveries }],
+      }),
+    );
+    return (await unlessEnded(started)) ? 'started' : 'finished';
+  }
+
+  return async (key, deliveries) => {
+    let first: OrderDeliveryOutcome | undefined;
+    for (const some of inParts(deliveries)) {
+      const outcome = await signal(key, some);
+      first ??= outcome;
+      if (outcome === 'finished' || outcome === 'ignored') break; // the same for the rest
+    }
+    return first ?? 'ignored';
+  };
+}
+
+async function signalReport(
+  { client, taskQueue, inTime }: Parts,
+  key: CompanyReportKey,
+  deliveries: DeliveryNotice[],
+): Promise<void> {
+  for (const some of inParts(deliveries)) {
+    await inTime(() =>
+      client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
+        ...reportStart(key, reportInput(key, deliveries), taskQueue),
+        signal: deliveryReceivedSignal,
+        signalArgs: [{ deliveries: some }],
+      }),
+    );
+  }
+}
+
+async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDeliveryInput): Promise<void> {
+  const { account, reason, eventType } = delivery;
+  const summary = `Delivery of ${eventType} of account ${account} that has no place: ${reason}`;
+  const start = singleRunStart({ workflowId: parkedDeliveryId(delivery), taskQueue, input: delivery, summary });
+  await unlessEnded(inTime(() => client.workflow.start<Parked>('parkedDelivery', start)));
+}
+
+/** A report that names no order stands under the id of its delivery. */
+function reportInput({ account, about }: CompanyReportKey, deliveries: readonly DeliveryNotice[]): CompanyReportInput {
+  const isDelivery = deliveries.some(({ deliveryId }) => deliveryId === about);
+  return isDelivery ? { account } : { account, orderId: about };
+}
+
+function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNotice[]> {
+  for (let from = 0; from < deliveries.length; from += noticesPerSignal)
+    yield deliveries.slice(from, from + noticesPerSignal);
+}
+
+async function orNull<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** False: there is no such run, or it has ended. */
+const found = async (call: Promise<unknown>): Promise<boolean> => (await orNull(call.then(() => true))) !== null;
+
+/** False: a run with this id has ended. */
+async function unlessEnded(start: Promise<unknown>): Promise<boolean> {
+  try {
+    await start;
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw error;
+  }
+}

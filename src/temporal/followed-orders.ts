@@ -1,0 +1,74 @@
+import {
+  type Client,
+  isGrpcDeadlineError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { FollowedOrders } from '../activities/index.js';
+import type { FollowedEnd } from '../domain/following.js';
+import type { Notify } from '../domain/notify.js';
+import { followOrderId } from '../domain/workflow-ids.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { receiversAddedSignal, refreshOrderUpdate } from '../workflows/follow-order-messages.js';
+import { orderStart } from './order-start.js';
+
+/** Temporal's client has no deadline of its own. */
+const deadlineMs = 5_000;
+/** A read takes a moment; while the service cannot be read, the change that asked for it has been made all the same. */
+const refreshWithinMs = 10_000;
+
+type SignalArguments = [{ receivers: Notify[] }];
+
+/** The runs of `followOrder` on `taskQueue`. */
+export function createFollowedOrders(client: Client, taskQueue: string): FollowedOrders {
+  const inTime = <T>(call: () => Promise<T>, ms = deadlineMs): Promise<T> => client.withDeadline(Date.now() + ms, call);
+  const handleOf = (key: Parameters<typeof followOrderId>[0]) =>
+    client.workflow.getHandle<typeof followOrder>(followOrderId(key));
+  return {
+    async start({ input, receivers }) {
+      try {
+        // One step: a delivery may have started the run just now, and then its input names nobody.
+        await inTime(() =>
+          client.workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
+            ...orderStart(input, taskQueue),
+            signal: receiversAddedSignal,
+            signalArgs: [{ receivers }],
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error; // it has ended; its end can be read
+      }
+    },
+    async readEnd(key) {
+      try {
+        const { status } = await inTime(() => handleOf(key).describe());
+        if (status.name === 'RUNNING' || status.name === 'PAUSED') return null;
+        return { kind: 'trail', trail: await inTime(() => handleOf(key).result()) };
+      } catch (error) {
+        if (error instanceof WorkflowFailedError) return toFailedEnd(error.cause);
+        if (error instanceof WorkflowNotFoundError) return toFailedEnd(undefined);
+        throw error;
+      }
+    },
+    async refresh(key) {
+      try {
+        return await inTime(() => handleOf(key).executeUpdate(refreshOrderUpdate), refreshWithinMs);
+      } catch (error) {
+        const isLate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
+        if (isLate || error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+function toFailedEnd(cause: unknown): FollowedEnd {
+  if (cause instanceof ApplicationFailure && cause.type) {
+    return { kind: 'failed', type: cause.type, message: cause.message };
+  }
+  const message = 'The run that followed the order was cancelled or terminated, or Temporal no longer knows it.';
+  return { kind: 'failed', type: 'NotFollowed', message };
+}

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
+import { FaretrailError } from '../domain/errors.js';
+import { searchAttributeNames } from '../domain/search-attribute-names.js';
+
+/** What the check needs of a connection; both kinds of connection fit. */
+export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | 'workflowService' | 'withDeadline'>;
+
+export type SearchAttributesErrorCode = 'SearchAttributesMissing' | 'SearchAttributesMistyped' | 'NamespaceUnknown';
+
+/** The namespace cannot take our runs as it is; the message holds the command that mends it. Not for lost connections. */
+export class SearchAttributesError extends FaretrailError<SearchAttributesErrorCode> {
+  override readonly name = 'SearchAttributesError';
+}
+
+export interface SearchAttributeCheck {
+  /** What this call registered. */
+  registered: string[];
+  /** `list`: names and types are known to be right. `query`: names are. `nothing`: the server lets us see neither. */
+  checkedBy: 'list' | 'query' | 'nothing';
+}
+
+const wanted: readonly string[] = Object.values(searchAttributeNames);
+const keyword = 2; // temporal.api.enums.v1.IndexedValueType
+const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
+
+// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+const grpc = {
+  invalidArgument: 3,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  unimplemented: 12,
+  unauthenticated: 16,
+};
+// Temporal Cloud has no operator service; what it answers has changed over time.
+const denials: readonly number[] = [grpc.permissionDenied, grpc.unimplemented, grpc.unauthenticated];
+
+const callTimeoutMs = 10_000;
+// Servers cache the list, with Elasticsearch for up to a minute.
+const visibleWithinMs = 90_000;
+const lookAgainMs = 250;
+
+/**
+ * Makes sure that our search attributes exist before anything runs: a start with an unknown one is refused, and an upsert
+ * of one fails its workflow task without end. Registers what is missing where it may. Throws `SearchAttributesError`.
+ */
+export async function ensureSearchAttributes(
+  services: SearchAttributeServices,
+  namespace: string,
+): Promise<SearchAttributeCheck> {
+  const listed = await list(services, namespace);
+  if (listed === 'denied') return checkByQuery(services, namespace);
+  refuseOtherTypes(listed, namespace);
+  const missing = wanted.filter((name) => !(name in listed));
+  if (missing.length > 0) {
+    await register(services, namespace, missing);
+    await waitUntilListed(services, namespace, missing);
+  }
+  return { registered: missing, checkedBy: 'list' };
+}
+
+type Listed = Record<string, number | null | undefined>;
+
+async function list(services: SearchAttributeServices, namespace: string): Promise<Listed | 'denied'> {
+  try {
+    const reply = await call(services, () => services.operatorService.listSearchAttributes({ namespace }));
+    return reply.customAttributes ?? {};
+  } catch (error) {
+    if (isDenied(error)) return 'denied';
+    throw toNamespaceError(error, namespace);
+  }
+}
+
+async function register(services: SearchAttributeServices, namespace: string, names: string[]): Promise<void> {
+  const searchAttributes = Object.fromEntries(names.map((name) => [name, keyword]));
+  try {
+    await call(services, () => services.operatorService.addSearchAttributes({ namespace, searchAttributes }));
+  } catch (error) {
+    // Another worker was faster; the list will show it.
+    if (hasCode(error, grpc.alreadyExists)) return;
+    throw missingError(namespace, names, error);
+  }
+}
+
+async function waitUntilListed(services: SearchAttributeServices, namespace: string, names: string[]): Promise<void> {
+  const deadline = Date.now() + visibleWithinMs;
+  for (;;) {
+    const listed = await list(services, namespace);
+    if (listed === 'denied' || names.every((name) => name in listed)) return;
+    if (Date.now() > deadline) throw missingError(namespace, names);
+    await sleep(lookAgainMs);
+  }
+}
+
+/** A visibility query with an unknown name is refused, and counting needs no more rights than showing runs. */
+async function checkByQuery(services: SearchAttributeServices, namespace: string): Promise<SearchAttributeCheck> {
+  const missing: string[] = [];
+  for (const name of wanted) {
+    try {
+      await call(services, () =>
+        services.workflowService.countWorkflowExecutions({ namespace, query: `${name} IS NULL` }),
+      );
+    } catch (error) {
+      if (isDenied(error)) return { registered: [], checkedBy: 'nothing' };
+      if (!hasCode(error, grpc.invalidArgument)) throw toNamespaceError(error, namespace);
+      missing.push(name);
+    }
+  }
+  if (missing.length > 0) throw missingError(namespace, missing);
+  return { registered: [], checkedBy: 'query' };
+}
+
+function refuseOtherTypes(listed: Listed, namespace: string): void {
+  const mistyped = wanted.filter((name) => name in listed && listed[name] !== keyword);
+  if (mistyped.length === 0) return;
+  const found = mistyped.map((name) => `${name} (${typeNames[listed[name] ?? 0] ?? 'unknown type'})`).join(', ');
+  throw new SearchAttributesError(
+    'SearchAttributesMistyped',
+    `search attributes of namespace "${namespace}" must be of type Keyword, but found ${found}; ` +
+      'remove them or use another namespace. To remove: ' +
+      `temporal operator search-attribute remove --namespace ${namespace} ${nameFlags(mistyped)}`,
+  );
+}
+
+function missingError(namespace: string, names: readonly string[], cause?: unknown): SearchAttributesError {
+  return new SearchAttributesError(
+    'SearchAttributesMissing',
+    `namespace "${namespace}" lacks search attributes, and adding them failed; run: ` +
+      `temporal operator search-attribute create --namespace ${namespace} ${nameFlags(names)} --type Keyword`,
+    { cause },
+  );
+}
+
+const nameFlags = (names: readonly string[]): string => names.map((name) => `--name ${name}`).join(' ');
+
+function toNamespaceError(error: unknown, namespace: string): unknown {
+  if (!hasCode(error, grpc.notFound)) return error;
+  return new SearchAttributesError(
+    'NamespaceUnknown',
+    `Temporal knows no namespace "${namespace}"; correct TEMPORAL_NAMESPACE or run: temporal operator namespace create --namespace ${namespace}`,
+    { cause: error },
+  );
+}
+
+const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): Promise<R> =>
+  services.withDeadline(Date.now() + callTimeoutMs, request);
+
+const hasCode = (error: unknown, code: number): boolean => isGrpcServiceError(error) && error.code === code;
+
+const isDenied = (error: unknown): boolean => isGrpcServiceError(error) && denials.includes(error.code);

@@ -1,0 +1,40 @@
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { TokenLeases } from '../activities/token-source.js';
+import type { TokenLease } from '../domain/token-lease.js';
+import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
+import type { accessToken } from '../workflows/access-token.js';
+import { renewTokenSignal } from '../workflows/access-token-messages.js';
+
+/** Temporal's client has no deadline of its own: a lost answer must not hold up all calls of an account. */
+const defaultDeadlineMs = 5_000;
+
+/** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
+export function createTokenLeases(client: Client, taskQueue: string, deadlineMs = defaultDeadlineMs): TokenLeases {
+  const inTime = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
+  return {
+    async read(key) {
+      try {
+        const { memo } = await inTime(() => client.workflow.getHandle(accessTokenId(key)).describe());
+        return (memo?.lease as TokenLease | undefined) ?? null;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
+    async renew(key, insteadOf) {
+      await inTime(() =>
+        client.workflow.signalWithStart<typeof accessToken, [{ insteadOf: string | null }]>('accessToken', {
+          workflowId: accessTokenId(key),
+          taskQueue,
+          args: [key],
+          signal: renewTokenSignal,
+          signalArgs: [{ insteadOf }],
+          staticSummary: summaryOf(key),
+        }),
+      );
+    },
+  };
+}
+
+const summaryOf = ({ account, scope }: AccessTokenKey): string =>
+  `Access token of account ${account}, ${scope === '' ? 'without scope' : `scope ${scope}`}`;

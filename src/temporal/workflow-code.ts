@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+
+/** The failure converter of a worker that encrypts. No extension: found beside the source and beside the compiled file. */
+export const encodedFailuresPath = fileURLToPath(new URL('../sealing/encoded-failures', import.meta.url));
+
+const askedAheadPath = fileURLToPath(new URL('../workflows/asked-ahead', import.meta.url));
+
+/** Where a build leaves the bundle, beside the compiled file: failures of workflows are encoded, or in clear. */
+export const bundlePath = ({ encodesFailures }: BundleKind): string =>
+  fileURLToPath(new URL(encodesFailures ? './workflow-bundle-encoding.js' : './workflow-bundle.js', import.meta.url));
+
+/** A worker that encrypts needs a bundle of its own, since a bundle holds the failure converter. */
+export interface BundleKind {
+  encodesFailures: boolean;
+}
+
+/** The workflows as one script, for `workflowBundle`. Rejects when they import what workflows may not. */
+export async function bundleWorkflows(
+  workflowsPath: string,
+  logger: Logger,
+  { encodesFailures }: BundleKind = { encodesFailures: false },
+): Promise<string> {
+  // All runs in a worker share our modules: they hold no state of a run, and a copy for each would be two fifths of its heap.
+  const preloadModules = [workflowsPath];
+  const failures = encodesFailures ? { failureConverterPath: encodedFailuresPath } : {};
+  const workflowInterceptorModules = [askedAheadPath];
+  const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...failures };
+  return (await bundleWorkflowCode(options)).code;
+}
+
+/**
+ * For the threads that run workflows, so before they start: each promise of a run keeps the stack of its making, and whole
+ * stacks would cost a third of its memory and of the time of its tasks. Stacks of the calling thread stay as they are.
+ */
+export const shortenWorkflowStacks = (): void => setFlagsFromString('--stack-trace-limit=4');
+
+const mebibyte = 1_048_576;
+/** What a worker needs before it follows any order. */
+const ownHeap = 100;
+/** A run takes about 60 kB of the heap; the rest is room for garbage. */
+const runsPerMebibyte = 8;
+const fewestRuns = 200;
+
+/** How many runs a worker keeps at hand. The SDK's own choice assumes runs fifteen times as big as ours. */
+export function cachedRuns(): number {
+  const heap = getHeapStatistics().heap_size_limit / mebibyte;
+  return Math.max(fewestRuns, Math.floor((heap - ownHeap) * runsPerMebibyte));
+}

@@ -1,0 +1,208 @@
+import { request } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type CodecServer, startCodecServer } from '../../src/cli/codec-server.js';
+import { loadCliConfig } from '../../src/config.js';
+import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
+import type { CodecSettings } from '../../src/settings/codec.js';
+import { encodedKey, problemsOf } from '../config/env.js';
+
+const token = 'codec-token-of-thirty-two-letters-and-more';
+const ui = 'https://temporal.example.com';
+const payload = { metadata: { encoding: Buffer.from('json/plain').toString('base64') }, data: 'ImhpIg==' };
+
+const open: CodecServer[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+interface Started {
+  url: string;
+  told: string[];
+  ask(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+}
+
+async function start(env: Record<string, string> = {}, keys = `p1:${encodedKey(1)}`): Promise<Started> {
+  const { payloads, codec: settings } = loadCliConfig({
+    FARETRAIL_CODEC_PORT: '0',
+    FARETRAIL_CODEC_ORIGINS: ui,
+    FARETRAIL_PAYLOAD_KEYS: keys,
+    ...env,
+  });
+  const told: string[] = [];
+  const server = await startCodecServer({
+    settings: settings as CodecSettings,
+    codec: createPayloadCodec({ ...payloads, encrypts: true }),
+    onUnreadable: ({ code }) => told.push(code),
+    onFailure: (error) => told.push(String(error)),
+  });
+  open.push(server);
+  const { url } = server;
+  return {
+    url,
+    told,
+    ask: (path, body, headers = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-namespace': 'default', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+  };
+}
+
+/** The status for a body of this size, of which nothing is sent. */
+function answerToAnnounced(bytes: number, url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': bytes };
+    const asking = request(`${url}/decode`, { method: 'POST', headers }, (reply) => {
+      resolve(reply.statusCode);
+      asking.destroy();
+    });
+    asking.on('error', reject).flushHeaders();
+  });
+}
+
+describe('the codec endpoint', () => {
+  it('encrypts and decrypts as the UI and the CLI of Temporal ask for it', async () => {
+    const { ask } = await start();
+    const encoded = (await (await ask('/encode', { payloads: [payload, payload] })).json()) as { payloads: object[] };
+    expect(JSON.stringify(encoded)).not.toContain(payload.data);
+    expect(encoded.payloads).toHaveLength(2);
+    const reply = await ask('/decode', { payloads: [encoded.payloads[0], payload] });
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    expect(await reply.json()).toEqual({ payloads: [payload, payload] });
+    expect(await (await ask('/decode', {})).json()).toEqual({ payloads: [] });
+  });
+
+  it('leaves what it has no key for as it is and says so, and decrypts the rest', async () => {
+    const strange = await (await start({}, `p9:${encodedKey(9)}`)).ask('/encode', { payloads: [payload] });
+    const { payloads } = (await strange.json()) as { payloads: object[] };
+    const { ask, told } = await start();
+    const encoded = (await (await ask('/encode', { payloads: [payload] })).json()) as { payloads: object[] };
+    const mixed = { payloads: [payloads[0], encoded.payloads[0]] };
+    expect(await (await ask('/decode', mixed)).json()).toEqual({ payloads: [payloads[0], payload] });
+    expect(told).toEqual(['PayloadKeyMissing']);
+  });
+
+  it('lets pages of the UI in and no others, with a token or without', async () => {
+    for (const env of [{}, { FARETRAIL_CODEC_TOKEN: token }]) {
+      const { ask } = await start(env);
+      const headers = { authorization: `Bearer ${token}` };
+      const reply = await ask('/decode', { payloads: [] }, { ...headers, origin: ui });
+      expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([200, ui]);
+      expect(reply.headers.get('vary')).toBe('origin');
+      for (const origin of ['https://other.example.com', `${ui}.evil.example`, 'null']) {
+        const refusal = await ask('/decode', { payloads: [payload] }, { ...headers, origin });
+        expect([refusal.status, refusal.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+      }
+    }
+  });
+
+  it('answers the question that a browser asks first', async () => {
+    const { url } = await start({ FARETRAIL_CODEC_TOKEN: token });
+    const ask = (origin: string) =>
+      fetch(`${url}/decode`, {
+        method: 'OPTIONS',
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type,x-namespace',
+          'access-control-request-private-network': 'true',
+        },
+      });
+    const { status, headers } = await ask(ui);
+    expect(status).toBe(204);
+    // The UI shows a person's id token in `authorization-extras` when it passes the access token.
+    expect(headers.get('access-control-allow-headers')).toBe(
+      'authorization, authorization-extras, content-type, x-namespace',
+    );
+    expect(headers.get('access-control-allow-methods')).toBe('POST');
+    expect(headers.get('access-control-allow-private-network')).toBe('true');
+    expect((await ask('https://other.example.com')).status).toBe(403);
+  });
+
+  it.each(['', 'Bearer', `Bearer ${token}x`, `Basic ${token}`, token])('wants its token: not %j', async (shown) => {
+    const { ask, url } = await start({ FARETRAIL_CODEC_TOKEN: token });
+    const refusal = await ask('/decode', { payloads: [payload] }, { authorization: shown });
+    expect([refusal.status, refusal.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect(await refusal.text()).not.toContain(token);
+    expect((await ask('/decode', { payloads: [] }, { authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it('refuses what is no request of this kind without repeating any of it', async () => {
+    const { ask, url, told } = await start();
+    const secret = 'Sandy';
+    const bodies = [`{"payloads":"${secret}"`, `"${secret}"`, { payloads: [{ data: 5, secret }] }];
+    for (const body of bodies) {
+      const refusal = await ask('/decode', body);
+      expect(refusal.status).toBe(400);
+      expect(await refusal.text()).not.toContain(secret);
+    }
+    expect((await ask('/decode', secret, { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await ask('/other', { payloads: [] })).status).toBe(404);
+    expect((await fetch(`${url}/decode`)).status).toBe(404);
+    expect(await answerToAnnounced(17 * 1_048_576, url)).toBe(413);
+    expect(told).toEqual([]);
+  });
+
+  it('takes a page of big payloads', async () => {
+    const { ask } = await start();
+    const big = { ...payload, data: Buffer.alloc(700_000, 'a').toString('base64') };
+    const encoded = await (await ask('/encode', { payloads: [big, big, big] })).text();
+    expect(await (await ask('/decode', encoded)).json()).toEqual({ payloads: [big, big, big] });
+  });
+});
+
+describe('settings of the codec endpoint', () => {
+  const keys = { FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}` };
+
+  it('are a loopback address and the UI of a local server when nothing is set', () => {
+    const { host, port, origins, token } = loadCliConfig(keys).codec;
+    expect({ host, port, token }).toEqual({ host: '127.0.0.1', port: 8481, token: null });
+    expect(origins).toEqual(['http://localhost:8233', 'http://127.0.0.1:8233']);
+  });
+
+  it.each(['0.0.0.0', '::', 'localhost', '10.0.0.8'])('want a token at %s', (FARETRAIL_CODEC_HOST) => {
+    const [problem] = problemsOf(() => loadCliConfig({ ...keys, FARETRAIL_CODEC_HOST }));
+    expect(problem).toMatch(/^FARETRAIL_CODEC_TOKEN: missing/);
+    expect(loadCliConfig({ ...keys, FARETRAIL_CODEC_HOST, FARETRAIL_CODEC_TOKEN: token }).codec.token).toBe(token);
+  });
+
+  it('take the token from a file, and one that can be guessed from nowhere', () => {
+    const env = { ...keys, FARETRAIL_CODEC_TOKEN_FILE: '/run/token' };
+    expect(loadCliConfig(env, () => `${token}\n`).codec.token).toBe(token);
+    expect(problemsOf(() => loadCliConfig(env, () => 'short'))[0]).toMatch(/^FARETRAIL_CODEC_TOKEN_FILE: .*32 to 512/);
+    expect(problemsOf(() => loadCliConfig({ ...keys, FARETRAIL_CODEC_TOKEN: 'short' }))[0]).toMatch(/32 to 512/);
+    expect(problemsOf(() => loadCliConfig({ ...env, FARETRAIL_CODEC_TOKEN: token }, () => token))[0]).toMatch(
+      /both|together/,
+    );
+  });
+
+  it.each(['*', 'https://a.example/', 'a.example', 'file://x', 'https://a.example,,'])(
+    'refuse as an origin %j',
+    (text) => {
+      expect(problemsOf(() => loadCliConfig({ ...keys, FARETRAIL_CODEC_ORIGINS: text }))[0]).toMatch(
+        /^FARETRAIL_CODEC_ORIGINS: entry/,
+      );
+    },
+  );
+});
+
+describe('settings of payload encryption', () => {
+  it('need a key to encrypt with, and one that nobody else holds', () => {
+    const encrypts = { FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
+    expect(problemsOf(() => loadCliConfig(encrypts))[0]).toMatch(/^FARETRAIL_PAYLOAD_KEYS: missing; make one with/);
+    const shared = { FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}`, FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(1)}` };
+    expect(problemsOf(() => loadCliConfig(shared))[0]).toMatch(
+      /^FARETRAIL_PAYLOAD_KEYS: holds a key of FARETRAIL_WEBHOOK/,
+    );
+    expect(problemsOf(() => loadCliConfig({ FARETRAIL_ENCRYPT_PAYLOADS: 'yes' }))[0]).toMatch(
+      /must be one of true, false/,
+    );
+  });
+
+  it('read with keys alone, and are off without', () => {
+    expect(loadCliConfig({}).payloads).toEqual({ keys: null, encrypts: false });
+    expect(loadCliConfig({ FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}` }).payloads.encrypts).toBe(false);
+  });
+});

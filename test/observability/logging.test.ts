@@ -1,0 +1,111 @@
+import { Buffer } from 'node:buffer';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.js';
+import { createLogger, toTemporalLogger } from '../../src/observability/logging.js';
+import { createNamedKey } from '../../src/sealing/key-ring.js';
+import { partnerEnv, sealingEnv } from '../config/env.js';
+
+function logged(level: 'trace' | 'info' = 'trace') {
+  const lines: string[] = [];
+  const logger = createLogger({ level, process: 'worker' }, { write: (line) => lines.push(line) });
+  return { logger, lines, last: () => JSON.parse(lines.at(-1) ?? 'null') };
+}
+
+describe('log lines', () => {
+  it('are JSON with level, time and process', () => {
+    const { logger, last } = logged();
+    logger.info({ orderId: '17' }, 'order read');
+    expect(last()).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      process: 'worker',
+      orderId: '17',
+      msg: 'order read',
+    });
+  });
+
+  it('are left out below the level', () => {
+    const { logger, lines } = logged('info');
+    logger.debug('nobody asked');
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('secrets in log lines', () => {
+  it.each([
+    'authorization',
+    'Authorization',
+    'clientSecret',
+    'client_secret',
+    'accessToken',
+    'access_token',
+    'secret_id',
+    'secretId',
+    'apiKey',
+    'sealed',
+    'taskToken',
+    'sealedToken',
+  ])('are blanked in the field %s, at any depth and in a child', (field) => {
+    const { logger, lines } = logged();
+    logger.info({ [field]: 'hidden-value', a: { b: [{ c: { [field]: 'hidden-value' } }] } }, 'sent');
+    logger
+      .child({ [field]: 'hidden-value', deep: { [field]: 'hidden-value' } })
+      .child({ [field]: 'hidden-value' })
+      .info('sent');
+    expect(lines.join('')).not.toContain('hidden-value');
+    expect(lines.join('')).toContain('[secret]');
+  });
+
+  it('are absent from a logged config', () => {
+    const { logger, lines } = logged();
+    logger.info({
+      config: loadConfig({ ...partnerEnv, ...sealingEnv }),
+      key: createNamedKey('k', Buffer.alloc(32, 7)),
+    });
+    expect(lines.join('')).not.toMatch(/partner-secret|AQEB|AgIC|BwcH|7,7,7|1,1,1/);
+    expect(lines.join('')).toContain('partner-id');
+  });
+
+  it('are absent from a logged error with a request hanging on it', () => {
+    const { logger, last, lines } = logged();
+    const cause = Object.assign(new Error('socket closed'), { code: 'ECONNRESET', request: 'hidden-value' });
+    const error = Object.assign(new Error('no answer', { cause }), { code: 'UNREACHABLE', headers: 'hidden-value' });
+    logger.error(error);
+    logger.error({ err: error, error, inner: { error } }, 'call failed');
+    expect(lines.join('')).not.toContain('hidden-value');
+    const shown = {
+      code: 'UNREACHABLE',
+      name: 'Error',
+      message: 'no answer',
+      stack: error.stack,
+      cause: { code: 'ECONNRESET', message: 'socket closed' },
+    };
+    expect(last()).toMatchObject({ err: shown, error: shown, inner: { error: shown } });
+  });
+});
+
+it('survives values that JSON cannot hold', () => {
+  const { logger, last } = logged();
+  const loop: Record<string, unknown> = { big: 10n, at: new Date(0), bytes: Buffer.from('abc'), none: null };
+  loop.loop = loop;
+  logger.info(loop, 'odd');
+  expect(last()).toMatchObject({ at: '1970-01-01T00:00:00.000Z', bytes: '[bytes]', none: null, msg: 'odd' });
+});
+
+it('takes the log of the Temporal SDK', () => {
+  const { logger, lines, last } = logged();
+  const temporal = toTemporalLogger(logger);
+  temporal.log('WARN', 'slow', { workflowId: 'order/partner/17', [Symbol('time')]: 1 });
+  expect(last()).toMatchObject({ level: 'warn', msg: 'slow', workflowId: 'order/partner/17' });
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) temporal[level](level);
+  expect(lines.slice(1).map((line) => JSON.parse(line).level)).toEqual(['trace', 'debug', 'info', 'warn', 'error']);
+});
+
+it('leaves out the payloads of a task that the Temporal SDK cannot begin', () => {
+  const { logger, last } = logged();
+  const meta = { workflowId: 'order/partner/17', task: '{"start":{"input":"c2VjcmV0"}}', taskEncoded: 'c2VjcmV0' };
+  toTemporalLogger(logger).error('Error while processing ActivityTask.start', meta);
+  toTemporalLogger(logger).log('ERROR', 'Error while processing Nexus task', meta);
+  expect(last()).toMatchObject({ workflowId: 'order/partner/17' });
+  expect(JSON.stringify(last())).not.toContain('c2VjcmV0');
+});

@@ -1,0 +1,107 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createWorkerMetrics } from '../../src/observability/metrics.js';
+import { type MetricsServerOptions, startMetricsServer } from '../../src/observability/metrics-server.js';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+async function start(options: Partial<MetricsServerOptions> = {}) {
+  const metrics = createWorkerMetrics();
+  const server = await startMetricsServer({
+    port: 0,
+    host: '127.0.0.1',
+    registry: metrics.registry,
+    isLive: () => true,
+    whyNotReady: async () => null,
+    ...options,
+  });
+  open.push(server);
+  const get = async (path: string, init?: RequestInit) => {
+    const reply = await fetch(`http://127.0.0.1:${server.port}${path}`, init);
+    return { status: reply.status, type: reply.headers.get('content-type'), body: await reply.text() };
+  };
+  return { metrics, server, get };
+}
+
+async function startExporter(status: number, body: string): Promise<string> {
+  const exporter = createServer((_, response) => response.writeHead(status).end(body));
+  await new Promise<void>((resolve) => exporter.listen(0, '127.0.0.1', resolve));
+  open.push(exporter);
+  return `http://127.0.0.1:${(exporter.address() as AddressInfo).port}/metrics`;
+}
+
+describe('/metrics', () => {
+  it('shows what the worker counted', async () => {
+    const { metrics, get } = await start();
+    metrics.countTokenRequest({ account: 'partner', scope: '', outcome: 'ok' });
+    metrics.countUpstreamCall({ account: 'partner', operation: 'orderStatus', outcome: 'ok', seconds: 0.2 });
+    const { status, type, body } = await get('/metrics');
+    expect({ status, type }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
+    expect(body).toContain('faretrail_token_requests_total{account="partner",scope="unscoped",outcome="ok"} 1');
+    expect(body).toContain('faretrail_upstream_calls_total{account="partner",operation="orderStatus",outcome="ok"} 1');
+    expect(body).toContain('faretrail_upstream_call_seconds_bucket{le="0.25",operation="orderStatus"} 1');
+  });
+
+  it('adds the metrics of the Temporal SDK', async () => {
+    const { get } = await start({ sdkMetricsUrl: await startExporter(200, 'temporal_request 7\n') });
+    expect((await get('/metrics')).body).toMatch(/faretrail_token_requests_total[\s\S]*\ntemporal_request 7\n$/);
+  });
+
+  it('shows ours alone while those of the SDK are not to be had', async () => {
+    const { get } = await start({ sdkMetricsUrl: await startExporter(500, 'oops') });
+    const { status, body } = await get('/metrics');
+    expect(status).toBe(200);
+    expect(body).toMatch(/# metrics of the Temporal SDK are not available\n$/);
+  });
+});
+
+describe('health', () => {
+  it('tells a process that lives from one that has stopped', async () => {
+    let live = true;
+    const { get } = await start({ isLive: () => live });
+    expect(await get('/healthz')).toMatchObject({ status: 200 });
+    live = false;
+    expect(await get('/healthz')).toMatchObject({ status: 503 });
+  });
+
+  it('gives the reason while it is not ready', async () => {
+    let reason: string | null = 'Temporal does not answer';
+    const { get } = await start({ whyNotReady: async () => reason });
+    expect(await get('/readyz')).toMatchObject({ status: 503, body: 'Temporal does not answer\n' });
+    reason = null;
+    expect(await get('/readyz?verbose')).toMatchObject({ status: 200 });
+  });
+
+  it('is not ready when the check itself fails, and does not show the failure', async () => {
+    const { get } = await start({ whyNotReady: () => Promise.reject(new Error('hidden-value')) });
+    expect(await get('/readyz')).toMatchObject({ status: 503, body: expect.not.stringContaining('hidden-value') });
+  });
+});
+
+describe('the server', () => {
+  it('knows no other page and changes nothing', async () => {
+    const { get } = await start();
+    expect(await get('/')).toMatchObject({ status: 404 });
+    expect(await get('/healthz', { method: 'POST' })).toMatchObject({ status: 404 });
+  });
+
+  it('names the setting when its port is taken', async () => {
+    const { server } = await start();
+    await expect(start({ port: server.port })).rejects.toMatchObject({
+      code: 'MetricsPortUnusable',
+      message: `FARETRAIL_METRICS_PORT: cannot listen at ${server.port} (EADDRINUSE)`,
+    });
+  });
+
+  it('closes although a scraper keeps its connection open', async () => {
+    const { server, get } = await start();
+    await get('/healthz');
+    open.pop();
+    await server.close();
+    await expect(get('/healthz')).rejects.toThrow();
+  });
+});

@@ -1,0 +1,56 @@
+import type { Client } from '@temporalio/client';
+import { expect, it } from 'vitest';
+import { createWorkerMetrics } from '../../src/observability/metrics.js';
+import { createRunCounts, type RunCounts } from '../../src/temporal/run-counts.js';
+
+/** Visibility that answers `counts` by what a query ends with, and 0 otherwise. */
+function stage(counts: Record<string, number>, fails = () => false) {
+  const queries: string[] = [];
+  const clock = { now: 0 };
+  const count = async (query: string) => {
+    queries.push(query);
+    if (fails()) throw new Error('down');
+    return { count: Object.entries(counts).find(([end]) => query.endsWith(end))?.[1] ?? 0 };
+  };
+  const client = { withDeadline: (_: number, call: () => unknown) => call(), workflow: { count } };
+  const read = createRunCounts(client as unknown as Client, "q'1", () => clock.now);
+  return { queries, clock, read };
+}
+
+it('counts runs that need a person by their code, of running runs of this queue alone', async () => {
+  const { read, queries } = stage({ "'followOrder'": 7, 'IS NOT NULL': 3, "'forbidden'": 2, "'outcomeUnknown'": 1 });
+  expect(await read()).toMatchObject({ followed: 7, attention: { forbidden: 2, outcomeUnknown: 1, scopeRejected: 0 } });
+  for (const query of queries) expect(query).toMatch(/^TaskQueue = 'q\\'1' AND ExecutionStatus = 'Running' AND /);
+});
+
+it('asks twice while nobody needs a person, and again only after a minute', async () => {
+  const { read, queries, clock } = stage({});
+  await Promise.all([read(), read()]);
+  clock.now = 59_999;
+  await read();
+  expect(queries).toHaveLength(2);
+  clock.now = 60_000;
+  await read();
+  expect(queries).toHaveLength(4);
+});
+
+it('knows nothing while visibility does not answer, and says so', async () => {
+  let isDown = true;
+  const { read, clock } = stage({}, () => isDown);
+  expect(await read()).toBeNull();
+  isDown = false;
+  clock.now = 60_000;
+  expect(await read()).toMatchObject({ followed: 0 });
+});
+
+it('are shown without a value while nobody knows', async () => {
+  const metrics = createWorkerMetrics();
+  const attention = { forbidden: 2 } as RunCounts['attention'];
+  let counts: RunCounts | null = { followed: 7, attention };
+  metrics.showRuns(async () => counts);
+  const page = await metrics.registry.metrics();
+  expect(page).toContain('\nfaretrail_followed_orders 7\n');
+  expect(page).toContain('\nfaretrail_attention_runs{code="forbidden"} 2\n');
+  counts = null;
+  expect(await metrics.registry.metrics()).not.toMatch(/^faretrail_(followed|attention)/m);
+});
