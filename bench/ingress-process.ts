@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeArgs, nodeFlags } from '../local/stack/node-args.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 
@@ -19,12 +20,11 @@ export interface IngressProcess {
 /** Ours, and the floor that it is measured against. */
 export type IngressKind = 'faretrail' | 'bare';
 
-const programs: Record<IngressKind, string> = {
-  faretrail: join(projectRoot, 'dist/src/ingress.js'),
-  bare: join(projectRoot, 'dist/bench/baseline/bare-ingress.js'),
+/** The floor gets the same flags as ours, so that code is compared with code. */
+const argv: Record<IngressKind, readonly string[]> = {
+  faretrail: nodeArgs('ingress'),
+  bare: [...nodeFlags.ingress, join(projectRoot, 'dist/bench/baseline/bare-ingress.js')],
 };
-/** As `npm run ingress` starts it. The floor gets the same, so that code is compared with code. */
-const flags = ['--single-threaded-gc'];
 const startLimitMs = 60_000;
 
 /** Starts a webhook endpoint in a process of its own, and waits until it answers. Without a port it takes any. */
@@ -38,7 +38,7 @@ export async function startIngressProcess(
 
 async function startAt(kind: IngressKind, env: Record<string, string>, port: number): Promise<IngressProcess> {
   const ports = { FARETRAIL_INGRESS_PORT: String(port), BENCH_PORT: String(port) };
-  const child = spawn(process.execPath, [...flags, programs[kind]], {
+  const child = spawn(process.execPath, argv[kind], {
     env: { PATH: process.env.PATH, TZ: 'UTC', ...env, ...ports },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

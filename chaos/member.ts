@@ -24,8 +24,8 @@ export interface Member {
 
 interface MemberOptions {
   name: ProcessName;
-  script: string;
-  args?: readonly string[];
+  /** Flags of Node, script, arguments. */
+  argv: readonly string[];
   env: Record<string, string>;
   /** Where its log goes. */
   folder: string;
@@ -38,7 +38,7 @@ const restartAfterMs = 500;
 const stopWithinMs = 60_000;
 
 /** A Node program of ours as a member. */
-export function createMember({ name, script, args = [], env, folder, healthUrl }: MemberOptions): Member {
+export function createMember({ name, argv, env, folder, healthUrl }: MemberOptions): Member {
   const logFile = join(folder, `${name}.log`);
   const ownEnds: { at: number; code: number | null }[] = [];
   let child: ChildProcess | undefined;
@@ -46,7 +46,7 @@ export function createMember({ name, script, args = [], env, folder, healthUrl }
 
   function spawnIt(): void {
     const log = openSync(logFile, 'a');
-    const started = spawn(process.execPath, [script, ...args], {
+    const started = spawn(process.execPath, argv, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { workerEnv } from '../bench/settings.js';
+import { nodeArgs } from '../local/stack/node-args.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
@@ -47,7 +48,6 @@ const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
 /** In real time; the sandbox divides its waits by its speed. */
 const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
 
-const script = (name: string): string => join(projectRoot, 'dist', name);
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
 /** Starts everything. Needs a compiled checkout. */
@@ -58,20 +58,20 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds }: Stage
   const urlAt = (port: number | undefined) => `http://127.0.0.1:${port}`;
   const temporal = createTemporalMember({ program: temporalProgram, databaseFile, port: temporalPort ?? 0 });
   const sandbox = createMember({
-    ...{ name: 'sandbox', script: script('sandbox/main.js'), folder, env: {} },
-    args: ['--port', String(sandboxPort), '--speed', String(speed)],
+    ...{ name: 'sandbox', folder, env: {} },
+    argv: [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(sandboxPort), '--speed', String(speed)],
     healthUrl: `${urlAt(sandboxPort)}/sandbox/health`,
   });
   const env = settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`);
   const workers = (['worker-1', 'worker-2'] as const).map((name, i) =>
     createMember({
-      ...{ name, script: script('src/worker.js'), folder },
+      ...{ name, argv: nodeArgs('worker'), folder },
       env: { ...env, FARETRAIL_METRICS_PORT: String(metricsPorts[i]) },
       healthUrl: `${urlAt(metricsPorts[i])}/readyz`,
     }),
   );
   const ingress = createMember({
-    ...{ name: 'ingress', script: script('src/ingress.js'), folder },
+    ...{ name: 'ingress', argv: nodeArgs('ingress'), folder },
     env: { ...env, FARETRAIL_INGRESS_PORT: String(ingressPort), FARETRAIL_JOURNAL_DIR: join(folder, 'journal') },
     healthUrl: `${urlAt(ingressPort)}/readyz`,
   });

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { FaretrailError } from '../../src/domain/errors.js';
+import { nodeArgs } from './node-args.js';
 
 /** The processes of a deployment that the local stack starts as they are deployed. */
 export type LocalProcessName = 'worker' | 'ingress';
@@ -25,11 +25,10 @@ export async function startLocalProcess(
   env: Record<string, string | undefined>,
   folder: string,
 ): Promise<LocalProcess> {
-  const script = fileURLToPath(new URL(`../../src/${name}.js`, import.meta.url));
   const logFile = join(folder, `${name}.log`);
   const log = createWriteStream(logFile);
   // A process group of its own: Ctrl-C reaches us alone, and we stop it in order.
-  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(process.execPath, nodeArgs(name), { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let tail: string[] = [];
   let isStopping = false;
   const started = new Promise<void>((resolve) => {

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { nodeFlags } from '../../local/stack/node-args.js';
 import { dockerfile, inProject } from './deployment-files.js';
 
 const lines = dockerfile();
@@ -58,6 +59,17 @@ describe('a command of the image', () => {
     const env = { PATH: `${join(app, 'bin')}:${process.env.PATH}` };
     const { stdout, pid } = spawnSync(command, ['a', 'b c'], { env, encoding: 'utf8' });
     expect(stdout).toBe(`${pid} [ 'a', 'b c' ]\n`);
+  });
+
+  it.each(['worker', 'ingress'] as const)('starts the %s with the flags that npm, tests and docs have', (name) => {
+    const command = ['node', ...nodeFlags[name], `dist/src/${name}.js`].join(' ');
+    const { scripts } = JSON.parse(readFileSync(inProject('package.json'), 'utf8')) as {
+      scripts: Partial<Record<string, string>>;
+    };
+    const launcher = readFileSync(inProject(`deploy/image/bin/${name}`), 'utf8').replace(/"\$.+\.\.\//, '');
+    expect(scripts[name]).toMatch(new RegExp(`&& ${command}$`));
+    expect(launcher).toContain(`exec ${command}"`);
+    expect(readFileSync(inProject('docs/operating.md'), 'utf8')).toContain(`\`${command}\``);
   });
 
   it('is one of these', () => {

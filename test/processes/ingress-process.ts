@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { encodedKey } from '../config/env.js';
-
-const ingressScript = fileURLToPath(new URL('../../dist/src/ingress.js', import.meta.url));
+import { nodeArgs } from '../../local/stack/node-args.js';
+import { encodedKey } from '../settings/env.js';
 
 /** An ingress in a process of its own, as it is deployed. */
 export interface IngressProcess {
@@ -28,7 +26,7 @@ export const ingressEnv: Readonly<Record<string, string>> = {
 };
 
 function launch(env: Readonly<Record<string, string>>): { child: ChildProcess; output(): string } {
-  const child = spawn(process.execPath, [ingressScript], {
+  const child = spawn(process.execPath, nodeArgs('ingress'), {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
+import { nodeArgs } from '../../local/stack/node-args.js';
 import type { WorkerEnv } from './accounts.js';
-
-const workerScript = fileURLToPath(new URL('../../dist/src/worker.js', import.meta.url));
 
 /** A worker in a process of its own, as it is deployed. */
 export interface WorkerProcess {
@@ -19,7 +17,7 @@ export interface WorkerProcess {
 /** Resolves when the worker polls. Rejects with its output when it ends before. */
 export async function startWorkerProcess(env: WorkerEnv): Promise<WorkerProcess> {
   const inherited = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' };
-  const child = spawn(process.execPath, [workerScript], {
+  const child = spawn(process.execPath, nodeArgs('worker'), {
     env: { ...inherited, TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
