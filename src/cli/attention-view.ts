@@ -1,5 +1,5 @@
 import type { RunInNeed } from './attention-runs.js';
-import { quoted } from './order-command.js';
+import { quoted } from './command-line.js';
 import type { Paint } from './paint.js';
 import { clip, plain, utc } from './plain-text.js';
 import { tableText } from './table.js';

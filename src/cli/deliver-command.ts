@@ -18,8 +18,9 @@ import {
   type Session,
   withSession,
 } from './command-context.js';
+import { commandLine } from './command-line.js';
 import { ingressUrl } from './ingress-reachability.js';
-import { checked, commandLine } from './order-command.js';
+import { checked } from './order-command.js';
 import { clip } from './plain-text.js';
 import { type SubscriptionArguments, withSubscriptionArguments } from './subscription-command.js';
 import { type TestDelivery, usableGeneration, writeTestDelivery } from './test-delivery.js';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { exitCodes, toCliError } from './cli-failure.js';
 import { type CommandContext, callTimeoutMs, type RunCommand, type Session, withSession } from './command-context.js';
+import { withProgramName } from './command-line.js';
 import {
   type Check,
   checkAddresses,
@@ -11,7 +12,6 @@ import {
 } from './doctor-checks.js';
 import { checkIngress } from './doctor-ingress.js';
 import { checkTokens } from './doctor-tokens.js';
-import { withProgramName } from './order-command.js';
 import type { Paint } from './paint.js';
 import { plain } from './plain-text.js';
 

@@ -13,9 +13,10 @@ import {
   type Session,
   withSession,
 } from './command-context.js';
+import { commandLine } from './command-line.js';
 import { readJsonInput } from './json-input.js';
 import { withNotifyOption } from './notify-option.js';
-import { checked, commandLine } from './order-command.js';
+import { checked } from './order-command.js';
 import { plain } from './plain-text.js';
 import { type RideStart, readRideResult, startRide } from './ride-run.js';
 import { resultText } from './ride-view.js';

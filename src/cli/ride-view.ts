@@ -1,7 +1,7 @@
 import type { RideResult, RideStanding } from '../domain/requested-ride.js';
 import { requestRideId } from '../domain/workflow-ids.js';
 import type { Env } from '../settings/env-reader.js';
-import { commandLine } from './order-command.js';
+import { commandLine } from './command-line.js';
 import type { Paint } from './paint.js';
 import { plain, toLines, utc } from './plain-text.js';
 import { pairsText } from './table.js';

@@ -12,8 +12,8 @@ import {
   type Session,
   withSession,
 } from './command-context.js';
+import { commandLine } from './command-line.js';
 import { ingressWarning } from './ingress-reachability.js';
-import { commandLine } from './order-command.js';
 import { type SubscriptionArguments, withSubscriptionArguments } from './subscription-command.js';
 import { awaitSubscription, findSubscription } from './subscription-run.js';
 import { subscriptionText } from './subscription-view.js';

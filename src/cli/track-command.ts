@@ -15,9 +15,10 @@ import {
   type Session,
   withSession,
 } from './command-context.js';
+import { commandLine } from './command-line.js';
 import { tellEnded } from './ended-run.js';
 import { withNotifyOption } from './notify-option.js';
-import { checked, commandLine, type OrderArguments, withOrderArguments } from './order-command.js';
+import { checked, type OrderArguments, withOrderArguments } from './order-command.js';
 import { findOrderRun } from './order-run.js';
 import { plain } from './plain-text.js';
 import { watchOrder } from './watch-command.js';

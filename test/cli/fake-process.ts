@@ -20,7 +20,7 @@ const patienceWith = ({ TEMPORAL_ADDRESS }: Env): number =>
   TEMPORAL_ADDRESS === nowhere.TEMPORAL_ADDRESS ? 300 : 30_000;
 
 /** Runs a command line in this process. */
-export async function runHere(argv: string[], env: Env = nowhere): Promise<CliRun> {
+export async function runHere(argv: string[], env: Env = nowhere, more: Partial<CliProcess> = {}): Promise<CliRun> {
   const output = { stdout: '', stderr: '' };
   const process: CliProcess = {
     env,
@@ -30,6 +30,7 @@ export async function runHere(argv: string[], env: Env = nowhere): Promise<CliRu
     loadSettingsWithSecrets: () => loadConfig(env),
     connectWithinMs: patienceWith(env),
     onInterrupt: () => () => undefined,
+    ...more,
   };
   return { exitCode: await runCli(argv, process), ...output };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { FaretrailError } from '../../src/domain/errors.js';
 import { nowhere, runHere } from './fake-process.js';
 
 const commands = [
@@ -111,15 +112,6 @@ describe('the help', () => {
     expect(stdout).toContain('--json');
   });
 
-  it('and errors name commands as a checkout has them, where its script was used', async () => {
-    const script = { ...nowhere, npm_lifecycle_event: 'starter' };
-    const { stdout } = await runHere(['subscribe', '--help'], script);
-    expect(stdout).toContain('Usage: npm run starter -- subscribe [options]');
-    expect(stdout).toContain('\n  npm run starter -- subscribe business business_report');
-    const overall = await runHere(['--help'], script);
-    for (const shown of [stdout, overall.stdout]) expect(shown).not.toMatch(/\bfaretrail [a-z]+/);
-  });
-
   it('as a whole names every command and the exit codes', async () => {
     const { exitCode, stdout } = await runHere(['--help']);
     expect(exitCode).toBe(0);
@@ -137,5 +129,33 @@ describe('the help', () => {
   it('is not the version, which is that of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await runHere(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+});
+
+describe('where the script of a checkout was used', () => {
+  const script = { ...nowhere, npm_lifecycle_event: 'starter' };
+  const loadSettings = () => {
+    throw new FaretrailError('NotParked', 'no such delivery; see: faretrail parked');
+  };
+
+  it('help names commands as they can be typed there', async () => {
+    const { stdout } = await runHere(['subscribe', '--help'], script);
+    expect(stdout).toContain('Usage: npm run starter -- subscribe [options]');
+    expect(stdout).toContain('\n  npm run starter -- subscribe business business_report');
+    const overall = await runHere(['--help'], script);
+    for (const shown of [stdout, overall.stdout]) expect(shown).not.toMatch(/\bfaretrail [a-z]+/);
+  });
+
+  it.each([
+    ['in text', ['list'], 'error: no such delivery; see: npm run starter -- parked\n'],
+    ['in JSON', ['list', '--json'], '"message":"no such delivery; see: npm run starter -- parked"'],
+  ])('errors do so %s', async (_how, argv, wanted) => {
+    expect((await runHere(argv, script, { loadSettings })).stderr).toContain(wanted);
+    expect((await runHere(argv, nowhere, { loadSettings })).stderr).toContain(wanted.replace(/npm.*--/, 'faretrail'));
+  });
+
+  it('what the doctor says does so', async () => {
+    const { stdout } = await runHere(['doctor'], script, { loadSettings });
+    expect(stdout).toMatch(/^FAIL {2}Temporal +no such delivery; see: npm run starter -- parked$/m);
   });
 });
