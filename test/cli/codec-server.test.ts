@@ -4,7 +4,7 @@ import { type CodecServer, startCodecServer } from '../../src/cli/codec-server.j
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import type { CodecSettings } from '../../src/settings/codec.js';
-import { encodedKey, problemsOf } from '../config/env.js';
+import { encodedKey, problemsOf } from '../settings/env.js';
 
 const token = 'codec-token-of-thirty-two-letters-and-more';
 const ui = 'https://temporal.example.com';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Env, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
-import { encodedKey } from '../config/env.js';
+import { encodedKey } from '../settings/env.js';
 import { commandFile, inProject, kubernetesObjects } from './deployment-files.js';
 
 const Labels = z.record(z.string(), z.string());

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
 import { createLogger, toTemporalLogger } from '../../src/observability/logging.js';
 import { createNamedKey } from '../../src/sealing/key-ring.js';
-import { partnerEnv, sealingEnv } from '../config/env.js';
+import { partnerEnv, sealingEnv } from '../settings/env.js';
 
 function logged(level: 'trace' | 'info' = 'trace') {
   const lines: string[] = [];

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { encodedKey } from '../config/env.js';
 import { dockerfile, inProject } from '../deploy/deployment-files.js';
+import { encodedKey } from '../settings/env.js';
 import { workerEnv } from '../support/accounts.js';
 import { isLong } from '../support/long.js';
 

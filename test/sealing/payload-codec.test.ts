@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { InvalidInput, withPayloadKeys } from '../../src/client/index.js';
 import { type KeyRing, parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
-import { encodedKey } from '../config/env.js';
+import { encodedKey } from '../settings/env.js';
 
 function ringOf(text: string): KeyRing {
   const parsed = parseKeyRing(text);
