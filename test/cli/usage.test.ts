@@ -143,6 +143,7 @@ describe('where the script of a checkout was used', () => {
     expect(stdout).toContain('Usage: npm run starter -- subscribe [options]');
     expect(stdout).toContain('\n  npm run starter -- subscribe business business_report');
     const overall = await runHere(['--help'], script);
+    expect(overall.stdout).toContain('Usage: npm run starter -- [options]');
     for (const shown of [stdout, overall.stdout]) expect(shown).not.toMatch(/\bfaretrail [a-z]+/);
   });
 
