@@ -4,6 +4,7 @@ import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
 import { type Group, type Summary, toTable } from './report.js';
+import { watchStolenTime } from './stolen-time.js';
 
 interface SharedFlags {
   rounds: number;
@@ -48,15 +49,21 @@ const partsOf =
   };
 
 const startedAt = Date.now();
+const stolenShare = watchStolenTime();
+const worthSaying = 0.03; // of the CPU time
 
 function say(line: string): void {
   const seconds = Math.round((Date.now() - startedAt) / 1_000);
-  process.stderr.write(`bench ${String(seconds).padStart(4)} s  ${line}\n`);
+  const head = `bench ${String(seconds).padStart(4)} s  `;
+  const stolen = stolenShare();
+  const note = `(the host took ${Math.round(stolen * 100)} % of the CPU away since the line above)`;
+  process.stderr.write(`${stolen < worthSaying ? '' : `${head}${note}\n`}${head}${line}\n`);
 }
 
 type Results = Partial<Record<Bench, readonly Summary[]>>;
 
 function print(results: Results, json: boolean): void {
+  say('ended');
   const groups = Object.entries(results).map(([bench, summaries]) => ({ ...benches[bench as Bench], summaries }));
   console.log(json ? JSON.stringify(results, null, 2) : toTable(groups));
 }

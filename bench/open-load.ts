@@ -14,7 +14,10 @@ export interface LoadResult {
   seconds: number;
 }
 
-/** Arrivals on a schedule that nothing delays: what waits for a slow answer counts from the moment at which it was due. */
+/**
+ * Arrivals on a schedule that nothing delays: what waits for a slow answer counts from the moment at which it was due.
+ * Throws the first error of `send` when all that was under way has ended.
+ */
 export async function openLoad(
   { perSecond, seconds }: OpenLoad,
   send: (index: number) => Promise<number>,
@@ -23,6 +26,7 @@ export async function openLoad(
   const latencies = new Float64Array(count);
   const statuses = new Map<number, number>();
   const under = new Set<Promise<void>>(); // no more than are under way: what is kept must be collected, in pauses
+  const errors: unknown[] = [];
   const begin = performance.now();
 
   async function one(index: number): Promise<void> {
@@ -31,15 +35,18 @@ export async function openLoad(
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
-  for (let started = 0; started < count; ) {
+  for (let started = 0; started < count && errors.length === 0; ) {
     const due = Math.min(count, Math.floor(((performance.now() - begin) * perSecond) / 1_000) + 1);
     for (; started < due; started += 1) {
-      const call = one(started).finally(() => under.delete(call));
+      const call = one(started)
+        .catch((error: unknown) => void errors.push(error))
+        .finally(() => under.delete(call));
       under.add(call);
     }
     await sleep(1);
   }
   await Promise.all(under);
+  if (errors.length > 0) throw errors[0];
   return { latencies: latencies.sort(), statuses, seconds: (performance.now() - begin) / 1_000 };
 }
 

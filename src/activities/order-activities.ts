@@ -5,7 +5,7 @@ import { nextReadMs } from '../domain/cadence.js';
 import { readInstant } from '../domain/follow-input.js';
 import type { AccountName } from '../domain/keys.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/observation.js';
-import { isSameStatus } from '../domain/ride-status.js';
+import { isSameStatus, toRideStatus } from '../domain/ride-status.js';
 import { judge, type Struggle, struggleAfter } from '../domain/struggle.js';
 import { notYet, toDelay } from './not-yet.js';
 import type { OrderReader } from './order-reader.js';
@@ -31,6 +31,8 @@ interface Manner {
   isNews(reading: OrderReading): boolean;
   /** Somebody waits for the answer: trouble that is shown already is an answer too. */
   isOneShot: boolean;
+  /** When the run read the order last: the first attempt only waits for the rest of the pace. Null: it reads at once. */
+  lastReadAt: string | null;
 }
 
 /**
@@ -43,12 +45,14 @@ export function createOrderActivities({
   now = Date.now,
   random = Math.random,
 }: OrderActivityPorts) {
-  async function look(input: LookInput, { isNews, isOneShot }: Manner): Promise<OrderObservation> {
+  async function look(input: LookInput, { isNews, isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
     const { attempt, heartbeatDetails } = activityInfo();
+    const reads = lastReadAt === null ? attempt : attempt - 1;
     const before = (heartbeatDetails ?? null) as Struggle | null;
     const shown = input.shown.attention;
     const raised = before ? raiseOrWait(before) : waitUntil(input.notBefore);
     if (raised) return raised;
+    if (lastReadAt !== null && attempt === 1) throw readAlready(Date.parse(lastReadAt), input);
     let reading: OrderReading;
     try {
       reading = await readOrder(account(input.account), input.orderId, cancellationSignal());
@@ -56,19 +60,19 @@ export function createOrderActivities({
       const trouble = toReadTrouble(error, input, now());
       if (!trouble) throw error;
       const struggle = struggleAfter(before, trouble, { shown, now: now(), random: random() });
-      if (isOneShot && struggle.code === shown) return toObservation(struggle, attempt, now());
+      if (isOneShot && struggle.code === shown) return toObservation(struggle, reads, now());
       heartbeat(struggle);
       return raiseOrWait(struggle) ?? fail(struggle, 1);
     }
     if (before) heartbeat(null);
     if (!isNews(reading)) throw stillSo(reading, input);
     const gapMs = attempt > 1 ? { gapMs: sinceLastLook(input, before) } : {};
-    return { kind: 'reading', reading, at: iso(now()), reads: attempt, ...gapMs };
+    return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs };
 
     function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
       const verdict = judge(struggle, shown, now());
       if (verdict.act === 'wait') return fail(struggle, verdict.waitMs);
-      return verdict.act === 'raise' ? toObservation(struggle, attempt, now()) : undefined;
+      return verdict.act === 'raise' ? toObservation(struggle, reads, now()) : undefined;
     }
   }
 
@@ -79,6 +83,14 @@ export function createOrderActivities({
 
   function stillSo({ status }: OrderReading, input: LookInput): ApplicationFailure {
     return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare));
+  }
+
+  /** Clocks differ from process to process: never longer than a pace. */
+  function readAlready(readAt: number, input: LookInput): ApplicationFailure {
+    const { rawStatus } = input.shown;
+    const elapsedMs = Math.max(0, now() - readAt);
+    const waitMs = paceMs(rawStatus, input, now()) * (1 + random() * jitterShare) - elapsedMs;
+    return notYet(`Still ${toRideStatus(rawStatus ?? '')}.`, waitMs);
   }
 
   function paceMs(status: string | null, { since, scheduledAt, pushed, account: name }: LookInput, at: number): number {
@@ -94,12 +106,16 @@ export function createOrderActivities({
   }
 
   return {
-    /** Waits for a status other than the one shown, a moved pick-up, or attention to come or go. */
-    observeOrder: (input: LookInput): Promise<OrderObservation> =>
-      look(input, { isNews: (reading) => isNewsTo(input, reading), isOneShot: false }),
+    /**
+     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
+     * instant: the run has just read the order, so the first read comes a pace later.
+     */
+    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
+      look(input, { isNews: (reading) => isNewsTo(input, reading), isOneShot: false, lastReadAt }),
 
     /** One read, whatever it says. */
-    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isNews: () => true, isOneShot: true }),
+    readOrder: (input: LookInput): Promise<OrderObservation> =>
+      look(input, { isNews: () => true, isOneShot: true, lastReadAt: null }),
   };
 }
 

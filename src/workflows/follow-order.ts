@@ -54,6 +54,7 @@ interface Follow {
   trail: OrderTrail;
   /** No look before this instant: the service, or our back-off, said so. */
   notBefore: string | null;
+  lastReadAt: string | null;
   poll: Poll | null;
   isExpired: boolean;
 }
@@ -94,6 +95,7 @@ function open(rawInput: FollowOrderInput, { limits, carried }: FollowOrderProgre
     }),
     trail,
     notBefore: carried?.notBefore ?? null,
+    lastReadAt: null,
     poll: null,
     isExpired: false,
   };
@@ -132,6 +134,7 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   follow.trail = recordObservation(before, seen, claims, isAnnounced);
   countChange({ before, after: follow.trail, seen, claims });
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
+  follow.lastReadAt = seen.kind === 'reading' ? seen.at : null;
   follow.inbox.served = serves;
   showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', follow.notifier.undelivered());
   follow.notifier.tell(follow.trail);

@@ -13,6 +13,8 @@ export interface Looking {
   readonly inbox: OrderInbox;
   readonly trail: OrderTrail;
   readonly notBefore: string | null;
+  /** When the order was read last, an ISO instant; null before the first read of this run and after trouble. */
+  readonly lastReadAt: string | null;
   /** The poll under way; null before the first one and after it has told what it saw. */
   poll: Poll | null;
 }
@@ -109,7 +111,8 @@ function keepPolling(follow: Looking): Poll {
 }
 
 function startPoll(follow: Looking, input: LookInput): Poll {
-  const { status } = follow.trail;
+  const { lastReadAt, trail } = follow;
+  const { status } = trail;
   const { observeOrder } = proxyActivities<OrderActivities>({
     startToCloseTimeout,
     retry,
@@ -121,7 +124,7 @@ function startPoll(follow: Looking, input: LookInput): Poll {
   });
   const poll: Poll = { input, scope: new CancellationScope(), ended: null };
   poll.scope
-    .run(() => observeOrder(input))
+    .run(() => observeOrder(input, lastReadAt))
     .then((seen) => {
       poll.ended = { seen };
     })

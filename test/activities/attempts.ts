@@ -48,6 +48,11 @@ export interface Attempt {
   heartbeats: unknown[];
 }
 
+/** When the run read the order last, for a poll; null: never. */
+interface AfterRead {
+  lastReadAt?: string | null;
+}
+
 /** The orders at the service, and Temporal, as far as the activities see them. */
 export interface LookStage {
   now: number;
@@ -56,9 +61,9 @@ export interface LookStage {
   answers: (OrderReading | Error)[];
   /** When the service was asked. */
   asked: number[];
-  attempt(name: keyof OrderActivities, input: LookInput, info?: Partial<Info>): Promise<Attempt>;
+  attempt(name: keyof OrderActivities, input: LookInput, about?: Partial<Info> & AfterRead): Promise<Attempt>;
   /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
-  run(name: keyof OrderActivities, input: LookInput, untilMs?: number): Promise<Attempt[]>;
+  run(name: keyof OrderActivities, input: LookInput, limits?: { untilMs?: number } & AfterRead): Promise<Attempt[]>;
 }
 
 export function createLookStage(reader?: (stage: LookStage) => OrderReader): LookStage {
@@ -67,22 +72,23 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
     random: 0,
     answers: [],
     asked: [],
-    async attempt(name, input, info = {}) {
+    async attempt(name, input, { lastReadAt = null, ...info } = {}) {
       const environment = new MockActivityEnvironment(info, { logger });
       const heartbeats: unknown[] = [];
       environment.on('heartbeat', (details: unknown) => heartbeats.push(JSON.parse(JSON.stringify(details ?? null))));
       try {
-        return { seen: await environment.run(activities[name], input), heartbeats };
+        return { seen: await environment.run(activities[name], input, lastReadAt), heartbeats };
       } catch (error) {
         return error instanceof ApplicationFailure ? { failure: error, error, heartbeats } : { error, heartbeats };
       }
     },
-    async run(name, input, untilMs = 3_600_000) {
+    async run(name, input, { untilMs = 3_600_000, lastReadAt = null } = {}) {
       const attempts: Attempt[] = [];
       const end = stage.now + untilMs;
       let heartbeatDetails: unknown;
       while (stage.now <= end) {
-        const attempt = await stage.attempt(name, input, { attempt: attempts.length + 1, heartbeatDetails });
+        const about = { attempt: attempts.length + 1, heartbeatDetails, lastReadAt };
+        const attempt = await stage.attempt(name, input, about);
         attempts.push(attempt);
         if (attempt.heartbeats.length > 0) heartbeatDetails = attempt.heartbeats.at(-1);
         if (!attempt.failure || attempt.failure.nonRetryable) break;

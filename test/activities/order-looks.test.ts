@@ -76,6 +76,40 @@ describe('a poll that finds the status unchanged', () => {
   });
 });
 
+describe('a poll that begins after a read of the run', () => {
+  it('waits for the rest of the pace, and asks then', async () => {
+    const stage = createLookStage();
+    stage.answers = [readingOf('Routing'), readingOf('Driving')];
+    const attempts = await stage.run('observeOrder', lookAt(), { lastReadAt: iso(start - 4_000) });
+    expect(attempts[0]?.failure).toMatchObject({ type: 'NotYet', message: 'Still Routing.', nextRetryDelay: 6_000 });
+    expect(stage.asked).toEqual([start + 6_000, start + 16_000]);
+    expect(attempts.at(-1)?.seen).toMatchObject({ reads: 2 });
+  });
+
+  it.each([
+    ['long ago', -minute, 1],
+    ['by a clock that goes ahead', minute, 10_000],
+  ])('waits neither for nothing nor longer than a pace after a read %s', async (_, offMs, delayMs) => {
+    const stage = createLookStage();
+    const attempt = await stage.attempt('observeOrder', lookAt(), { lastReadAt: iso(start + offMs) });
+    expect(delayOf(attempt)).toBe(delayMs);
+    expect(stage.asked).toEqual([]);
+  });
+
+  it('drifts apart from others', async () => {
+    const stage = createLookStage();
+    stage.random = 0.5;
+    expect(delayOf(await stage.attempt('observeOrder', lookAt(), { lastReadAt: iso(start) }))).toBe(10_500);
+  });
+
+  it('asks at once when its wait was lost with a worker', async () => {
+    const stage = createLookStage();
+    stage.answers = [readingOf('Driving')];
+    const { seen } = await stage.attempt('observeOrder', lookAt(), { attempt: 2, lastReadAt: iso(start) });
+    expect(seen).toMatchObject({ reading: { status: 'Driving' }, reads: 1 });
+  });
+});
+
 describe('a poll that has news', () => {
   it.each([
     ['the first status', lookAt({ shown: { rawStatus: null, attention: null } }), 'Routing'],

@@ -143,7 +143,7 @@ describe('trouble that a person must repair', () => {
   it('is not told again while it is shown', async () => {
     const stage = stageWith(apiError('FORBIDDEN'));
     const shown = { rawStatus: 'Routing', attention: 'forbidden' } as const;
-    const attempts = await stage.run('observeOrder', lookAt({ shown }), 10 * minute);
+    const attempts = await stage.run('observeOrder', lookAt({ shown }), { untilMs: 10 * minute });
     expect(attempts.every(({ failure }) => failure?.type === 'Forbidden')).toBe(true);
     expect(secondsAsked(stage)).toEqual([0, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600]);
   });
@@ -210,7 +210,7 @@ describe('what a failed look leaves behind', () => {
       fc.asyncProperty(fc.array(errors, { minLength: 1, maxLength: 5 }), shares, async (answers, random) => {
         const stage = stageWith(...answers);
         stage.random = random;
-        const attempts = await stage.run('observeOrder', lookAt(), 3 * minute); // `run` refuses such a delay
+        const attempts = await stage.run('observeOrder', lookAt(), { untilMs: 3 * minute }); // `run` refuses such a delay
         for (const { failure } of attempts) if (failure) expect(failure.type).toMatch(/^[A-Z][A-Za-z]+$/);
         for (const { seen } of attempts) {
           if (seen?.kind === 'trouble') expect(Date.parse(seen.notBefore)).toBeGreaterThanOrEqual(start);
