@@ -8,6 +8,7 @@ const needServers = ['test/{workflows,e2e,processes,local/servers}/**/*.test.ts'
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    globalSetup: ['test/setup/temporary-folder.ts'],
     projects: [
       {
         test: {
