@@ -52,7 +52,8 @@ export function createOrderActivities({
     const shown = input.shown.attention;
     const raised = before ? raiseOrWait(before) : waitUntil(input.notBefore);
     if (raised) return raised;
-    if (lastReadAt !== null && attempt === 1) throw readAlready(Date.parse(lastReadAt), input);
+    if (lastReadAt !== null && attempt === 1)
+      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(lastReadAt));
     let reading: OrderReading;
     try {
       reading = await readOrder(account(input.account), input.orderId, cancellationSignal());
@@ -65,8 +66,8 @@ export function createOrderActivities({
       return raiseOrWait(struggle) ?? fail(struggle, 1);
     }
     if (before) heartbeat(null);
-    if (!isNews(reading)) throw stillSo(reading, input);
-    const gapMs = attempt > 1 ? { gapMs: sinceLastLook(input, before) } : {};
+    if (!isNews(reading)) throw stillSo(reading.status, input, 0);
+    const gapMs = reads > 1 ? { gapMs: sinceLastLook(input, before) } : {};
     return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs };
 
     function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
@@ -81,17 +82,12 @@ export function createOrderActivities({
     if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
   }
 
-  function stillSo({ status }: OrderReading, input: LookInput): ApplicationFailure {
-    return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare));
+  function stillSo(status: string, input: LookInput, elapsedMs: number): ApplicationFailure {
+    return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare) - elapsedMs);
   }
 
-  /** Clocks differ from process to process: never longer than a pace. */
-  function readAlready(readAt: number, input: LookInput): ApplicationFailure {
-    const { rawStatus } = input.shown;
-    const elapsedMs = Math.max(0, now() - readAt);
-    const waitMs = paceMs(rawStatus, input, now()) * (1 + random() * jitterShare) - elapsedMs;
-    return notYet(`Still ${toRideStatus(rawStatus ?? '')}.`, waitMs);
-  }
+  /** The clock of another process may go ahead. */
+  const msSince = (instant: string): number => Math.max(0, now() - Date.parse(instant));
 
   function paceMs(status: string | null, { since, scheduledAt, pushed, account: name }: LookInput, at: number): number {
     const pickup = scheduledAt === null ? null : Date.parse(scheduledAt);

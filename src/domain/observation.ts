@@ -27,8 +27,8 @@ export interface LookInput {
 }
 
 /**
- * What a look found. `reads` counts the attempts behind it; `gapMs` is the time since the attempt before, in which the
- * change must have come about.
+ * What a look found. `reads` counts the reads behind it; `gapMs` is the time since the read before, in which the change
+ * must have come about.
  */
 export type OrderObservation =
   | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number }

@@ -132,7 +132,7 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   const isAnnounced = claims.length + follow.inbox.claims.length > 0;
   const before = follow.trail;
   follow.trail = recordObservation(before, seen, claims, isAnnounced);
-  countChange({ before, after: follow.trail, seen, claims });
+  countChange({ before, after: follow.trail, seen, claims, lastReadAt: follow.lastReadAt });
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
   follow.lastReadAt = seen.kind === 'reading' ? seen.at : null;
   follow.inbox.served = serves;

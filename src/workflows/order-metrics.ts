@@ -1,21 +1,17 @@
 import { metricMeter } from '@temporalio/workflow';
-import type { DeliveryNotice } from '../domain/notices.js';
-import type { OrderObservation } from '../domain/observation.js';
 import { toKnownStatus } from '../domain/ride-status.js';
+import { type FoundChange, statusLagMs } from '../domain/status-lag.js';
 import type { OrderTrail } from '../domain/trail.js';
 
 // The meter counts nothing while a run is replayed. Labels are words from closed lists.
 
-interface Seen {
+interface Seen extends Omit<FoundChange, 'now'> {
   before: OrderTrail;
   after: OrderTrail;
-  seen: OrderObservation;
-  /** The deliveries that led to the look; none for a poll. */
-  claims: readonly DeliveryNotice[];
 }
 
 /** Counts a change of the status by what made us look, and how late it was seen. */
-export function countChange({ before, after, seen, claims }: Seen): void {
+export function countChange({ before, after, seen, claims, lastReadAt }: Seen): void {
   if (after.status === null || after.status === before.status) return;
   const foundBy = before.status === null ? 'first' : claims.length > 0 ? 'delivery' : 'read';
   metricMeter
@@ -25,17 +21,12 @@ export function countChange({ before, after, seen, claims }: Seen): void {
       'Changes of the status of orders by how they were seen.',
     )
     .add(1, { account: after.account, status: toKnownStatus(after.status) ?? 'other', seen_by: foundBy });
-  const lagMs = foundBy === 'delivery' ? sinceDelivered(claims) : sinceRead(seen);
+  const lagMs = statusLagMs({ seen, claims, lastReadAt, now: Date.now() });
   if (foundBy === 'first' || lagMs === undefined) return;
   metricMeter
     .createHistogram('faretrail_status_lag_seconds', 'float', 's', 'How late changes of the status were seen.')
-    .record(Math.max(0, lagMs) / 1_000, { seen_by: foundBy });
+    .record(lagMs / 1_000, { seen_by: foundBy });
 }
-
-const sinceDelivered = (claims: readonly DeliveryNotice[]): number =>
-  Date.now() - Math.min(...claims.map(({ receivedAt }) => Date.parse(receivedAt)));
-
-const sinceRead = (seen: OrderObservation): number | undefined => (seen.kind === 'reading' ? seen.gapMs : undefined);
 
 /** Counts the end of a run; without an outcome the service does not know the order. */
 export const countEnd = ({ account, outcome }: OrderTrail): void =>

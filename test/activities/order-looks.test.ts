@@ -96,6 +96,14 @@ describe('a poll that begins after a read of the run', () => {
     expect(stage.asked).toEqual([]);
   });
 
+  it('leaves it to the run to tell since when nobody had looked: its own pause may have been longer', async () => {
+    const stage = createLookStage();
+    stage.answers = [readingOf('Driving')];
+    const attempts = await stage.run('observeOrder', lookAt(), { lastReadAt: iso(start - 60 * minute) });
+    expect(attempts.at(-1)?.seen).toMatchObject({ reads: 1 });
+    expect(attempts.at(-1)?.seen).not.toHaveProperty('gapMs');
+  });
+
   it('drifts apart from others', async () => {
     const stage = createLookStage();
     stage.random = 0.5;
