@@ -29,6 +29,7 @@ import { createDeliveryPort } from './temporal/deliveries.js';
 import { createFollowedOrders } from './temporal/followed-orders.js';
 import { createOrderCounts } from './temporal/order-counts.js';
 import { createRequestedRides } from './temporal/requested-rides.js';
+import { createShownReader } from './temporal/shown-status.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns, encodedFailuresPath } from './temporal/workflow-code.js';
 import { createWorkerSubscriptions } from './worker-subscriptions.js';
@@ -143,7 +144,12 @@ function createActivities(
   const untracked = (name: AccountName) => account(name).untracked;
   return {
     accountActivities: {
-      ...createOrderActivities({ account, readOrder: createOrderReader({ rideApi, call }), now }),
+      ...createOrderActivities({
+        account,
+        readOrder: createOrderReader({ rideApi, call }),
+        readShown: createShownReader(client),
+        now,
+      }),
       ...createCallActivities({ account, rideApi, call, now }),
       ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), now }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),

@@ -13,7 +13,12 @@ export {
   type FollowingActivityPorts,
 } from './following-activities.js';
 export { createNotifyActivities, type NotifyActivities, type NotifyActivityPorts } from './notify-activities.js';
-export { createOrderActivities, type OrderActivities, type OrderActivityPorts } from './order-activities.js';
+export {
+  createOrderActivities,
+  type OrderActivities,
+  type OrderActivityPorts,
+  type ShownReader,
+} from './order-activities.js';
 export { createOrderReader } from './order-reader.js';
 export { createQuietTimes } from './quiet-times.js';
 export { createReceiptActivities, type ReceiptActivities, type ReceiptActivityPorts } from './receipt-activities.js';

@@ -15,8 +15,18 @@ export interface OrderActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
   readOrder: OrderReader;
+  readShown: ShownReader;
   now?: () => number;
   random?: () => number;
+}
+
+/** What a run of `followOrder` shows now, and how many events it has. */
+export type ShownReader = (run: { workflowId: string; runId: string }) => Promise<Shown>;
+
+export interface Shown {
+  /** In our words; null before the first read. */
+  status: string | null;
+  runLength: number;
 }
 
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
@@ -28,8 +38,7 @@ const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /** How one of the activities looks. */
 interface Manner {
-  isNews(reading: OrderReading): boolean;
-  /** Somebody waits for the answer: trouble that is shown already is an answer too. */
+  /** Somebody waits for the answer: everything is one, also trouble that is shown already. */
   isOneShot: boolean;
   /** When the run read the order last: the first attempt only waits for the rest of the pace. Null: it reads at once. */
   lastReadAt: string | null;
@@ -42,10 +51,11 @@ interface Manner {
 export function createOrderActivities({
   account,
   readOrder,
+  readShown,
   now = Date.now,
   random = Math.random,
 }: OrderActivityPorts) {
-  async function look(input: LookInput, { isNews, isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
+  async function look(input: LookInput, { isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
     const { attempt, heartbeatDetails } = activityInfo();
     const reads = lastReadAt === null ? attempt : attempt - 1;
     const before = (heartbeatDetails ?? null) as Struggle | null;
@@ -54,11 +64,13 @@ export function createOrderActivities({
     if (raised) return raised;
     if (lastReadAt !== null && attempt === 1)
       throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(lastReadAt));
+    const run = input.pushed && !isOneShot ? await askRun(readShown) : null;
+    const current = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
     let reading: OrderReading;
     try {
       reading = await readOrder(account(input.account), input.orderId, cancellationSignal());
     } catch (error) {
-      const trouble = toReadTrouble(error, input, now());
+      const trouble = toReadTrouble(error, current, now());
       if (!trouble) throw error;
       const struggle = struggleAfter(before, trouble, { shown, now: now(), random: random() });
       if (isOneShot && struggle.code === shown) return toObservation(struggle, reads, now());
@@ -66,9 +78,9 @@ export function createOrderActivities({
       return raiseOrWait(struggle) ?? fail(struggle, 1);
     }
     if (before) heartbeat(null);
-    if (!isNews(reading)) throw stillSo(reading.status, input, 0);
-    const gapMs = reads > 1 ? { gapMs: sinceLastLook(input, before) } : {};
-    return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs };
+    if (!isOneShot && !isNewsTo(current, reading)) throw stillSo(reading.status, current, 0);
+    const gapMs = reads > 1 ? { gapMs: sinceLastLook(current, before) } : {};
+    return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run ? { runLength: run.runLength } : {}) };
 
     function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
       const verdict = judge(struggle, shown, now());
@@ -107,12 +119,17 @@ export function createOrderActivities({
      * instant: the run has just read the order, so the first read comes a pace later.
      */
     observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
-      look(input, { isNews: (reading) => isNewsTo(input, reading), isOneShot: false, lastReadAt }),
+      look(input, { isOneShot: false, lastReadAt }),
 
     /** One read, whatever it says. */
-    readOrder: (input: LookInput): Promise<OrderObservation> =>
-      look(input, { isNews: () => true, isOneShot: true, lastReadAt: null }),
+    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
   };
+}
+
+/** A poll goes on when a delivery has led to a change, so the run may show another status than when the poll began. */
+async function askRun(readShown: ShownReader): Promise<Shown | null> {
+  const { workflowExecution } = activityInfo();
+  return workflowExecution ? await readShown(workflowExecution) : null;
 }
 
 function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details }: OrderReading): boolean {

@@ -19,6 +19,7 @@ export interface LookInput {
   /** Since when that status stands; the start of the run before the first read. */
   since: string;
   scheduledAt: string | null;
+  /** Deliveries announce its changes: the status may be another by the time of a poll, which asks the run for it. */
   pushed: boolean;
   /** No request to the service before this instant (its own `Retry-After`, or our back-off). */
   notBefore: string | null;
@@ -28,9 +29,9 @@ export interface LookInput {
 
 /**
  * What a look found. `reads` counts the reads behind it; `gapMs` is the time since the read before, in which the change
- * must have come about.
+ * must have come about; `runLength`, of a poll that asked the run what it shows: how many events that had then.
  */
 export type OrderObservation =
-  | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number }
+  | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number; runLength?: number }
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
   | { kind: 'unknownOrder'; reads: number };

@@ -55,6 +55,7 @@ interface Follow {
   /** No look before this instant: the service, or our back-off, said so. */
   notBefore: string | null;
   lastReadAt: string | null;
+  recordedLength: number;
   poll: Poll | null;
   isExpired: boolean;
 }
@@ -96,6 +97,7 @@ function open(rawInput: FollowOrderInput, { limits, carried }: FollowOrderProgre
     trail,
     notBefore: carried?.notBefore ?? null,
     lastReadAt: null,
+    recordedLength: 0,
     poll: null,
     isExpired: false,
   };
@@ -135,6 +137,7 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   countChange({ before, after: follow.trail, seen, claims, lastReadAt: follow.lastReadAt });
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
   follow.lastReadAt = seen.kind === 'reading' ? seen.at : null;
+  follow.recordedLength = workflowInfo().historyLength;
   follow.inbox.served = serves;
   showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', follow.notifier.undelivered());
   follow.notifier.tell(follow.trail);

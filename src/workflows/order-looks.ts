@@ -15,6 +15,8 @@ export interface Looking {
   readonly notBefore: string | null;
   /** When the order was read last, an ISO instant; null before the first read of this run and after trouble. */
   readonly lastReadAt: string | null;
+  /** How many events the run had when it recorded what it saw last. */
+  readonly recordedLength: number;
   /** The poll under way; null before the first one and after it has told what it saw. */
   poll: Poll | null;
 }
@@ -97,22 +99,33 @@ async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise
   if (poll.ended === null || isReadWanted(inbox)) return undefined;
   follow.poll = null;
   if ('error' in poll.ended) throw poll.ended.error;
-  return { seen: poll.ended.seen, claims: [], serves: inbox.served };
+  const { seen } = poll.ended;
+  return isOvertaken(seen, follow) ? undefined : { seen, claims: [], serves: inbox.served };
 }
 
-/** A read that has found nothing new leaves the poll as it is: that costs no event. */
+/** Has the run recorded something since the poll asked what it shows? Then what the poll saw may be older than that. */
+const isOvertaken = (seen: OrderObservation, { recordedLength }: Looking): boolean =>
+  seen.kind === 'reading' && seen.runLength !== undefined && seen.runLength <= recordedLength;
+
+/** A read that has found nothing new, or an announced change, leaves the poll as it is: that costs no event. */
 function keepPolling(follow: Looking): Poll {
   const input = toLookInput(follow);
   const { poll } = follow;
-  if (poll?.ended === null && JSON.stringify(poll.input) === JSON.stringify(input)) return poll;
+  if (poll?.ended === null && isStillRight(poll.input, input)) return poll;
   poll?.scope.cancel();
   follow.poll = startPoll(follow, input);
   return follow.poll;
 }
 
+/** A poll of an order whose changes are announced asks the run for the status, so it may have begun at another. */
+function isStillRight(polled: LookInput, wanted: LookInput): boolean {
+  const { shown, since } = wanted.pushed ? polled : wanted;
+  const rightNow = { ...wanted, shown: { ...wanted.shown, rawStatus: shown.rawStatus }, since };
+  return JSON.stringify(rightNow) === JSON.stringify(polled);
+}
+
 function startPoll(follow: Looking, input: LookInput): Poll {
   const { lastReadAt, trail } = follow;
-  const { status } = trail;
   const { observeOrder } = proxyActivities<OrderActivities>({
     startToCloseTimeout,
     retry,
@@ -120,7 +133,7 @@ function startPoll(follow: Looking, input: LookInput): Poll {
     priority: pollPriority,
     // A waiting poll ends at once when it is cancelled; the answer of one under way is dropped.
     cancellationType: 'TRY_CANCEL',
-    summary: status === null ? 'Watch for the first status' : `Watch for a change from ${status.slice(0, 100)}`,
+    summary: pollSummary(trail),
   });
   const poll: Poll = { input, scope: new CancellationScope(), ended: null };
   poll.scope
@@ -132,4 +145,9 @@ function startPoll(follow: Looking, input: LookInput): Poll {
       poll.ended = { error };
     });
   return poll;
+}
+
+function pollSummary({ status, pushed }: OrderTrail): string {
+  if (status === null) return 'Watch for the first status';
+  return pushed ? 'Watch for a change that is not announced' : `Watch for a change from ${status.slice(0, 100)}`;
 }

@@ -2,7 +2,7 @@ import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createOrderActivities, type OrderActivities } from '../../src/activities/order-activities.js';
+import { createOrderActivities, type OrderActivities, type Shown } from '../../src/activities/order-activities.js';
 import type { OrderReader } from '../../src/activities/order-reader.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/observation.js';
@@ -61,6 +61,8 @@ export interface LookStage {
   answers: (OrderReading | Error)[];
   /** When the service was asked. */
   asked: number[];
+  /** What the run shows, as far as its polls ask; an Error when Temporal does not answer. */
+  shown: Shown | Error;
   attempt(name: keyof OrderActivities, input: LookInput, about?: Partial<Info> & AfterRead): Promise<Attempt>;
   /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
   run(name: keyof OrderActivities, input: LookInput, limits?: { untilMs?: number } & AfterRead): Promise<Attempt[]>;
@@ -72,6 +74,7 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
     random: 0,
     answers: [],
     asked: [],
+    shown: { status: 'Routing', runLength: 20 },
     async attempt(name, input, { lastReadAt = null, ...info } = {}) {
       const environment = new MockActivityEnvironment(info, { logger });
       const heartbeats: unknown[] = [];
@@ -101,6 +104,10 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
   const activities = createOrderActivities({
     account: () => account,
     readOrder,
+    readShown: async () => {
+      if (stage.shown instanceof Error) throw stage.shown;
+      return stage.shown;
+    },
     now: () => stage.now,
     random: () => stage.random,
   });

@@ -59,6 +59,7 @@ describe('a poll that finds the status unchanged', () => {
         stage.random = random;
         stage.answers = [readingOf(rawStatus)];
         const scheduledAt = pickup === null ? null : iso(start + pickup);
+        stage.shown = { status: rawStatus, runLength: 20 };
         const shown = { rawStatus, attention: null };
         const input = lookAt({ shown, since: iso(start - since), scheduledAt, pushed });
         expect(delayOf(await stage.attempt('observeOrder', input))).toBeGreaterThanOrEqual(10_000);
@@ -115,6 +116,51 @@ describe('a poll that begins after a read of the run', () => {
     stage.answers = [readingOf('Driving')];
     const { seen } = await stage.attempt('observeOrder', lookAt(), { attempt: 2, lastReadAt: iso(start) });
     expect(seen).toMatchObject({ reading: { status: 'Driving' }, reads: 1 });
+  });
+});
+
+describe('a poll of an order whose changes are announced', () => {
+  const announced = lookAt({ pushed: true });
+
+  it('has no news when the run shows the status already, whatever it showed at the beginning', async () => {
+    const stage = createLookStage();
+    stage.shown = { status: 'Driving', runLength: 40 };
+    stage.answers = [readingOf('DRIVING')];
+    const { failure } = await stage.attempt('observeOrder', announced);
+    expect(failure).toMatchObject({ message: 'Still Driving.', nextRetryDelay: 120_000 });
+  });
+
+  it('finds a change back to the status of its beginning', async () => {
+    const stage = createLookStage();
+    stage.shown = { status: 'Driving', runLength: 40 };
+    stage.answers = [readingOf('Routing')];
+    const { seen } = await stage.attempt('observeOrder', announced);
+    expect(seen).toMatchObject({ reading: { status: 'Routing' }, runLength: 40 });
+  });
+
+  it('asks the run before the service, and each time', async () => {
+    const stage = createLookStage();
+    stage.answers = [readingOf('Routing'), readingOf('Driving')];
+    expect((await stage.attempt('observeOrder', announced)).failure?.message).toBe('Still Routing.');
+    stage.shown = { status: 'Driving', runLength: 60 };
+    expect((await stage.attempt('observeOrder', announced)).failure?.message).toBe('Still Driving.');
+  });
+
+  it('asks nobody for the status when Temporal does not answer, and is repeated', async () => {
+    const stage = createLookStage();
+    stage.shown = new Error('unavailable');
+    expect(await stage.attempt('observeOrder', announced)).toEqual({ error: stage.shown, heartbeats: [] });
+    expect(stage.asked).toEqual([]);
+  });
+
+  it('alone asks the run: neither a read that somebody wants, nor a poll that finds its changes itself', async () => {
+    const stage = createLookStage();
+    stage.shown = new Error('asked');
+    stage.answers = [readingOf('Driving')];
+    for (const attempt of [stage.attempt('readOrder', announced), stage.attempt('observeOrder', lookAt())]) {
+      expect((await attempt).seen).toMatchObject({ kind: 'reading' });
+      expect((await attempt).seen).not.toHaveProperty('runLength');
+    }
   });
 });
 
@@ -184,6 +230,7 @@ describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
       account: () => account,
       readOrder: (_account, _orderId, signal) =>
         new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      readShown: () => Promise.reject(new Error('this order is not announced')),
     });
     const running = environment.run(activities[name], lookAt());
     environment.cancel();

@@ -12,6 +12,7 @@ import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
 import { isLong } from '../support/long.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { isSubsequence } from '../support/subsequence.js';
 
 // Whatever is read is read because of a message, or because a run continued as new.
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
@@ -109,12 +110,6 @@ async function checkEnd(model: Model, trail: OrderTrail): Promise<void> {
   const late = { deliveryId: 'f'.repeat(32), eventType: 'status_changed', receivedAt: isRecent(0), status: 'Driving' };
   expect(await port.toOrder(key, [late, ...sent.slice(-1)])).toBe('finished');
 }
-
-const isSubsequence = (part: readonly string[], whole: readonly string[]): boolean => {
-  let at = 0;
-  for (const word of whole) if (word === part[at]) at += 1;
-  return at === part.length;
-};
 
 it('keeps its promises however changes, deliveries, reads, restarts and continued runs interleave', {
   timeout: isLong ? 1_800_000 : 120_000,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeliveryNotice } from '../../src/domain/notices.js';
 import type { OrderTrail } from '../../src/domain/trail.js';
@@ -42,6 +43,20 @@ async function followed(...status: [string]): Promise<{ orderId: string; handle:
   return { orderId, handle };
 }
 
+async function announce(orderId: string, handle: FollowHandle, status: string): Promise<void> {
+  stack.sandbox.setStatus('business', orderId, status);
+  await handle.signal('deliveryReceived', { deliveries: [delivery(status)] });
+  await expect.poll(async () => (await trailOf(handle)).status).toBe(status);
+}
+
+async function eventsAfter(historyLength: number, handle: FollowHandle): Promise<string[]> {
+  const { events } = await handle.fetchHistory();
+  const { EventType } = temporal.api.enums.v1;
+  return (events ?? []).slice(historyLength).map(({ eventType }) => EventType[eventType ?? 0]?.slice(11) ?? '');
+}
+
+const task = (kind: string): string[] => ['SCHEDULED', 'STARTED', 'COMPLETED'].map((step) => `${kind}_TASK_${step}`);
+
 describe('a delivery', () => {
   it('leads to a read that starts after it, and the read moves the status', async () => {
     const { orderId, handle } = await followed('Routing');
@@ -54,6 +69,23 @@ describe('a delivery', () => {
     expect(readsOf(orderId), 'one read for each change').toHaveLength(2);
     const { searchAttributes } = await handle.describe();
     expect(searchAttributes).toMatchObject({ RideStatus: ['Confirmed'], RideSeenBy: ['delivery'] });
+  });
+
+  it('that announces one more change costs one read, two workflow tasks and 11 events: the poll waits on', async () => {
+    const { orderId, handle } = await followed('Routing');
+    await announce(orderId, handle, 'Confirmed');
+    await expect.poll(() => isPollWaiting(handle)).toBe(true);
+    const { historyLength } = await handle.describe();
+    await announce(orderId, handle, 'Driving');
+    expect(readsOf(orderId)).toHaveLength(3);
+    expect(await eventsAfter(historyLength, handle)).toEqual([
+      'WORKFLOW_EXECUTION_SIGNALED',
+      ...task('WORKFLOW'),
+      ...task('ACTIVITY'),
+      ...task('WORKFLOW'),
+      'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+    ]);
+    expect(await isPollWaiting(handle)).toBe(true);
   });
 
   it('never moves the status by itself; a status that only it claims stands in the timeline', async () => {
@@ -102,7 +134,11 @@ describe('an update', () => {
   it('refreshOrder reads now and answers with what it saw', async () => {
     const { orderId, handle } = await followed('Routing');
     stack.sandbox.setStatus('business', orderId, 'Driving');
+    const { historyLength } = await handle.describe();
     expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status: 'Driving', pushed: false });
+    // No delivery: the poll compares with the status at which it began, so another one has to begin.
+    await expect.poll(() => eventsAfter(historyLength, handle)).toContain('ACTIVITY_TASK_CANCELED');
+    await expect.poll(() => isPollWaiting(handle)).toBe(true);
   });
 
   it('refreshOrder that finds nothing new leaves the waiting poll alone', async () => {
