@@ -49,6 +49,23 @@ async function driving(
   return { handle, orderId };
 }
 
+interface Followed {
+  handle: FollowHandle;
+  orderId: string;
+}
+
+async function announce(stack: OrderStack, { handle, orderId }: Followed, status: string): Promise<void> {
+  stack.sandbox.setStatus('business', orderId, status);
+  await handle.signal('deliveryReceived', delivery(status));
+  await shows(handle, 'RideStatus', status);
+}
+
+async function announced(stack: OrderStack, statuses: string[]): Promise<Followed> {
+  const followed = await driving(stack);
+  for (const status of statuses) await announce(stack, followed, status);
+  return followed;
+}
+
 async function completed(
   stack: OrderStack,
   ...more: [Parameters<OrderStack['follow']>[2]?, Parameters<OrderStack['follow']>[3]?]
@@ -68,6 +85,27 @@ const orderPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
     stack.sandbox.setStatus('business', orderId, 'CareReq');
     await handle.signal('deliveryReceived', delivery('Waiting'));
     await shows(handle, 'RideStatus', 'CareReq');
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    await handle.result();
+    return handle;
+  },
+  async 'order-announced-then-not'(stack) {
+    const { handle, orderId } = await announced(stack, ['Confirmed', 'Waiting']);
+    stack.sandbox.setStatus('business', orderId, 'Confirmed');
+    await shows(handle, 'RideSeenBy', 'read');
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    await handle.result();
+    return handle;
+  },
+  async 'order-with-an-overtaken-poll'(stack) {
+    const { handle, orderId } = await announced(stack, ['Confirmed']);
+    const reads = () => stack.sandbox.ledger({ orderId }).length;
+    const before = reads();
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 2_000, orderId, times: 1 });
+    stack.sandbox.setStatus('business', orderId, 'Waiting');
+    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before), patient); // the poll, whose answer takes two seconds
+    await announce(stack, { handle, orderId }, 'CareReq');
+    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 2), patient); // and the one after it
     stack.sandbox.setStatus('business', orderId, 'Completed');
     await handle.result();
     return handle;
