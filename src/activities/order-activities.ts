@@ -147,7 +147,7 @@ function fail({ code, message, since, failures }: Struggle, waitMs: number): nev
 }
 
 function toObservation({ code, message, since, notBefore }: Struggle, reads: number, now: number): OrderObservation {
-  if (code === 'orderUnknown') return { kind: 'unknownOrder', reads };
+  if (code === 'orderNotFound') return { kind: 'unknownOrder', reads };
   // The next look begins in a new activity, which must keep to the wait of this one.
   const later = Date.parse(notBefore) > now ? notBefore : iso(now);
   return { kind: 'trouble', attention: { code, message, since }, notBefore: later, reads };

@@ -13,19 +13,19 @@ import { TokenUnavailable } from './token-source.js';
 const codeByRefusal: Partial<Record<RideApiErrorCode, TroubleCode>> = {
   TOKEN_REJECTED: 'credentialsRejected',
   FORBIDDEN: 'forbidden',
-  ORDER_UNKNOWN: 'orderUnknown',
+  ORDER_UNKNOWN: 'orderNotFound',
   RATE_LIMITED: 'upstreamUnavailable',
   UPSTREAM_FAILED: 'upstreamUnavailable',
 };
 
-const remedies: Record<AttentionCode | 'orderUnknown', (account: AccountName) => string> = {
+const remedies: Record<AttentionCode, (account: AccountName) => string> = {
   credentialsRejected: (account) => `Check base URL, token URL, client id and secret of account ${account}.`,
   scopeRejected: (account) => `Check which scopes the client of account ${account} was granted.`,
   grantRejected: (account) => `Check the token settings of the contract profile for account ${account}.`,
   forbidden: (account) => `Check the business id and the permissions of account ${account}.`,
   unreadableStatus: () => 'Check the operations and pointers of the contract profile against what the service sends.',
   upstreamUnavailable: () => 'Nothing to do here unless it lasts: the service is asked again by itself.',
-  orderUnknown: () => 'Looked for again until two minutes have passed.',
+  orderNotFound: () => 'Looked for again until two minutes have passed.',
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
 };

@@ -96,10 +96,10 @@ export function createReceiptActivities({
   };
 }
 
-const toCode = (code: TroubleCode): ReceiptTroubleCode => (code === 'orderUnknown' ? 'notReady' : code);
+const toCode = (code: TroubleCode): ReceiptTroubleCode => (code === 'orderNotFound' ? 'notReady' : code);
 
 const messageOf = ({ code, message }: Struggle): string =>
-  code === 'orderUnknown' ? 'The service has no receipt of this order yet.' : message;
+  code === 'orderNotFound' ? 'The service has no receipt of this order yet.' : message;
 
 function fail(struggle: Struggle, waitMs: number): never {
   throw ApplicationFailure.create({

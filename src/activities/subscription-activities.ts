@@ -114,6 +114,6 @@ function fail({ code, message, since, failures }: Struggle, waitMs: number): nev
 
 const toTrouble = ({ code, message, since, notBefore }: Struggle): SubscribingOutcome => ({
   kind: 'trouble',
-  attention: { code: code === 'orderUnknown' ? 'forbidden' : code, message, since },
+  attention: { code: code === 'orderNotFound' ? 'forbidden' : code, message, since },
   notBefore,
 });

@@ -5,6 +5,7 @@ export const attentionCodes = [
   'grantRejected',
   'forbidden',
   'unreadableStatus',
+  'orderNotFound',
   'upstreamUnavailable',
   'outcomeUnknown',
   'subscriptionSilent',

@@ -16,6 +16,9 @@ export interface FollowOrderInput {
   followForMs?: number;
 }
 
+/** What a caller may tell a run that follows the order already: it fills what is unset, adds receivers, and overwrites nothing. */
+export type FollowRequest = Pick<FollowOrderInput, 'reference' | 'scheduledAt' | 'followForMs' | 'notify'>;
+
 const dayMs = 86_400_000;
 /** Counted from the later of start and pick-up: longer than any ride lasts. */
 export const defaultFollowForMs = 7 * dayMs;
@@ -60,13 +63,20 @@ function toFollowForMs(value: unknown): number {
  * fields are refused, so that a misspelt option is never silently without effect.
  */
 export function parseFollowOrderInput(value: unknown): FollowOrderInput {
-  const known = ['account', 'orderId', 'reference', 'scheduledAt', 'notify', 'followForMs'] as const;
-  const fields = toInputFields(value, known);
+  const fields = toInputFields(value, ['account', 'orderId', ...requestFields]);
+  return { account: toAccountName(fields.account), orderId: toOrderId(fields.orderId), ...readFollowRequest(fields) };
+}
+
+/** Reads the argument of the signal `followRequested`. Throws `InvalidInput`. */
+export const parseFollowRequest = (value: unknown): FollowRequest =>
+  readFollowRequest(toInputFields(value, requestFields));
+
+const requestFields = ['reference', 'scheduledAt', 'notify', 'followForMs'] as const;
+
+function readFollowRequest(fields: Record<string, unknown>): FollowRequest {
   // JSON made by other languages often says null for a field that is not set.
-  const given = (key: (typeof known)[number]): boolean => fields[key] !== undefined && fields[key] !== null;
+  const given = (key: (typeof requestFields)[number]): boolean => fields[key] !== undefined && fields[key] !== null;
   return {
-    account: toAccountName(fields.account),
-    orderId: toOrderId(fields.orderId),
     ...(given('reference') ? { reference: toInputText(fields.reference, 'reference') } : {}),
     ...(given('scheduledAt') ? { scheduledAt: toInstant(fields.scheduledAt, 'scheduledAt') } : {}),
     ...(given('notify') ? { notify: toNotify(fields.notify) } : {}),

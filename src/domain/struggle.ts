@@ -1,7 +1,7 @@
 import type { AttentionCode } from './attention.js';
 
-/** Why a look at an order failed. `orderUnknown` is no attention: it ends the run once its grace is over. */
-export type TroubleCode = AttentionCode | 'orderUnknown';
+/** Why a look at an order failed. */
+export type TroubleCode = AttentionCode;
 
 /** One failed look. `afterMs`: the wait that the service (or a cool-down) asks for. */
 export interface ReadTrouble {
@@ -24,7 +24,7 @@ const minuteMs = 60_000;
 const patienceMs: Partial<Record<TroubleCode, number>> = {
   upstreamUnavailable: 5 * minuteMs,
   unreadableStatus: 5 * minuteMs,
-  orderUnknown: 2 * minuteMs,
+  orderNotFound: 2 * minuteMs,
 };
 const slowRetryMs = minuteMs;
 const firstBackOffMs = 1_000;
@@ -37,12 +37,12 @@ const mayPass = (code: TroubleCode): boolean => patienceMs[code] !== undefined;
 
 function backOffMs(code: TroubleCode, failures: number, isShown: boolean): number {
   if (isShown || !mayPass(code)) return slowRetryMs;
-  return Math.min(firstBackOffMs * 2 ** failures, code === 'orderUnknown' ? unknownOrderBackOffMs : slowRetryMs);
+  return Math.min(firstBackOffMs * 2 ** failures, code === 'orderNotFound' ? unknownOrderBackOffMs : slowRetryMs);
 }
 
 /** Do both belong to one stretch of trouble? An outage shows itself now as a time-out, now as a broken answer. */
 const isSameStretch = (a: TroubleCode, b: TroubleCode): boolean =>
-  a === b || (a !== 'orderUnknown' && b !== 'orderUnknown' && mayPass(a) && mayPass(b));
+  a === b || (a !== 'orderNotFound' && b !== 'orderNotFound' && mayPass(a) && mayPass(b));
 
 /** The struggle after one more failed look. `random` is in [0, 1). */
 export function struggleAfter(
@@ -74,5 +74,5 @@ export function judge(struggle: Struggle, shown: AttentionCode | null, now: numb
   const raiseAt =
     struggle.code === shown ? Number.POSITIVE_INFINITY : Date.parse(struggle.since) + (patienceMs[struggle.code] ?? 0);
   if (now >= raiseAt) return { act: 'raise' };
-  return { act: 'wait', waitMs: (struggle.code === 'orderUnknown' ? notBefore : Math.min(notBefore, raiseAt)) - now };
+  return { act: 'wait', waitMs: (struggle.code === 'orderNotFound' ? notBefore : Math.min(notBefore, raiseAt)) - now };
 }

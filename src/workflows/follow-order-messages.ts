@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { FollowRequest } from '../domain/follow-input.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { Notify } from '../domain/notify.js';
 import type { OrderTrail } from '../domain/trail.js';
@@ -9,6 +10,12 @@ export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice
 /** More receivers of changes, for an order that may be followed already. Each is told where the order stands, then of every
  *  change and of the end. One that is told already is not told twice. */
 export const receiversAddedSignal = defineSignal<[{ receivers: Notify[] }]>('receiversAdded');
+
+/**
+ * What a caller wants of the following, whoever made the run: it fills what the run does not know yet and adds receivers, each told
+ * where the order stands, then of every change and of the end. It overwrites nothing, so it may come first, twice or late.
+ */
+export const followRequestedSignal = defineSignal<[FollowRequest]>('followRequested');
 
 /** Reads the order now and answers with the trail after that read. */
 export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');

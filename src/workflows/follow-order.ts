@@ -36,6 +36,8 @@ const defaultLimits: FollowOrderLimits = { maxEvents: 4_000, maxSignals: 5_000 }
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 export interface FollowOrderProgress {
   limits?: FollowOrderLimits;
+  /** Run id of an earlier run of this order that ended without an end of the order: its timeline goes on in this run. */
+  continues?: string;
   carried?: {
     trail: OrderTrail;
     startedAt: string;

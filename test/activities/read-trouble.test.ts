@@ -31,7 +31,7 @@ describe('a refusal of the service means', () => {
     PAYMENT_REQUIRED: 'unreadableStatus',
     FORBIDDEN: 'forbidden',
     NOT_FOUND: 'unreadableStatus',
-    ORDER_UNKNOWN: 'orderUnknown',
+    ORDER_UNKNOWN: 'orderNotFound',
     UNPROCESSABLE: 'unreadableStatus',
     REFUSED: 'unreadableStatus',
     RATE_LIMITED: 'upstreamUnavailable',

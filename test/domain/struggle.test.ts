@@ -16,7 +16,7 @@ const waitOf = ({ notBefore }: Struggle, from = start): number => Date.parse(not
 const passing = ['upstreamUnavailable', 'unreadableStatus'] as const;
 const lasting = attentionCodes.filter((code) => !passing.some((other) => other === code));
 
-const codes: fc.Arbitrary<TroubleCode> = fc.constantFrom(...attentionCodes, 'orderUnknown');
+const codes: fc.Arbitrary<TroubleCode> = fc.constantFrom(...attentionCodes, 'orderNotFound');
 const looks = fc.record({
   code: codes,
   afterMs: fc.option(fc.integer({ min: 1, max: 2 * hour }), { nil: undefined }),
@@ -33,9 +33,9 @@ describe('patience', () => {
   });
 
   it('with an unknown order lasts two minutes', () => {
-    const last = struggleAfter(begun('orderUnknown'), trouble('orderUnknown'), { ...calm, now: start + 2 * minute });
+    const last = struggleAfter(begun('orderNotFound'), trouble('orderNotFound'), { ...calm, now: start + 2 * minute });
     expect(judge(last, null, start + 2 * minute)).toEqual({ act: 'raise' });
-    const early = struggleAfter(begun('orderUnknown'), trouble('orderUnknown'), { ...calm, now: start + minute });
+    const early = struggleAfter(begun('orderNotFound'), trouble('orderNotFound'), { ...calm, now: start + minute });
     expect(judge(early, null, start + minute).act).toBe('wait');
   });
 
@@ -58,7 +58,7 @@ describe('patience', () => {
 
   // The last look may be long ago: worker down, account queue behind.
   it('with an unknown order does not end without a look after the two minutes', () => {
-    expect(judge(begun('orderUnknown'), null, start + hour)).toEqual({ act: 'look' });
+    expect(judge(begun('orderNotFound'), null, start + hour)).toEqual({ act: 'look' });
   });
 
   it('does not end without a look, when one is allowed', () => {
@@ -68,7 +68,7 @@ describe('patience', () => {
 
 describe('a stretch of trouble', () => {
   it('goes on while the same trouble lasts', () => {
-    const later = struggleAfter(begun('orderUnknown'), trouble('orderUnknown'), { ...calm, now: start + minute });
+    const later = struggleAfter(begun('orderNotFound'), trouble('orderNotFound'), { ...calm, now: start + minute });
     expect(later).toMatchObject({ since: '2031-05-01T10:00:00.000Z', failures: 2 });
   });
 
@@ -83,8 +83,8 @@ describe('a stretch of trouble', () => {
   });
 
   it.each([
-    ['upstreamUnavailable', 'orderUnknown'],
-    ['orderUnknown', 'unreadableStatus'],
+    ['upstreamUnavailable', 'orderNotFound'],
+    ['orderNotFound', 'unreadableStatus'],
     ['credentialsRejected', 'upstreamUnavailable'],
     ['upstreamUnavailable', 'forbidden'],
     ['forbidden', 'credentialsRejected'],
@@ -108,7 +108,7 @@ describe('the pause after a failed look', () => {
   });
 
   it('doubles from a second to 15 s with an unknown order', () => {
-    expect(pauses('orderUnknown', 6)).toEqual([1, 2, 4, 8, 15, 15]);
+    expect(pauses('orderNotFound', 6)).toEqual([1, 2, 4, 8, 15, 15]);
   });
 
   it.each(lasting)('is a minute with %s', (code) => {
@@ -151,7 +151,7 @@ describe('the pause after a failed look', () => {
             waitOf(struggleAfter({ ...begun(code), failures: count }, trouble(code), { ...calm, random }));
           expect(after(failures + 1)).toBeGreaterThanOrEqual(after(failures));
           expect(after(failures)).toBeGreaterThanOrEqual(second);
-          expect(after(failures)).toBeLessThanOrEqual((code === 'orderUnknown' ? 15 : 60) * 1_100);
+          expect(after(failures)).toBeLessThanOrEqual((code === 'orderNotFound' ? 15 : 60) * 1_100);
         },
       ),
     );

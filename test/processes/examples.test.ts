@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([fleet?.close(), stack?.close()]), 60_000);
 
 /** Ends the run after two minutes, which the server of the stack skips. */
-function orderUnknown(): never {
+function orderNotFound(): never {
   throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: null, requestId: null }, { retry: false });
 }
 
@@ -44,7 +44,7 @@ for (const { language, program } of programs) {
     });
 
     it('is told when the service does not know the order', async () => {
-      const order = await stack.start(orderUnknown);
+      const order = await stack.start(orderNotFound);
       await expect(order.result()).rejects.toThrow();
       const [, account = '', orderId = ''] = order.workflowId.split('/');
       const seen = await run(account, orderId, { TEMPORAL_ADDRESS: stack.env.address });
