@@ -3,6 +3,7 @@ import type { FaultInput } from '../sandbox/faults.js';
 import { whenUp } from './member.js';
 import { type Plan, type PlannedFault, type ProcessName, processNames } from './plan.js';
 import type { Stage } from './stage.js';
+import { strangeAnswers } from './strange-answers.js';
 
 /** A fault as it happened; milliseconds since the epoch. */
 export interface Fault extends PlannedFault {
@@ -43,8 +44,8 @@ export async function runFaults(stage: Stage, { faults: planned, forMs }: Plan, 
   return happened.flat().sort((a, b) => a.beganAt - b.beganAt);
 }
 
-const toLine = ({ target, kind, operation, lastsMs }: PlannedFault): string =>
-  [target, kind, operation, lastsMs > 0 ? `for ${lastsMs} ms` : undefined].filter(Boolean).join(' ');
+const toLine = ({ target, kind, operation, answer, lastsMs }: PlannedFault): string =>
+  [target, kind, operation, answer, lastsMs > 0 ? `for ${lastsMs} ms` : undefined].filter(Boolean).join(' ');
 
 async function apply({ members, sandbox }: Stage, fault: PlannedFault): Promise<void> {
   const member = members[fault.target];
@@ -69,15 +70,18 @@ async function apply({ members, sandbox }: Stage, fault: PlannedFault): Promise<
       return void (await sandbox.revokeTokens());
     case 'loseAnswers':
     case 'serverErrors':
+    case 'strangeAnswers':
       return void (await sandbox.setFault(toSandboxFault(fault)));
   }
 }
 
-const toSandboxFault = ({ kind, operation }: PlannedFault): FaultInput => ({
-  ...(kind === 'serverErrors' ? { kind: 'serverError' } : { kind: 'dropConnection', when: 'answer' }),
+const toSandboxFault = ({ kind, operation, answer }: PlannedFault): FaultInput => ({
+  ...(answer ? strangeAnswers[answer] : kind === 'serverErrors' ? { kind: 'serverError' } : lostAnswer),
   ...(operation && { operation }),
   times: 2,
 });
+
+const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
 
 /** A server on a busy machine may need more than one try. */
 async function startAgain(members: Stage['members'], name: ProcessName): Promise<void> {

@@ -40,7 +40,11 @@ export function untrueTrail(trail: OrderTrail, course: Course): string | null {
     return `ended as ${trail.status} (${trail.outcome}), the service says ${last}`;
   }
   if (trail.attention) return `ended with the attention ${trail.attention.code}`;
-  const seen = trail.timeline.filter(({ source }) => source === 'read').map(({ status }) => status);
+  // The service has said such words on purpose, as characters that are not shown.
+  const isStrange = (status: string): boolean => status.includes('\uFFFD');
+  const seen = trail.timeline.flatMap(({ status, source }) =>
+    source === 'read' && !isStrange(status) ? [status] : [],
+  );
   let from = 0;
   for (const status of seen) {
     const found = truth.indexOf(status, from);

@@ -25,7 +25,7 @@ export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evid
   const { sandbox, tokenLifetimeMs: lifetimeMs } = stage;
   const secrets = await secretsOf(stage);
   const readAt = Date.now();
-  const { verdict: runs, orders } = await judgeRuns(stage, secrets);
+  const { verdict: runs, orders } = await judgeRuns(stage, secrets, done.misspelt);
   const ledger = await sandbox.ledger();
   const requests = ledger.filter(({ operation }) => operation === 'partnerToken' || operation === 'businessToken');
   return together([
@@ -39,14 +39,14 @@ export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evid
   ]);
 }
 
-async function judgeRuns(stage: Stage, secrets: Record<string, string>) {
+async function judgeRuns(stage: Stage, secrets: Record<string, string>, misspelt: ReadonlySet<string>) {
   const orders = new Map<string, OrderRuns>();
   const problems: string[] = [];
   const figures = { runs: 0, events: 0, longestHistory: 0 };
   for await (const run of allRuns(stage)) {
     if (run.type === 'followOrder') addRun(orders, run);
     const leaks = findLeaks(secrets, { [run.workflowId]: Buffer.from(run.text) });
-    problems.push(...problemsOf(run), ...leaks.map((leak) => `secret found: ${leak}`));
+    problems.push(...problemsOf(run, misspelt), ...leaks.map((leak) => `secret found: ${leak}`));
     figures.runs += 1;
     figures.events += run.events;
     figures.longestHistory = Math.max(figures.longestHistory, run.events);
@@ -54,13 +54,17 @@ async function judgeRuns(stage: Stage, secrets: Record<string, string>) {
   return { orders, verdict: { problems, figures } };
 }
 
-function problemsOf({ workflowId, type, status, taskFailures, attention }: Run): string[] {
+function problemsOf(
+  { workflowId, type, status, taskFailures, attention }: Run,
+  misspelt: ReadonlySet<string>,
+): string[] {
   const isRunning = status === 'RUNNING';
   const isWell = isRunning || status === 'COMPLETED' || status === 'CONTINUED_AS_NEW';
   // Those of rides and calls are told by who asked for them.
   const isTold = status === 'FAILED' && (type === 'requestRide' || type === 'businessCall');
+  const isRefused = status === 'FAILED' && misspelt.has(workflowId);
   return [
-    ...(isWell || isTold ? [] : [`${workflowId} is ${status}`]),
+    ...(isWell || isTold || isRefused ? [] : [`${workflowId} is ${status}`]),
     ...(isRunning && attention ? [`${workflowId} shows the attention ${attention}`] : []),
     ...(type === 'parkedDelivery' ? [`${workflowId}: a delivery was parked`] : []),
     ...taskFailures.map((failure) => `${workflowId}: a workflow task failed: ${failure}`),

@@ -1,14 +1,23 @@
 import type { RideInterface } from '../src/domain/interfaces.js';
 import type { Draw } from './draw.js';
+import { type StrangeMessage, type StrangePayload, strangePayloads } from './strange-messages.js';
 
 /** One thing that somebody wants done. Times count from the start of the faults, scripts are in real milliseconds. */
 export type PlannedWork = { atMs: number } & (
-  | { kind: 'follow'; at: RideInterface; orderId: string; script: { status: string; afterMs: number }[] }
+  | {
+      kind: 'follow';
+      at: RideInterface;
+      orderId: string;
+      script: { status: string; afterMs: number }[];
+      /** It is started with a field that does not exist, and then as it should be. */
+      isMisspelt: boolean;
+    }
   | { kind: 'ride'; requestId: string; wish: 'letGo' | 'cancel' | 'change'; afterMs: number }
   | { kind: 'call'; key: string; operation: 'products' | 'companySettings' | 'addReferenceCode' | 'createOrder' }
   | { kind: 'refresh'; at: RideInterface; orderId: string }
   | { kind: 'deliver'; orderIds: string[]; count: number }
   | { kind: 'rotate' }
+  | { kind: 'message'; message: StrangeMessage }
 );
 
 /** Orders that live as long as the faults: each delivery about them must reach a run. */
@@ -35,16 +44,11 @@ export function plannedWork(draw: Draw, { seed, forMs }: { seed: number; forMs: 
   const each = (everyMs: number, make: (name: string, atMs: number) => PlannedWork): PlannedWork[] =>
     draw.instants(everyMs, forMs).map((atMs, i) => make(`${seed}-${i}`, atMs));
   const follows = each(1_200, (name, atMs) => followOne(draw, name, atMs));
+  const rides = each(2_500, (name, atMs) => rideOne(draw, name, { atMs, forMs }));
   return [
     ...follows,
     ...draw.instants(3_000, forMs).flatMap((atMs) => refreshOne(draw, follows, atMs)),
-    ...each(2_500, (name, atMs) => ({
-      ...{ atMs, kind: 'ride', requestId: `ride-${name}` },
-      ...{
-        wish: draw.oneOf(atMs < forMs - scheduledLifeMs ? anyCourse : shortCourse),
-        afterMs: draw.between(0, 8_000),
-      },
-    })),
+    ...rides,
     ...each(4_000, (name, atMs) => ({
       ...{ atMs, kind: 'call', key: `call-${name}` },
       operation: draw.oneOf(['products', 'companySettings', 'addReferenceCode', 'createOrder'] as const),
@@ -58,6 +62,7 @@ export function plannedWork(draw: Draw, { seed, forMs }: { seed: number; forMs: 
         count: draw.between(1, 4),
       };
     }),
+    ...draw.instants(2_000, forMs).flatMap((atMs) => messageTo(draw, [...follows, ...rides], atMs)),
     ...rotations(forMs),
   ].sort((a, b) => a.atMs - b.atMs);
 }
@@ -68,7 +73,39 @@ function followOne(draw: Draw, name: string, atMs: number): PlannedWork {
     if (i > 0) afterMs += draw.between(stepMs.least, stepMs.most);
     return { status, afterMs };
   });
-  return { atMs, kind: 'follow', at: draw.oneOf(['partner', 'business']), orderId: `order-${name}`, script };
+  const isMisspelt = draw.chance(0.1);
+  return {
+    atMs,
+    kind: 'follow',
+    at: draw.oneOf(['partner', 'business']),
+    orderId: `order-${name}`,
+    script,
+    isMisspelt,
+  };
+}
+
+/** What no run can read, to one of the orders and rides that were begun last, to the anchors, or to what all share. */
+function messageTo(draw: Draw, asked: readonly PlannedWork[], atMs: number): PlannedWork[] {
+  const payload = draw.oneOf(Object.keys(strangePayloads) as StrangePayload[]);
+  const begun = asked.filter((one) => one.atMs < atMs);
+  const followed = begun.flatMap((one) => (one.kind === 'follow' && one.at === 'business' ? [one.orderId] : []));
+  const requested = begun.flatMap((one) => (one.kind === 'ride' ? [one.requestId] : []));
+  const orderId = draw.oneOf([...followed.slice(-10), ...anchorIds]);
+  const requestId = draw.oneOf(['ride-of-nobody', ...requested.slice(-5)]);
+  const signal = draw.oneOf(['deliveryReceived', 'followRequested', 'unheardOf'] as const);
+  const message: StrangeMessage = draw.oneOf<StrangeMessage>([
+    { payload, to: 'order', orderId, signal },
+    { payload, to: 'order', orderId, signal },
+    { payload, to: 'ride', requestId, signal: draw.oneOf(['rideOrderChanged', 'unheardOf']) },
+    { payload, to: 'token', signal: draw.oneOf(['renewToken', 'unheardOf']) },
+    { payload, to: 'subscription', signal: 'unheardOf' },
+  ]);
+  return [{ atMs, kind: 'message', message }];
+}
+
+function rideOne(draw: Draw, name: string, { atMs, forMs }: { atMs: number; forMs: number }): PlannedWork {
+  const wish = draw.oneOf(atMs < forMs - scheduledLifeMs ? anyCourse : shortCourse);
+  return { atMs, kind: 'ride', requestId: `ride-${name}`, wish, afterMs: draw.between(0, 8_000) };
 }
 
 /** One of the orders that were followed last, most of them still alive. */

@@ -2,6 +2,7 @@ import { seededRandom } from '../sandbox/faults.js';
 import type { OperationName } from '../sandbox/operations.js';
 import { createDraw, type Draw } from './draw.js';
 import { type PlannedWork, plannedWork } from './plan-work.js';
+import { type StrangeAnswer, strangeAnswersOf } from './strange-answers.js';
 
 /** The processes of a deployment, and the service. */
 export const processNames = ['worker-1', 'worker-2', 'ingress', 'temporal', 'sandbox'] as const;
@@ -10,9 +11,18 @@ export type ProcessName = (typeof processNames)[number];
 /**
  * `kill`: SIGKILL, and started again after the time. `pause`: SIGSTOP, and SIGCONT after it. `restart`: SIGTERM, and
  * started again once it has ended. The sandbox forgets everything when it ends, so it is only paused; it drops every
- * connection (`down`), carries calls out and loses the answers, answers 500, or ends all tokens before their time.
+ * connection (`down`), carries calls out and loses the answers, answers 500, answers what makes no sense (`strangeAnswers`), or ends
+ * all tokens before their time.
  */
-export type FaultKind = 'kill' | 'pause' | 'restart' | 'down' | 'loseAnswers' | 'serverErrors' | 'revokeTokens';
+export type FaultKind =
+  | 'kill'
+  | 'pause'
+  | 'restart'
+  | 'down'
+  | 'loseAnswers'
+  | 'serverErrors'
+  | 'strangeAnswers'
+  | 'revokeTokens';
 
 /** One thing that goes wrong. */
 export interface PlannedFault {
@@ -21,8 +31,10 @@ export interface PlannedFault {
   target: ProcessName;
   kind: FaultKind;
   lastsMs: number;
-  /** Of `loseAnswers` and `serverErrors`. */
+  /** Of `loseAnswers`, `serverErrors` and `strangeAnswers`. */
   operation?: OperationName;
+  /** Of `strangeAnswers`. */
+  answer?: StrangeAnswer;
 }
 
 /** All that is done and all that goes wrong. */
@@ -53,8 +65,18 @@ const habits: Record<ProcessName, Habit> = {
     longestMs: { kill: 4_000, pause: 5_000, restart: 4_000 },
   },
   sandbox: {
-    everyMs: 10_000,
-    kinds: ['pause', 'down', 'loseAnswers', 'serverErrors', 'revokeTokens', 'loseAnswers'],
+    everyMs: 7_000,
+    kinds: [
+      'strangeAnswers',
+      'pause',
+      'strangeAnswers',
+      'down',
+      'loseAnswers',
+      'strangeAnswers',
+      'serverErrors',
+      'revokeTokens',
+      'loseAnswers',
+    ],
     longestMs: { pause: 6_000, down: 5_000 },
   },
 };
@@ -84,6 +106,11 @@ export function createPlan(seed: number, forMs: number): Plan {
   return { seed, forMs, faults, work: plannedWork(draw, { seed, forMs }) };
 }
 
+function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {
+  const operation = draw.oneOf(Object.keys(strangeAnswersOf) as OperationName[]);
+  return { operation, answer: draw.oneOf(strangeAnswersOf[operation] ?? []) };
+}
+
 /** Kinds come as cards from a shuffled deck: none is left out for long. */
 function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[] {
   const { everyMs, kinds, longestMs } = habits[target];
@@ -97,7 +124,15 @@ function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[
     const longest = longestMs[kind];
     const lastsMs = longest === undefined ? 0 : draw.between(shortestMs, longest);
     const isOfCalls = kind === 'loseAnswers' || kind === 'serverErrors';
-    faults.push({ atMs, target, kind, lastsMs, ...(isOfCalls && { operation: draw.oneOf(faultyOperations) }) });
+    const strange = kind === 'strangeAnswers' ? strangeOne(draw) : {};
+    faults.push({
+      atMs,
+      target,
+      kind,
+      lastsMs,
+      ...(isOfCalls && { operation: draw.oneOf(faultyOperations) }),
+      ...strange,
+    });
   }
   return faults;
 }

@@ -50,10 +50,18 @@ export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
 function deliveriesOf({ workflowExecutionSignaledEventAttributes: signal }: Event): string[] {
   if (signal?.signalName !== 'deliveryReceived') return [];
   const [payload] = signal.input?.payloads ?? [];
-  const { deliveries } = JSON.parse(Buffer.from(payload?.data ?? '', 'base64').toString()) as {
-    deliveries: { deliveryId: string }[];
-  };
-  return deliveries.map(({ deliveryId }) => deliveryId);
+  return deliveryIdsIn(Buffer.from(payload?.data ?? '', 'base64').toString());
+}
+
+/** Some messages make no sense on purpose. */
+function deliveryIdsIn(text: string): string[] {
+  try {
+    return (JSON.parse(text) as { deliveries: { deliveryId: string }[] }).deliveries.map(
+      ({ deliveryId }) => deliveryId,
+    );
+  } catch {
+    return [];
+  }
 }
 
 function taskFailureOf({ workflowTaskFailedEventAttributes: failed }: Event): string[] {

@@ -122,6 +122,7 @@ function settings(folder: string, sandboxUrl: string, address: string): Record<s
     FARETRAIL_CONTRACT_FILE: contractFile,
     FARETRAIL_WEBHOOK_KEYS: newKey(),
     FARETRAIL_LOG_LEVEL: 'debug', // what is looked through for secrets
+    FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the service asks for a day now and then
   };
 }
 

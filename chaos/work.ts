@@ -17,6 +17,7 @@ import { type Answer, insist } from './insist.js';
 import { anchorIds, type PlannedWork } from './plan-work.js';
 import { changeOf, rideBody } from './ride-bodies.js';
 import { atSandboxSpeed, type Stage } from './stage.js';
+import { sendStrangeMessage, startMisspelt } from './strange-messages.js';
 
 /** All that was asked for, and what came of it. */
 export interface WorkDone {
@@ -27,6 +28,8 @@ export interface WorkDone {
   /** Changes of rides that were answered as done. */
   confirmed: { requestId: string; what: 'cancel' | 'change' }[];
   calls: { key: string; operation: string; end: Answer<CallResult> }[];
+  /** Ids of runs that were first started with input that they refuse. */
+  misspelt: Set<string>;
   /** What has not come to its end. */
   open: Set<string>;
   /** By what came of it: `cancel done`, `change Refused`, `refresh AlreadyEnded` ... */
@@ -70,7 +73,10 @@ export async function subscribe({ client, taskQueue, publicUrl }: Stage): Promis
 /** Begins each piece of work in its time. */
 export async function startWork(stage: Stage, plan: readonly PlannedWork[], until: () => number): Promise<Working> {
   const rides = createFaretrailClient({ client: stage.client, taskQueue: stage.taskQueue });
-  const done: WorkDone = { orders: [], rides: [], givenUp: [], confirmed: [], calls: [], open: new Set(), asked: {} };
+  const done: WorkDone = {
+    ...{ orders: [], rides: [], givenUp: [], confirmed: [], calls: [] },
+    ...{ misspelt: new Set<string>(), open: new Set<string>(), asked: {} },
+  };
   const place: Place = { stage, rides, done, until };
   const anchors = await Promise.all(anchorIds.map((orderId) => follow(place, business, orderId)));
   const startedAt = Date.now();
@@ -103,11 +109,12 @@ async function perform(place: Place, work: PlannedWork): Promise<void> {
 }
 
 async function carryOut(place: Place, work: PlannedWork): Promise<void> {
-  const { stage, until } = place;
+  const { stage, done, until } = place;
   switch (work.kind) {
     case 'follow': {
       const script = work.script.map(({ status, afterMs }) => ({ status, afterMs: atSandboxSpeed(afterMs) }));
       await insist(() => stage.sandbox.addOrder({ interface: work.at, orderId: work.orderId, script }), until);
+      if (work.isMisspelt) done.misspelt.add(await startMisspelt(stage, work, until));
       return await (await follow(place, work.at, work.orderId)).ended;
     }
     case 'ride':
@@ -123,6 +130,8 @@ async function carryOut(place: Place, work: PlannedWork): Promise<void> {
       const request = { orderIds, count: copies, concurrency: 16, isRetried: true };
       return count(place, work.kind, await insist(() => stage.sandbox.deliver(request), until));
     }
+    case 'message':
+      return await sendStrangeMessage(stage.client, work.message);
     case 'rotate': {
       const run = stage.client.workflow.getHandle<typeof subscription>(subscriptionId(subscriptionKey));
       return count(

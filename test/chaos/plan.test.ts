@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createPlan, processNames } from '../../chaos/plan.js';
 import { anchorIds } from '../../chaos/plan-work.js';
+import { type StrangeAnswer, strangeAnswers } from '../../chaos/strange-answers.js';
 
 const minute = 60_000;
 
@@ -14,14 +15,23 @@ it('every process is killed, paused and restarted in ten minutes, and the sandbo
   const kindsOf = (name: string) => new Set(faults.flatMap(({ target, kind }) => (target === name ? [kind] : [])));
   for (const name of processNames.filter((one) => one !== 'sandbox'))
     expect([...kindsOf(name)].sort(), name).toEqual(['kill', 'pause', 'restart']);
-  expect([...kindsOf('sandbox')].sort()).toEqual(['down', 'loseAnswers', 'pause', 'revokeTokens', 'serverErrors']);
+  expect([...kindsOf('sandbox')].sort()).toEqual([
+    'down',
+    'loseAnswers',
+    'pause',
+    'revokeTokens',
+    'serverErrors',
+    'strangeAnswers',
+  ]);
+  const strange = new Set(faults.map(({ answer }) => answer));
+  expect(Object.keys(strangeAnswers).filter((name) => !strange.has(name as StrangeAnswer)).length).toBeLessThan(4);
 });
 
 it.each([1, 2, 3, 4, 5])('seed %i has something of everything in half a minute', (seed) => {
   const { faults, work } = createPlan(seed, minute / 2);
   expect(new Set(faults.map(({ target }) => target)).size).toBe(processNames.length);
   const kinds = new Set(work.map(({ kind }) => kind));
-  expect([...kinds].sort()).toEqual(['call', 'deliver', 'follow', 'refresh', 'ride', 'rotate']);
+  expect([...kinds].sort()).toEqual(['call', 'deliver', 'follow', 'message', 'refresh', 'ride', 'rotate']);
   const all = [...faults, ...work];
   expect(all.every(({ atMs }) => atMs >= 0 && atMs < minute / 2)).toBe(true);
 });
