@@ -2,6 +2,9 @@ import { defineConfig } from 'vitest/config';
 import { devServerTests } from './test/setup/dev-server-tests.js';
 import { LongestFirst } from './test/setup/longest-first.js';
 
+// A process keeps its modules from file to file: to load them anew for each takes longer than most tests.
+const isolate = false;
+
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
 const needServers = ['test/{workflows,e2e,processes,local/servers}/**/*.test.ts'];
 
@@ -13,6 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          isolate,
           maxWorkers: 2,
           include: ['test/**/*.test.ts'],
           exclude: needServers,
@@ -25,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'temporal',
+          isolate,
           maxWorkers: 3, // they mostly wait; more would starve those that keep to real time
           include: needServers,
           exclude: process.env.FARETRAIL_TEST_TEMPORAL ? Object.keys(devServerTests) : [],
