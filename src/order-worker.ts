@@ -165,6 +165,7 @@ function createActivities(
         rideApi,
         seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
         refreshEarlyMs: config.profile.tokens.refreshEarlySeconds * 1_000,
+        now,
       }),
     },
   };

@@ -4,10 +4,11 @@ import { RideApiError } from '../ride-api/errors.js';
 import { QuietTime, type QuietTimes } from './quiet-times.js';
 import type { AccessToken, TokenSource } from './token-source.js';
 
-/** One call with the fleet's token. Throws what `send` throws, `TokenUnavailable`, `QuietTime`. */
+/** One call with the fleet's token; `operation` names it. Throws what `send` throws, `TokenUnavailable`, `QuietTime`. */
 export type AuthorizedCall = <T>(
   account: Account,
   scope: Scope,
+  operation: string,
   send: (accessToken: string) => Promise<T>,
 ) => Promise<T>;
 
@@ -30,18 +31,23 @@ const isTokenRejected = (error: unknown): boolean => error instanceof RideApiErr
 const mostTokens = 3;
 
 /**
- * After a 401 the call is repeated with another token (upstream section 3.2, given); it fails when a token is rejected that was
- * requested after that.
+ * After a 401 the call is repeated with another token (upstream section 3.2, given). It fails when a token is rejected that was
+ * requested after that: then the service rejects this call, and the fleet is told, so that it replaces no more tokens for it.
  */
 export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: AuthorizedCallPorts): AuthorizedCall {
-  return async (account, scope, send) => {
+  return async (account, scope, operation, send) => {
     quietTimes.check(account.name);
     const askedAt = now();
     const token = await tokens.get(account, scope);
     if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
     quietTimes.check(account.name); // it may have begun while the token was waited for
     try {
-      return await sendWith(token, { send, now, another: (rejected) => tokens.get(account, scope, rejected.id) });
+      return await sendWith(token, {
+        send,
+        now,
+        another: ({ id }) => tokens.get(account, scope, { tokenId: id, operation }),
+        rejectAfresh: ({ id }) => tokens.rejectAfresh(account, scope, { tokenId: id, operation }),
+      });
     } catch (error) {
       if (error instanceof RideApiError && error.retryAfterMs !== undefined) {
         quietTimes.begin(account.name, error.retryAfterMs);
@@ -54,17 +60,21 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
 interface Sending<T> {
   send(accessToken: string): Promise<T>;
   another(rejected: AccessToken): Promise<AccessToken>;
+  rejectAfresh(rejected: AccessToken): Promise<void>;
   now(): number;
 }
 
-async function sendWith<T>(first: AccessToken, { send, another, now }: Sending<T>): Promise<T> {
+async function sendWith<T>(first: AccessToken, { send, another, rejectAfresh, now }: Sending<T>): Promise<T> {
   let token = first;
   let rejectedAt = Number.POSITIVE_INFINITY;
   for (let left = mostTokens; ; left -= 1) {
     try {
       return await send(token.value);
     } catch (error) {
-      if (!isTokenRejected(error) || token.requestedAt >= rejectedAt || left === 1) throw error;
+      if (!isTokenRejected(error)) throw error;
+      const isAfresh = token.askedAt >= rejectedAt;
+      if (isAfresh) await rejectAfresh(token);
+      if (isAfresh || left === 1) throw error;
       rejectedAt = Math.min(rejectedAt, now());
       token = await another(token);
     }

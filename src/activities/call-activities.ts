@@ -64,7 +64,7 @@ export function createCallActivities({
   async function send(account: Account, call: ServiceCall, before: Progress, progress: Progress) {
     const scope = rideApi.operationScope(account, call.operation);
     const signal = isChanging(call.operation) ? undefined : cancellationSignal(); // no doubt of our own making
-    const result = await authorized(account, scope, async (token) => {
+    const result = await authorized(account, scope, call.operation, async (token) => {
       mark(progress, isChanging(call.operation));
       return await rideApi.callOperation(account, call, token, signal).catch((error: unknown) => {
         progress.inDoubt = before.inDoubt || (isChanging(call.operation) && isUnclear(error));
@@ -79,7 +79,7 @@ export function createCallActivities({
   /** The order tells what became of the call. Where that was nothing, the next attempt sends it again. */
   async function clarify(account: Account, call: ServiceCall, before: Progress, progress: Progress) {
     const scope = rideApi.operationScope(account, 'orderDetails');
-    const done = await authorized(account, scope, (token) => rideApi.readEffect(account, call, token));
+    const done = await authorized(account, scope, 'readOrder', (token) => rideApi.readEffect(account, call, token));
     if (done) return done;
     progress.inDoubt = false;
     throw toFailure(before.refusal ?? again(call, 'the order shows no effect of it as yet'));

@@ -16,4 +16,6 @@ interface OrderReaderPorts {
 export const createOrderReader =
   ({ rideApi, call }: OrderReaderPorts): OrderReader =>
   (account, orderId, signal) =>
-    call(account, rideApi.orderScope(account), (token) => rideApi.readOrder(account, orderId, token, signal));
+    call(account, rideApi.orderScope(account), 'readOrder', (token) =>
+      rideApi.readOrder(account, orderId, token, signal),
+    );

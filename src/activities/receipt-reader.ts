@@ -19,4 +19,6 @@ interface ReceiptReaderPorts {
 export const createReceiptReader =
   ({ rideApi, call }: ReceiptReaderPorts): ReceiptReader =>
   (account, orderId, signal) =>
-    call(account, rideApi.receiptScope(), (token) => rideApi.readReceipt(account, orderId, token, signal));
+    call(account, rideApi.receiptScope(), 'readReceipt', (token) =>
+      rideApi.readReceipt(account, orderId, token, signal),
+    );

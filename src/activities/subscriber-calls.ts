@@ -60,7 +60,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
     const hookAddress = addressOf(address);
     const account = accountOf(address.account);
     const scope = rideApi.subscriberScope('listSubscribers');
-    const listed = await call(account, scope, (token) => rideApi.listSubscribers(account, token));
+    const listed = await call(account, scope, 'listSubscribers', (token) => rideApi.listSubscribers(account, token));
     const found = listed.findLast((subscriber) => subscriber.hookAddress === hookAddress);
     return found && (await toRegistration(found, address));
   }
@@ -73,7 +73,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
       const account = accountOf(address.account);
       const subscriber = { hookAddress: addressOf(address), eventType: address.eventType };
       const scope = rideApi.subscriberScope('createSubscriber');
-      const created = await call(account, scope, async (token) => {
+      const created = await call(account, scope, 'createSubscriber', async (token) => {
         sending.isSent = true;
         onSend();
         return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
@@ -90,7 +90,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
       if (!enabled.delete) return { kind: 'registered', subscriberId };
       const account = accountOf(input.account);
       const scope = rideApi.subscriberScope('deleteSubscriber');
-      await call(account, scope, (token) => rideApi.deleteSubscriber(account, subscriberId, token));
+      await call(account, scope, 'deleteSubscriber', (token) => rideApi.deleteSubscriber(account, subscriberId, token));
       return { kind: 'removed', subscriberId };
     },
   };

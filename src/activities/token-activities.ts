@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AccountName } from '../domain/keys.js';
-import { renewAheadMs, type SealedToken, type TokenFailure } from '../domain/token-lease.js';
+import { type RequestedToken, renewAheadMs, type TokenFailure } from '../domain/token-lease.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable, TokenRefused } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
@@ -24,15 +24,22 @@ export interface TokenActivityPorts {
   /** Seals for readers of this lease only. */
   seal(accessToken: string, leaseId: string): Promise<string>;
   refreshEarlyMs: number;
+  now?: () => number;
 }
 
 export type TokenActivities = ReturnType<typeof createTokenActivities>;
 
 /** The activity behind the `accessToken` workflow. */
-export function createTokenActivities({ accountWith, rideApi, seal, refreshEarlyMs }: TokenActivityPorts) {
+export function createTokenActivities({
+  accountWith,
+  rideApi,
+  seal,
+  refreshEarlyMs,
+  now = Date.now,
+}: TokenActivityPorts) {
   return {
     /** One token request. The token leaves this function sealed. */
-    async requestToken(key: AccessTokenKey): Promise<SealedToken> {
+    async requestToken(key: AccessTokenKey): Promise<RequestedToken> {
       const account = accountWith(key.account, key.credentialId);
       if (!account) throw notHeld(key);
       const obtained = await rideApi.requestToken(account, key.scope, cancellationSignal()).catch(toFailure);
@@ -45,6 +52,7 @@ export function createTokenActivities({ accountWith, rideApi, seal, refreshEarly
         renewAt: iso(expiresAt - renewAheadMs(lifetimeMs, refreshEarlyMs)),
         expiresAt: iso(expiresAt),
         grantedScope: obtained.grantedScope,
+        ageMs: Math.max(0, now() - obtained.requestedAt),
       };
     },
   };

@@ -2,8 +2,11 @@ import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Scope } from '../domain/keys.js';
 import {
+  isAbout,
   isCoolingDown,
+  isDue,
   isUsable,
+  type RenewalWish,
   type SealedToken,
   type TokenFailure,
   type TokenLease,
@@ -12,24 +15,32 @@ import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 
 /** Where the fleet keeps its tokens: the `accessToken` workflows. Both calls answer or fail within seconds. */
 export interface TokenLeases {
-  /** The published lease; null when there is no such run. Needs no worker and adds no event. */
+  /** The published lease; null when there is none. Needs no worker and adds no event. */
   read(key: AccessTokenKey): Promise<TokenLease | null>;
-  /** Asks for a new token in place of `insteadOf`; starts the run when there is none. */
-  renew(key: AccessTokenKey, insteadOf: string | null): Promise<void>;
+  /** Asks for a new token; starts the run when there is none. */
+  renew(key: AccessTokenKey, wish: RenewalWish): Promise<void>;
 }
 
 /** An access token in clear, for the `Authorization` header alone. */
 export interface AccessToken {
   id: string;
   value: string;
-  /** In milliseconds since the epoch. */
-  requestedAt: number;
+  /** When this process asked for it, in milliseconds since the epoch: it was requested after that. 0: it was there already. */
+  askedAt: number;
 }
 
-/** Gives tokens to calls. One pending read per key in this process, one request per lifetime in the fleet (I4). */
+/** A call that the service answered with 401. */
+export interface RejectedCall {
+  tokenId: string;
+  operation: string;
+}
+
+/** Gives tokens to calls. One pending read per key and reason in this process, one request per lifetime in the fleet (I4). */
 export interface TokenSource {
-  /** `rejected`: id of a token that the service answered with 401; another one is given. Throws `TokenUnavailable`. */
-  get(account: Account, scope: Scope, rejected?: string): Promise<AccessToken>;
+  /** After a 401 on `rejected` another token is given. Throws `TokenUnavailable`. */
+  get(account: Account, scope: Scope, rejected?: RejectedCall): Promise<AccessToken>;
+  /** Tells the fleet that a token was rejected which was requested because of a 401 on this same call. Never fails. */
+  rejectAfresh(account: Account, scope: Scope, rejected: RejectedCall): Promise<void>;
 }
 
 /** There is no token to be had now. Not a 401 on a call: that is the service's answer to a token that was had. */
@@ -54,90 +65,152 @@ interface TokenSourcePorts {
 
 interface Held extends AccessToken {
   token: SealedToken;
-  /** From here on this process asks for the next one, while this one still serves. */
+  /** From here on, by the clock of the lease, this process asks for the next one, while this one still serves. */
   dueAt: number;
 }
 
+/** What this process knows of one lease. */
 interface Entry {
+  readonly key: AccessTokenKey;
   held?: Held;
-  pending?: Promise<Held> | undefined;
+  /** By what is looked for. */
+  readonly pending: Map<string, Promise<Held>>;
+  /** How far the clock of this process goes ahead of that of the lease, as far as is known. */
+  aheadMs: number;
+  /** Rejections that the fleet was told of. */
+  readonly told: Set<string>;
 }
+
+/** What is looked for: any token that serves; one that is not due; another than a rejected one. */
+type Search = { rejected?: RejectedCall; isAhead?: true };
 
 /** A token request takes well under a second; a caller that waited this long tries again later by Temporal's retry. */
 const waitMs = 10_000;
 const firstPauseMs = 20;
 const longestPauseMs = 1_000;
 const refreshRetryMs = 5_000;
+const mostTold = 100;
 
-/** See `TokenSource`. */
-export function createTokenSource(ports: TokenSourcePorts): TokenSource {
-  const { leases, unseal, credentialId, now = Date.now, sleep = pause } = ports;
-  const entries = new Map<string, Entry>();
+/** Looks for a token in a lease, and asks for one where that is needed. */
+function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSourcePorts) {
+  /** Instants of a lease are by the clock of Temporal's server. */
+  const leaseNow = ({ aheadMs }: Entry): number => now() - aheadMs;
 
-  function share(entry: Entry, key: AccessTokenKey, insteadOf: string | undefined): Promise<Held> {
-    entry.pending ??= obtain(key, insteadOf)
-      .then((held) => {
-        entry.held = held;
-        return held;
-      })
-      .finally(() => {
-        entry.pending = undefined;
-      });
-    return entry.pending;
-  }
-
-  async function obtain(key: AccessTokenKey, insteadOf: string | undefined): Promise<Held> {
+  async function find(entry: Entry, search: Search): Promise<Held> {
     const deadline = now() + waitMs;
-    let lease = await leases.read(key);
-    let hasAsked = false;
+    let askedAt = 0;
+    let before: TokenLease | null = null;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const lease = await read(entry);
+      const isAnswered = askedAt > 0 && lease !== null && lease.publishedAt !== (before?.publishedAt ?? null);
+      if (isAnswered) setClock(entry, lease, askedAt);
       const token = lease?.token;
-      if (token && token.id !== insteadOf && isUsable(token, now())) return await hold(key, token);
-      if (lease?.failure && isCoolingDown(lease, now())) throw toUnavailable(lease.failure);
+      if (token && suits(token, search, leaseNow(entry))) return await hold(entry, token, askedAt);
+      // The answer may be a failure whose time is over already.
+      const failure = lease?.failure;
+      const counts = failure && (isAnswered || isCoolingDown(failure, leaseNow(entry)));
+      if (counts && isAbout(failure, search.rejected?.operation)) throw toUnavailable(failure, entry.aheadMs);
       if (now() >= deadline) throw stillWaiting(now());
-      if (!hasAsked) await leases.renew(key, token?.id ?? null);
-      hasAsked = true;
+      if (askedAt === 0 || isAnswered) {
+        before = lease;
+        askedAt = now();
+        await leases.renew(entry.key, toWish(token, search));
+      }
       await sleep(Math.min(pauseMs * (0.5 + Math.random()), deadline - now()));
-      lease = await leases.read(key);
     }
   }
 
-  async function hold(key: AccessTokenKey, token: SealedToken): Promise<Held> {
-    const value = await unseal(token, accessTokenId(key));
+  /** What was published can be read only later: a clock that says otherwise goes behind. */
+  async function read(entry: Entry): Promise<TokenLease | null> {
+    const lease = await leases.read(entry.key);
+    if (lease?.publishedAt) entry.aheadMs = Math.min(entry.aheadMs, now() - Date.parse(lease.publishedAt));
+    return lease;
+  }
+
+  /** An answer is published after the question: a clock that says otherwise goes ahead. */
+  function setClock(entry: Entry, { publishedAt }: TokenLease, askedAt: number): void {
+    if (publishedAt) entry.aheadMs = Math.max(entry.aheadMs, askedAt - Date.parse(publishedAt));
+  }
+
+  async function hold(entry: Entry, token: SealedToken, askedAt: number): Promise<Held> {
+    const value = await unseal(token, accessTokenId(entry.key));
     const renewAt = Date.parse(token.renewAt);
     // Spread over the first half of the time ahead, so that one process asks and the others find the new token.
     const dueAt = renewAt + (Math.random() * (Date.parse(token.expiresAt) - renewAt)) / 2;
-    return { id: token.id, value, requestedAt: Date.parse(token.requestedAt), token, dueAt };
+    entry.held = { id: token.id, value, askedAt, token, dueAt };
+    return entry.held;
   }
 
-  function refreshAhead(entry: Entry, key: AccessTokenKey, held: Held): void {
-    held.dueAt = now() + refreshRetryMs;
+  return { find, leaseNow };
+}
+
+/** See `TokenSource`. */
+export function createTokenSource(ports: TokenSourcePorts): TokenSource {
+  const { leases, credentialId } = ports;
+  const { find, leaseNow } = createSearch(ports);
+  const entries = new Map<string, Entry>();
+
+  function entryOf(account: Account, scope: Scope): Entry {
+    const key = { account: account.name, scope, credentialId: credentialId(account) };
+    const leaseId = accessTokenId(key);
+    const entry = entries.get(leaseId) ?? { key, pending: new Map(), aheadMs: 0, told: new Set() };
+    entries.set(leaseId, entry);
+    return entry;
+  }
+
+  function share(entry: Entry, search: Search): Promise<Held> {
+    const name = search.rejected?.operation ?? '';
+    const pending = entry.pending.get(name) ?? find(entry, search).finally(() => entry.pending.delete(name));
+    entry.pending.set(name, pending);
+    return pending;
+  }
+
+  function refreshAhead(entry: Entry, held: Held): void {
+    held.dueAt = leaseNow(entry) + refreshRetryMs;
     // The old token still serves; when it ends, the next caller gets this error itself.
-    share(entry, key, held.id).catch(() => undefined);
+    share(entry, { isAhead: true }).catch(() => undefined);
   }
 
   return {
     async get(account, scope, rejected) {
-      const key = { account: account.name, scope, credentialId: credentialId(account) };
-      const leaseId = accessTokenId(key);
-      const entry = entries.get(leaseId) ?? {};
-      entries.set(leaseId, entry);
+      const entry = entryOf(account, scope);
       const { held } = entry;
-      if (held && held.id !== rejected && isUsable(held.token, now())) {
-        if (now() >= held.dueAt && !entry.pending) refreshAhead(entry, key, held);
+      if (held && held.id !== rejected?.tokenId && isUsable(held.token, leaseNow(entry))) {
+        if (leaseNow(entry) >= held.dueAt && entry.pending.size === 0) refreshAhead(entry, held);
         return held;
       }
-      const shared = await share(entry, key, rejected ?? held?.id);
-      // A read that was under way when the token was rejected may have found that same token.
-      return shared.id === rejected ? await share(entry, key, rejected) : shared;
+      const search = rejected ? { rejected } : {};
+      const shared = await share(entry, search);
+      // A search that was under way when the token was rejected may have found that same token.
+      return shared.id === rejected?.tokenId ? await share(entry, search) : shared;
+    },
+
+    async rejectAfresh(account, scope, { tokenId, operation }) {
+      const { key, told } = entryOf(account, scope);
+      const rejection = `${tokenId} ${operation}`;
+      if (told.has(rejection)) return;
+      if (told.size >= mostTold) told.clear();
+      told.add(rejection);
+      // Untold, it costs one more token.
+      await leases.renew(key, { insteadOf: tokenId, cause: 'rejectedAfresh', operation }).catch(() => undefined);
     },
   };
 }
 
+const suits = (token: SealedToken, { rejected, isAhead }: Search, now: number): boolean =>
+  isUsable(token, now) && token.id !== rejected?.tokenId && !(isAhead && isDue(token, now));
+
+function toWish(token: SealedToken | null | undefined, { rejected }: Search): RenewalWish {
+  const insteadOf = token?.id ?? null;
+  return rejected && rejected.tokenId === insteadOf
+    ? { insteadOf, cause: 'rejected', operation: rejected.operation }
+    : { insteadOf, cause: 'due', operation: null };
+}
+
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const toUnavailable = ({ code, message, retryAt }: TokenFailure): TokenUnavailable =>
-  new TokenUnavailable(code, message, Date.parse(retryAt));
+const toUnavailable = ({ code, message, retryAt }: TokenFailure, aheadMs: number): TokenUnavailable =>
+  new TokenUnavailable(code, message, Date.parse(retryAt) + aheadMs);
 
 const stillWaiting = (now: number): TokenUnavailable =>
   new TokenUnavailable(

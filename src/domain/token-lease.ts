@@ -14,15 +14,26 @@ export interface SealedToken {
   grantedScope: string | null;
 }
 
+/** A token as the worker that requested it hands it over: its instants are by the clock of that worker. */
+export interface RequestedToken extends SealedToken {
+  /** How long ago the request was sent, by the same clock. A worker of an earlier release does not say. */
+  ageMs?: number;
+}
+
 /** Why there is no (new) token, and when it makes sense to ask again. */
 export interface TokenFailure {
   code: Extract<AttentionCode, 'credentialsRejected' | 'scopeRejected' | 'grantRejected' | 'upstreamUnavailable'>;
   message: string;
   at: string;
   retryAt: string;
+  /** Operations that the service answers with 401 whatever the token: these wait, all others go on. Absent: all wait. */
+  operations?: string[];
 }
 
-/** All that the fleet shares about one token: the memo of its `accessToken` run. */
+/**
+ * All that the fleet shares about one token: the memo of its `accessToken` run. Its instants are by the clock of the Temporal
+ * server, since those of the workers differ.
+ */
 export interface TokenLease {
   token: SealedToken | null;
   failure: TokenFailure | null;
@@ -30,8 +41,10 @@ export interface TokenLease {
   renewals: number;
   /** Failures since the last success; the back-off grows with it. */
   failuresInRow: number;
-  /** When a token was last replaced before its time, because the service rejected it. */
-  replacedEarlyAt: string | null;
+  /** Each token that is replaced before its time moves this instant on; see `isPaced`. */
+  pacedUntil: string | null;
+  /** When the run published this: each publication is the answer to the wishes before it. */
+  publishedAt: string | null;
 }
 
 export const emptyLease: TokenLease = {
@@ -39,11 +52,31 @@ export const emptyLease: TokenLease = {
   failure: null,
   renewals: 0,
   failuresInRow: 0,
-  replacedEarlyAt: null,
+  pacedUntil: null,
+  publishedAt: null,
 };
 
-/** Refused credentials are asked again no sooner than this, and a token that replaced a rejected one is kept this long. */
+/**
+ * Why a caller asks for another token. `due`: its time has come, by the clock of the caller. `rejected`: the service answered
+ * 401. `rejectedAfresh`: it answered 401 also to the token that was requested for that reason.
+ */
+export const renewalCauses = ['due', 'rejected', 'rejectedAfresh'] as const;
+export type RenewalCause = (typeof renewalCauses)[number];
+
+/** What a caller asks of a lease. */
+export interface RenewalWish {
+  /** Id of the token that another one is wanted for; null: the caller knows of none. */
+  insteadOf: string | null;
+  cause: RenewalCause;
+  /** Of the call that was answered with 401; null when there was none, or the caller does not say. */
+  operation: string | null;
+}
+
+/** Refused credentials are asked again no sooner than this, nor is a token replaced for an operation that rejects every one. */
 export const tokenCoolDownMs = 60_000;
+
+/** The lease waits no longer than this, whatever the service asks for. */
+const longestWaitMs = 600_000;
 
 const lifetimeShareAhead = 5;
 
@@ -51,34 +84,98 @@ const lifetimeShareAhead = 5;
 export const renewAheadMs = (lifetimeMs: number, earlyMs: number): number =>
   Math.min(earlyMs, lifetimeMs / lifetimeShareAhead);
 
+const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 const isAfter = (instant: string, now: number): boolean => Date.parse(instant) > now;
 
 /** May the token still be sent? */
 export const isUsable = (token: SealedToken, now: number): boolean => isAfter(token.expiresAt, now);
 
-/** Does a recent failure forbid to ask again yet? */
-export const isCoolingDown = (lease: TokenLease, now: number): boolean =>
-  lease.failure !== null && isAfter(lease.failure.retryAt, now);
+/** Is it time to renew the token? */
+export const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renewAt, now);
+
+/** Does the failure keep a caller waiting? `operation`: of its call that was answered with 401, undefined when there was none. */
+export const isAbout = ({ operations }: TokenFailure, operation: string | undefined): boolean =>
+  operations === undefined || (operation !== undefined && operations.includes(operation));
+
+/** Is it too early to try again after this failure? */
+export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
 
 /** The compare of the compare-and-swap: is the token that the caller wants replaced still the current one? */
 export const isCurrent = (lease: TokenLease, insteadOf: string | null): boolean =>
   lease.token === null || lease.token.id === insteadOf;
 
-/** Was the current token put in place of a rejected one just now, and is rejected again? Then a new one will not help. */
-export function isRejectedAfresh(lease: TokenLease, now: number): boolean {
-  const early = lease.token !== null && isAfter(lease.token.renewAt, now);
-  return early && lease.replacedEarlyAt !== null && Date.parse(lease.replacedEarlyAt) + tokenCoolDownMs > now;
+/** What a lease does about wishes: nothing, since they are about a token of the past; say that the token stands; request one; or fail. */
+export type RenewalVerdict = { act: 'ignore' | 'confirm' | 'request' } | { act: 'fail'; failure: TokenFailure };
+
+/**
+ * A token is replaced when it is due, or rejected: the service may end it at any time, and may not say how long it lives. A
+ * rejection that is about the call, and no matter of the token, costs a token a minute.
+ */
+export function judgeWishes(lease: TokenLease, wishes: readonly RenewalWish[], now: number): RenewalVerdict {
+  const current = wishes.filter(({ insteadOf }) => isCurrent(lease, insteadOf));
+  if (current.length === 0) return { act: 'ignore' };
+  const failure = lease.failure && isCoolingDown(lease.failure, now) ? lease.failure : null;
+  if (failure && failure.operations === undefined) return { act: 'confirm' };
+  if (lease.token === null || isDue(lease.token, now)) return { act: 'request' };
+  // A caller that does not name its operation waits for all that wait.
+  const waits = ({ operation }: RenewalWish) => failure !== null && (operation === null || isAbout(failure, operation));
+  const early = current.filter((wish) => wish.cause !== 'due' && !waits(wish));
+  const afresh = early.filter(({ cause }) => cause === 'rejectedAfresh');
+  if (afresh.length > 0) return { act: 'fail', failure: rejected(afresh, lease, now + tokenCoolDownMs, now) };
+  if (early.length === 0) return { act: 'confirm' };
+  if (isPaced(lease, now)) return { act: 'fail', failure: rejected(early, lease, pacedAgainAt(lease), now) };
+  return { act: 'request' };
 }
 
-/** The lease after a token was obtained. */
-export function withToken(lease: TokenLease, token: SealedToken, now: number): TokenLease {
-  const early = lease.token !== null && isAfter(lease.token.renewAt, now);
+/** The operations of these wishes wait, beside those that wait already. */
+function rejected(wishes: readonly RenewalWish[], { failure }: TokenLease, retryAt: number, now: number): TokenFailure {
+  const before = failure !== null && isCoolingDown(failure, now) ? failure : null;
+  const named = wishes.flatMap(({ operation }) => (operation === null ? [] : [operation]));
+  const operations = [...new Set([...(before?.operations ?? []), ...named])].sort().slice(0, maxOperations);
+  const message =
+    `The service rejects tokens that it has just issued (${operations.join(', ') || 'operation unknown'}). ` +
+    'Check that base URL and token URL belong together, and the paths and scopes of these operations.';
+  const latest = Math.max(retryAt, before ? Date.parse(before.retryAt) : retryAt);
+  return { code: 'credentialsRejected', message, at: iso(now), retryAt: iso(latest), operations };
+}
+
+/** More than the service has; a stranger may send any words. */
+const maxOperations = 50;
+
+/** Three tokens at once may be replaced before their time, and then one each ten seconds: a short life, but no loop. */
+const paceMs = 10_000;
+const atOnce = 3;
+
+const pacedAgainAt = ({ pacedUntil }: TokenLease): number =>
+  pacedUntil === null ? Number.NEGATIVE_INFINITY : Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
+
+/** Were so many tokens replaced before their time that the next one has to wait? */
+export const isPaced = (lease: TokenLease, now: number): boolean => pacedAgainAt(lease) > now;
+
+/** Puts the instants of a token on the clock of the lease. */
+export function onLeaseClock({ ageMs, ...token }: RequestedToken, now: number): SealedToken {
+  const shiftMs = ageMs === undefined ? 0 : now - ageMs - Date.parse(token.requestedAt);
+  const shifted = (instant: string): string => iso(Date.parse(instant) + shiftMs);
   return {
+    ...token,
+    requestedAt: shifted(token.requestedAt),
+    renewAt: shifted(token.renewAt),
+    expiresAt: shifted(token.expiresAt),
+  };
+}
+
+/** The lease after a token was obtained. Operations that reject every token go on waiting. */
+export function withToken(lease: TokenLease, token: SealedToken, now: number): TokenLease {
+  const isEarly = lease.token !== null && !isDue(lease.token, now);
+  const { failure, pacedUntil } = lease;
+  const stays = failure?.operations !== undefined && isCoolingDown(failure, now);
+  return {
+    ...lease,
     token,
-    failure: null,
+    failure: stays ? failure : null,
     renewals: lease.renewals + 1,
     failuresInRow: 0,
-    replacedEarlyAt: early ? new Date(now).toISOString() : null,
+    pacedUntil: isEarly ? iso(Math.max(now, Date.parse(pacedUntil ?? iso(now))) + paceMs) : pacedUntil,
   };
 }
 
@@ -98,15 +195,16 @@ export function toTokenFailure(
   now: number,
 ): TokenFailure {
   const backOffMs = Math.min(firstBackOffMs * 2 ** lease.failuresInRow, tokenCoolDownMs);
-  const waitMs = code === 'upstreamUnavailable' ? (retryAfterMs ?? backOffMs) : tokenCoolDownMs;
-  return { code, message, at: new Date(now).toISOString(), retryAt: new Date(now + waitMs).toISOString() };
+  const askedForMs = retryAfterMs === null ? backOffMs : Math.max(retryAfterMs, firstBackOffMs);
+  const waitMs = code === 'upstreamUnavailable' ? Math.min(askedForMs, longestWaitMs) : tokenCoolDownMs;
+  return { code, message, at: iso(now), retryAt: iso(now + waitMs) };
 }
 
-/** Why a token is asked for. Callers ask with one message for all reasons; the time tells them apart. */
+/** Why a token is requested, told by the time. */
 export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {
   if (token === null) return 'first';
   if (!isUsable(token, now)) return 'expired';
-  return isAfter(token.renewAt, now) ? 'rejected' : 'ahead';
+  return isDue(token, now) ? 'ahead' : 'rejected';
 }
 
 /** How long a lease waits for demand before its run ends: two lifetimes of the token. */

@@ -1,9 +1,9 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token-source.js';
-import type { TokenLease } from '../domain/token-lease.js';
+import { readTokenLease } from '../domain/access-token-input.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
-import { renewTokenSignal } from '../workflows/access-token-messages.js';
+import { type RenewTokenRequest, renewTokenSignal } from '../workflows/access-token-messages.js';
 
 /** Temporal's client has no deadline of its own: a lost answer must not hold up all calls of an account. */
 const defaultDeadlineMs = 5_000;
@@ -15,20 +15,20 @@ export function createTokenLeases(client: Client, taskQueue: string, deadlineMs 
     async read(key) {
       try {
         const { memo } = await inTime(() => client.workflow.getHandle(accessTokenId(key)).describe());
-        return (memo?.lease as TokenLease | undefined) ?? null;
+        return readTokenLease(memo?.lease) ?? null;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return null;
         throw error;
       }
     },
-    async renew(key, insteadOf) {
+    async renew(key, wish) {
       await inTime(() =>
-        client.workflow.signalWithStart<typeof accessToken, [{ insteadOf: string | null }]>('accessToken', {
+        client.workflow.signalWithStart<typeof accessToken, [RenewTokenRequest]>('accessToken', {
           workflowId: accessTokenId(key),
           taskQueue,
           args: [key],
           signal: renewTokenSignal,
-          signalArgs: [{ insteadOf }],
+          signalArgs: [wish],
           staticSummary: summaryOf(key),
         }),
       );

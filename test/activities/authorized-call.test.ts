@@ -14,6 +14,7 @@ function callAfter(tokenWaitMs: number) {
   const sent: string[] = [];
   const call = createAuthorizedCall({
     tokens: {
+      ...tokens,
       async get(...args) {
         nowMs += tokenWaitMs;
         return await tokens.get(...args);
@@ -27,7 +28,7 @@ function callAfter(tokenWaitMs: number) {
     if (sent.length === 1) throw apiError('TOKEN_REJECTED');
     return 'answered';
   };
-  return { sent, called: () => call(account, toScope('order'), send) };
+  return { sent, called: () => call(account, toScope('order'), 'readOrder', send) };
 }
 
 it('a call that has waited for its token gives its turn back, so that not all are sent at once when it comes', async () => {
@@ -42,22 +43,23 @@ it('a call whose token came in a moment is sent, and once more with another one 
   expect(sent).toEqual(['clear token-1', 'clear token-2']);
 });
 
-it('a token that was requested before the 401 is no fresh one: a third is tried, and no more', async () => {
-  const tried = async (requestedAt: number[], rejections: number) => {
+it('a token that was asked for before the 401 is no fresh one: a third is tried, and no more; the fleet is told of a fresh one', async () => {
+  const tried = async (askedAt: number[], rejections: number) => {
     const sent: string[] = [];
-    const call = createAuthorizedCall({
-      ...{ tokens: tokensInOrder(requestedAt), quietTimes: createQuietTimes(() => start), now: () => start },
-    });
+    const tokens = tokensInOrder(askedAt);
+    const call = createAuthorizedCall({ tokens, quietTimes: createQuietTimes(() => start), now: () => start });
     const send = async (token: string) => {
       sent.push(token);
       if (sent.length <= rejections) throw apiError('TOKEN_REJECTED');
       return 'answered';
     };
-    const outcome = await call(account, toScope('order'), send).catch(({ code }: { code: string }) => code);
-    return [outcome, sent.length];
+    const outcome = await call(account, toScope('order'), 'readOrder', send).catch(
+      ({ code }: { code: string }) => code,
+    );
+    return [outcome, sent.length, ...tokens.rejectedAfresh.map(({ tokenId }) => tokenId)];
   };
   const old = start - 1;
   expect(await tried([old, old], 2)).toEqual(['answered', 3]);
-  expect(await tried([old, start], 2)).toEqual(['TOKEN_REJECTED', 2]);
+  expect(await tried([old, start], 2)).toEqual(['TOKEN_REJECTED', 2, 'token-2']);
   expect(await tried([old, old, old, old], 9)).toEqual(['TOKEN_REJECTED', 3]);
 });

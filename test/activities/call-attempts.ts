@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
 import { createCallActivities } from '../../src/activities/call-activities.js';
 import { createQuietTimes } from '../../src/activities/quiet-times.js';
-import type { TokenUnavailable } from '../../src/activities/token-source.js';
+import type { TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
 import { parseContractProfile } from '../../src/contracts/contract-file.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../../src/domain/business-call.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
@@ -83,12 +83,13 @@ export function createCallStage(turns: Turn[], overrides: unknown = {}): CallSta
     close: async () => undefined,
   };
   let issued = 0;
-  const tokens = {
-    async get(_account: unknown, scope: string) {
+  const tokens: TokenSource = {
+    rejectAfresh: async () => undefined,
+    async get(_account, scope) {
       if (stage.tokenFailure) throw stage.tokenFailure;
       stage.scopes.push(scope);
       issued += 1;
-      return { id: `id-${issued}`, value: `token-${issued}`, requestedAt: Number.MAX_SAFE_INTEGER };
+      return { id: `id-${issued}`, value: `token-${issued}`, askedAt: Number.MAX_SAFE_INTEGER };
     },
   };
   const now = () => start;

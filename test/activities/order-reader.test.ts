@@ -71,7 +71,7 @@ describe('a read of an order', () => {
   it('makes no call without a token', async () => {
     const { rideApi, sent } = readerWith(readingOf('Driving'));
     const unavailable = new TokenUnavailable('credentialsRejected', 'm', 0);
-    const tokens: TokenSource = { get: () => Promise.reject(unavailable) };
+    const tokens: TokenSource = { ...tokensInOrder(), get: () => Promise.reject(unavailable) };
     await expect(orderReader(rideApi, tokens)(account, orderId)).rejects.toBe(unavailable);
     expect(sent).toEqual([]);
   });

@@ -89,6 +89,7 @@ describe('after a 429 with Retry-After', () => {
     const tokens = tokensInOrder();
     let hasToken = (): void => undefined;
     const waits: TokenSource = {
+      ...tokens,
       async get(...args) {
         if (tokens.calls.length > 0) await new Promise<void>((resolve) => (hasToken = resolve));
         return await tokens.get(...args);

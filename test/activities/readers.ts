@@ -1,7 +1,7 @@
 import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
 import { createOrderReader, type OrderReader } from '../../src/activities/order-reader.js';
 import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
-import type { AccessToken, TokenSource } from '../../src/activities/token-source.js';
+import type { AccessToken, RejectedCall, TokenSource } from '../../src/activities/token-source.js';
 import { toScope } from '../../src/domain/keys.js';
 import type { RideApi } from '../../src/ride-api/ride-api.js';
 
@@ -27,17 +27,22 @@ export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
 });
 
 /** A source that serves `token-1` until it is rejected, then `token-2`, and so on; each call is written down. They
- *  were requested at these times; those beyond, after everything else. */
-export function tokensInOrder(requestedAt: readonly number[] = []): TokenSource & { calls: (string | undefined)[] } {
+ *  were asked for at these times; those beyond, after everything else. */
+export function tokensInOrder(askedAt: readonly number[] = []) {
   const calls: (string | undefined)[] = [];
+  const rejectedAfresh: RejectedCall[] = [];
   let current = 1;
   return {
     calls,
-    async get(_account, _scope, rejected): Promise<AccessToken> {
-      calls.push(rejected);
-      if (rejected === `token-${current}`) current += 1;
-      const at = requestedAt[current - 1] ?? Number.MAX_SAFE_INTEGER;
-      return { id: `token-${current}`, value: `clear token-${current}`, requestedAt: at };
+    rejectedAfresh,
+    async get(_account: unknown, _scope: unknown, rejected?: RejectedCall): Promise<AccessToken> {
+      calls.push(rejected?.tokenId);
+      if (rejected?.tokenId === `token-${current}`) current += 1;
+      const at = askedAt[current - 1] ?? Number.MAX_SAFE_INTEGER;
+      return { id: `token-${current}`, value: `clear token-${current}`, askedAt: at };
+    },
+    async rejectAfresh(_account: unknown, _scope: unknown, rejected: RejectedCall): Promise<void> {
+      rejectedAfresh.push(rejected);
     },
   };
 }

@@ -156,10 +156,11 @@ describe('a request that surely failed', () => {
     let given = 0;
     const unavailable = new TokenUnavailable('scopeRejected', 'no token', start + 60_000);
     const tokens: TokenSource = {
+      rejectAfresh: async () => undefined,
       async get() {
         given += 1;
         if (given === failing) throw unavailable;
-        return { id: 'token', value: 'clear token', requestedAt: start };
+        return { id: 'token', value: 'clear token', askedAt: start };
       },
     };
     const stage = createSubscribingStage({ tokens });

@@ -1,10 +1,15 @@
-import { createTokenSource, type TokenLeases, type TokenSource } from '../../src/activities/token-source.js';
+import {
+  createTokenSource,
+  type RejectedCall,
+  type TokenLeases,
+  type TokenSource,
+} from '../../src/activities/token-source.js';
 import { toScope } from '../../src/domain/keys.js';
 import {
   emptyLease,
-  isCoolingDown,
-  isCurrent,
-  isRejectedAfresh,
+  judgeWishes,
+  onLeaseClock,
+  type RenewalWish,
   renewAheadMs,
   type SealedToken,
   type TokenFailure,
@@ -34,6 +39,7 @@ export interface TokenFleet {
   leases: TokenLeases;
   requests: TokenRequest[];
   reads: number;
+  /** Tokens that another one was asked for, in order. */
   wishes: (string | null)[];
   lifetimeMs: number;
   /** How long the service takes to answer. */
@@ -45,15 +51,21 @@ export interface TokenFleet {
   /** Does a worker run that takes the workflow's tasks? */
   isWorked: boolean;
   terminate(): void;
-  /** Another process of the fleet, with nothing in its memory. */
-  newProcess(): TokenSource;
+  /** Another process of the fleet, with nothing in its memory; its clock goes ahead by so much. */
+  newProcess(aheadMs?: number): TokenSource;
+  /** By how much the clock of the process that requests tokens goes ahead. */
+  requesterAheadMs: number;
 }
+
+/** Of a call that was answered with 401 on this token. */
+export const rejectedCall = (tokenId: string | undefined, operation = 'readOrder'): RejectedCall | undefined =>
+  tokenId === undefined ? undefined : { tokenId, operation };
 
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 interface Run {
   lease: TokenLease;
-  wishes: (string | null)[];
+  wishes: RenewalWish[];
   isOpen: boolean;
   isBusy: boolean;
 }
@@ -68,13 +80,14 @@ export function createTokenFleet(clock: Clock): TokenFleet {
     if (current.isBusy) return;
     current.isBusy = true;
     while (current.isOpen && isWorked && current.wishes.length > 0) {
-      const asked = current.wishes.splice(0);
-      const isWanted = asked.some((insteadOf) => isCurrent(current.lease, insteadOf));
-      if (!isWanted || isCoolingDown(current.lease, clock.now())) continue;
-      const lease = await renew(current.lease, fleet, clock);
+      const verdict = judgeWishes(current.lease, current.wishes.splice(0), clock.now());
+      if (verdict.act === 'ignore') continue;
+      let { lease } = current;
+      if (verdict.act === 'request') lease = await renew(lease, fleet, clock);
+      if (verdict.act === 'fail') lease = { ...lease, failure: verdict.failure };
       if (!current.isOpen) break;
-      current.lease = lease;
-      memo = structuredClone(lease);
+      current.lease = { ...lease, publishedAt: iso(clock.now()) };
+      memo = structuredClone(current.lease);
     }
     current.isBusy = false;
   }
@@ -85,13 +98,13 @@ export function createTokenFleet(clock: Clock): TokenFleet {
       if (fleet.unreadable) throw fleet.unreadable;
       return structuredClone(memo);
     },
-    async renew(_key, insteadOf) {
-      fleet.wishes.push(insteadOf);
+    async renew(_key, wish) {
+      fleet.wishes.push(wish.insteadOf);
       if (!run?.isOpen) {
         run = { lease: emptyLease, wishes: [], isOpen: true, isBusy: false };
         memo = null; // a run that has just started has no memo, and it is the one that `describe` finds
       }
-      run.wishes.push(insteadOf);
+      run.wishes.push(wish);
       void work(run);
     },
   };
@@ -115,7 +128,8 @@ export function createTokenFleet(clock: Clock): TokenFleet {
     terminate() {
       if (run) run.isOpen = false;
     },
-    newProcess: () => newProcess(leases, clock),
+    newProcess: (aheadMs = 0) => newProcess(leases, { ...clock, now: () => clock.now() + aheadMs }),
+    requesterAheadMs: 0,
   };
   return fleet;
 }
@@ -124,34 +138,35 @@ export function createTokenFleet(clock: Clock): TokenFleet {
 async function renew(lease: TokenLease, fleet: TokenFleet, clock: Clock): Promise<TokenLease> {
   const fail = (code: TokenFailure['code'], retryAfterMs: number | null): TokenLease =>
     withFailure(lease, toTokenFailure({ code, message: `${code} it is`, retryAfterMs }, lease, clock.now()));
-  if (isRejectedAfresh(lease, clock.now())) return fail('credentialsRejected', null);
   const token = await requestToken(lease, fleet, clock);
   if (token) return withToken(lease, token, clock.now());
   return fail(fleet.trouble?.code ?? 'upstreamUnavailable', fleet.trouble?.retryAfterMs ?? null);
 }
 
 async function requestToken(lease: TokenLease, fleet: TokenFleet, clock: Clock): Promise<SealedToken | null> {
-  const requestedAt = clock.now();
+  const requestedAt = clock.now() + fleet.requesterAheadMs;
   const isFirstOfRun = lease.renewals === 0;
-  const request: TokenRequest = { at: requestedAt, before: lease.token, obtained: null, isFirstOfRun };
+  const request: TokenRequest = { at: clock.now(), before: lease.token, obtained: null, isFirstOfRun };
   fleet.requests.push(request);
   const id = `token-${fleet.requests.length}`;
-  const { lifetimeMs } = fleet;
-  if (fleet.answerMs > 0) await clock.sleep(fleet.answerMs);
+  const { lifetimeMs, answerMs } = fleet;
+  if (answerMs > 0) await clock.sleep(answerMs);
   if (fleet.trouble) return null;
   const expiresAt = requestedAt + lifetimeMs;
-  request.obtained = {
+  const obtained = {
     id,
     sealed: `sealed ${id}`,
     requestedAt: iso(requestedAt),
     renewAt: iso(expiresAt - renewAheadMs(lifetimeMs, 60_000)),
     expiresAt: iso(expiresAt),
     grantedScope: null,
+    ageMs: answerMs,
   };
+  request.obtained = onLeaseClock(obtained, clock.now());
   return request.obtained;
 }
 
-function newProcess(leases: TokenLeases, { now, sleep }: Clock): TokenSource {
+function newProcess(leases: TokenLeases, { now, sleep }: Pick<Clock, 'now' | 'sleep'>): TokenSource {
   const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
   return createTokenSource({
     leases,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessToken, TokenUnavailable } from '../../src/activities/token-source.js';
 import { createClock } from './clock.js';
-import { account, createTokenFleet, scope } from './token-fleet.js';
+import { account, createTokenFleet, rejectedCall, scope } from './token-fleet.js';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -13,7 +13,7 @@ function setUp() {
   const source = fleet.newProcess();
   /** One call, for as long as it takes. */
   const get = (rejected?: string, from = source): Promise<AccessToken> =>
-    clock.until(from.get(account, scope, rejected));
+    clock.until(from.get(account, scope, rejectedCall(rejected)));
   const refusal = async (rejected?: string, from = source): Promise<TokenUnavailable> => {
     const error = await get(rejected, from).then(
       () => undefined,
@@ -84,7 +84,7 @@ describe('a token that was rejected', () => {
     const { clock, fleet, source, get } = setUp();
     await get();
     await clock.advance(10 * minute);
-    const asked = Array.from({ length: 10_000 }, () => source.get(account, scope, 'token-1'));
+    const asked = Array.from({ length: 10_000 }, () => source.get(account, scope, rejectedCall('token-1')));
     const tokens = await clock.until(Promise.all(asked));
     expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
     expect(fleet.requests).toHaveLength(2);
@@ -95,7 +95,9 @@ describe('a token that was rejected', () => {
     const { clock, fleet } = setUp();
     const processes = Array.from({ length: 100 }, () => fleet.newProcess());
     await clock.until(Promise.all(processes.map((process) => process.get(account, scope))));
-    const tokens = await clock.until(Promise.all(processes.map((process) => process.get(account, scope, 'token-1'))));
+    const tokens = await clock.until(
+      Promise.all(processes.map((process) => process.get(account, scope, rejectedCall('token-1')))),
+    );
     expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
     expect(fleet.requests).toHaveLength(2);
   });
@@ -116,20 +118,32 @@ describe('a token that was rejected', () => {
     await get();
     const cold = fleet.newProcess();
     const [plain, renewed] = await clock.until(
-      Promise.all([cold.get(account, scope), cold.get(account, scope, 'token-1')]),
+      Promise.all([cold.get(account, scope), cold.get(account, scope, rejectedCall('token-1'))]),
     );
     expect([plain.id, renewed.id]).toEqual(['token-1', 'token-2']);
   });
 
-  it('twice within a minute is told as rejected credentials, without another request', async () => {
-    const { clock, fleet, get, refusal } = setUp();
+  it('and rejected again by the same call makes its operation wait, and no other one', async () => {
+    const { clock, fleet, source, get, refusal } = setUp();
     await get();
     await get('token-1');
+    await source.rejectAfresh(account, scope, { tokenId: 'token-2', operation: 'readOrder' });
     await clock.advance(5 * second);
     expect(await refusal('token-2')).toMatchObject({ code: 'credentialsRejected' });
+    expect((await get()).id).toBe('token-2'); // whoever is served by it
     expect(fleet.requests).toHaveLength(2);
+    const other = source.get(account, scope, rejectedCall('token-2', 'readReceipt'));
+    expect((await clock.until(other)).id).toBe('token-3');
     await clock.advance(minute);
-    expect((await get('token-2')).id).toBe('token-3');
+    expect((await get('token-3')).id).toBe('token-4');
+  });
+
+  it('and rejected again by thousands of calls is told to the fleet once', async () => {
+    const { fleet, source, get } = setUp();
+    await get();
+    const rejected = { tokenId: 'token-1', operation: 'readOrder' };
+    await Promise.all(Array.from({ length: 1_000 }, () => source.rejectAfresh(account, scope, rejected)));
+    expect(fleet.wishes).toEqual([null, 'token-1']);
   });
 });
 
@@ -272,6 +286,20 @@ describe('a token that is not to be had', () => {
     expect((await get()).id).toBe('token-1');
     expect(fleet.requests).toHaveLength(1);
   });
+
+  it('is told by the failure that was published, though its cool-down passed before the next look', async () => {
+    const { clock, fleet, refusal } = setUp();
+    fleet.trouble = { code: 'upstreamUnavailable', retryAfterMs: null }; // a cool-down of a second
+    const { read } = fleet.leases;
+    fleet.leases.read = async (key) => {
+      await clock.sleep(2 * second);
+      return await read(key);
+    };
+    const before = clock.now();
+    expect(await refusal()).toMatchObject({ message: 'upstreamUnavailable it is' });
+    expect(clock.now() - before).toBeLessThan(5 * second);
+    expect(fleet.requests).toHaveLength(1);
+  });
 });
 
 describe('a lease that cannot be read', () => {
@@ -286,7 +314,7 @@ describe('a lease that cannot be read', () => {
     expect((await get()).id).toBe('token-1');
     fleet.unreadable = new Error('frontend unavailable');
     expect((await get()).id).toBe('token-1'); // from memory
-    await expect(source.get(account, scope, 'token-1')).rejects.toThrow('frontend unavailable');
+    await expect(source.get(account, scope, rejectedCall('token-1'))).rejects.toThrow('frontend unavailable');
     fleet.unreadable = null;
     expect((await get('token-1')).id).toBe('token-2');
   });

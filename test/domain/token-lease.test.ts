@@ -5,8 +5,8 @@ import {
   idleMs,
   isCoolingDown,
   isCurrent,
-  isRejectedAfresh,
   isUsable,
+  onLeaseClock,
   renewAheadMs,
   type TokenLease,
   tokenCoolDownMs,
@@ -89,17 +89,16 @@ describe('a failed token request', () => {
   });
 
   it('cools down until the instant at which it may be asked again', () => {
-    const lease = withFailure(emptyLease, failureOf('scopeRejected', 0, minute));
-    expect(isCoolingDown(lease, start)).toBe(true);
-    expect(isCoolingDown(lease, start + minute - 1)).toBe(true);
-    expect(isCoolingDown(lease, start + minute)).toBe(false);
-    expect(isCoolingDown(emptyLease, start)).toBe(false);
+    const failure = failureOf('scopeRejected', 0, minute);
+    expect(isCoolingDown(failure, start)).toBe(true);
+    expect(isCoolingDown(failure, start + minute - 1)).toBe(true);
+    expect(isCoolingDown(failure, start + minute)).toBe(false);
   });
 
   it('is forgotten with the next token', () => {
     const failed = withFailure(emptyLease, failureOf('scopeRejected', 0, minute));
     const lease = withToken(failed, tokenOf('token-1'), start + minute);
-    expect(lease).toMatchObject({ failure: null, failuresInRow: 0, renewals: 1, replacedEarlyAt: null });
+    expect(lease).toMatchObject({ failure: null, failuresInRow: 0, renewals: 1, pacedUntil: null });
   });
 
   it.each(['credentialsRejected', 'scopeRejected', 'grantRejected'] as const)(
@@ -124,37 +123,24 @@ describe('a failed token request', () => {
 
   it('that was told to wait is repeated exactly then', () => {
     expect(pauseOf({ ...emptyLease, failuresInRow: 9 }, 7_000)).toBe(7_000);
-    expect(pauseOf(emptyLease, 2 * hour)).toBe(2 * hour);
+    expect(pauseOf(emptyLease, 10 * minute)).toBe(10 * minute);
+  });
+
+  it('that was told to wait for a day, or not at all, is repeated after ten minutes, or a second', () => {
+    expect(pauseOf(emptyLease, 24 * hour)).toBe(10 * minute);
+    expect(pauseOf(emptyLease, 0)).toBe(1_000);
   });
 });
 
-describe('a token that was rejected before its time', () => {
-  const first = leaseWith(tokenOf('token-1'));
-  const second = withToken(first, tokenOf('token-2', { at: 10 * minute }), start + 10 * minute);
-
-  it('is replaced at once', () => {
-    expect(isRejectedAfresh(first, start + 5)).toBe(false);
-    expect(second.replacedEarlyAt).toBe('2031-05-01T10:10:00.000Z');
+describe('the instants of a token', () => {
+  it.each([-600_000, 0, 3_000])('are by the clock of the lease, were that of the worker %d ms ahead', (aheadMs) => {
+    const { requestedAt, renewAt, expiresAt } = tokenOf('token-1', { at: aheadMs });
+    const token = { ...tokenOf('token-1'), requestedAt, renewAt, expiresAt, ageMs: 200 };
+    expect(onLeaseClock(token, start + 200)).toEqual(tokenOf('token-1'));
   });
 
-  it('in place of a rejected one within a minute means that a new one will not help', () => {
-    expect(isRejectedAfresh(second, start + 10 * minute)).toBe(true);
-    expect(isRejectedAfresh(second, start + 11 * minute - 1)).toBe(true);
-    expect(isRejectedAfresh(second, start + 11 * minute)).toBe(false);
-  });
-
-  it('does not stop the normal renewal, however short tokens live', () => {
-    const short = { lifetimeMs: 10_000, aheadMs: 2_000 };
-    const lease = withToken(leaseWith(tokenOf('a', short)), tokenOf('b', { ...short, at: 1_000 }), start + 1_000);
-    expect(isRejectedAfresh(lease, start + 8_999)).toBe(true);
-    expect(isRejectedAfresh(lease, start + 9_000)).toBe(false);
-  });
-
-  it('is forgotten with the next renewal that comes in time', () => {
-    const due = start + 10 * minute + hour - minute;
-    const third = withToken(second, tokenOf('token-3', { at: 69 * minute }), due);
-    expect(third.replacedEarlyAt).toBeNull();
-    expect(isRejectedAfresh(third, due)).toBe(false);
+  it('stay as they are when a worker does not tell the age', () => {
+    expect(onLeaseClock(tokenOf('token-1'), start + minute)).toEqual(tokenOf('token-1'));
   });
 });
 

@@ -68,7 +68,10 @@ it('10,000 calls that all see their token rejected cost one token request', asyn
   stack.sandbox.revokeTokens();
   stack.sandbox.resetLedger();
   const calls = Array.from({ length: 10_000 }, (_, index) =>
-    fleet[index % fleet.length]?.get(account, toScope('order'), old?.id),
+    fleet[index % fleet.length]?.get(account, toScope('order'), {
+      tokenId: old?.id ?? '',
+      operation: 'readOrder',
+    }),
   );
   const renewed = await Promise.all(calls);
   expect(new Set(renewed.map((token) => token?.value)).size).toBe(1);

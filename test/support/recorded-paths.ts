@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
+import type { AccessTokenInput } from '../../src/domain/access-token-input.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
+import type { RenewalCause } from '../../src/domain/token-lease.js';
 import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing/sealer.js';
-import type { AccessTokenInput, accessToken } from '../../src/workflows/access-token.js';
+import type { accessToken } from '../../src/workflows/access-token.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
 import { patient } from './patience.js';
 import { callPaths } from './recorded-calls.js';
@@ -190,7 +192,7 @@ const tokenPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
       await lease.renew(current ?? null);
       current = await lease.tokenOtherThan(current);
     }
-    await lease.renew(current ?? null);
+    await lease.renew(current ?? null, 'rejectedAfresh');
     await lease.failure('credentialsRejected');
     return lease.handle;
   },
@@ -256,7 +258,8 @@ async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}
   const lease = async () => (await handle.describe()).memo?.lease as PublishedLease | undefined;
   return {
     handle,
-    renew: (insteadOf: string | null) => handle.signal('renewToken', { insteadOf }),
+    renew: (insteadOf: string | null, cause: RenewalCause = 'rejected') =>
+      handle.signal('renewToken', { insteadOf, cause, operation: 'readOrder' }),
     failure: (code: string) => vi.waitFor(async () => expect((await lease())?.failure?.code).toBe(code), patient),
     tokenOtherThan: (before: string | undefined): Promise<string> =>
       vi.waitFor(async () => {
