@@ -1,8 +1,9 @@
 import { lookup as lookUpName } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector } from 'undici';
+import { Agent, buildConnector, errors } from 'undici';
 
-/** The name, or a number in a URL, stands for an address that may not be called. Not for one that cannot be found. */
+/** The name, or a number in a URL, stands for an address that may not be called. Not for one that cannot be found, and
+ *  not for a connection that was lost. */
 export class AddressNotAllowed extends Error {
   override readonly name = 'AddressNotAllowed';
   readonly code = 'ADDRESS_NOT_ALLOWED';
@@ -48,9 +49,12 @@ export function createGuardedAgent(guard: Guard, { connectMs, totalMs, perOrigin
       if (isIP(host) && !allows(host)) return callback(new AddressNotAllowed(), null);
       connect(options, (...[error, socket]) => {
         if (error) return callback(error, null);
-        if (allows(socket.remoteAddress ?? '')) return callback(null, socket);
+        const { remoteAddress } = socket;
+        if (remoteAddress !== undefined && allows(remoteAddress)) return callback(null, socket);
         socket.destroy();
-        callback(new AddressNotAllowed(), null);
+        // A socket that the receiver has reset meanwhile has no address any more.
+        const isLost = remoteAddress === undefined;
+        callback(isLost ? new errors.SocketError('the connection was lost') : new AddressNotAllowed(), null);
       });
     },
     connections: perOrigin,

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { ApplicationFailure } from '@temporalio/common';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createNotifyActivities } from '../../src/activities/notify-activities.js';
+import { createNotifySender } from '../../src/notify-http/notify-sender.js';
+import { createAuthority } from '../support/certificates.js';
+
+const notices = Array.from({ length: 48 }, (_, at) => `notice-${at}`);
+const resetConnections = 120;
+
+function createServer(isTls: boolean, listener: RequestListener) {
+  if (!isTls) return createHttpServer(listener);
+  const { cert, key } = createAuthority('receiver').server();
+  return createHttpsServer({ cert: readFileSync(cert), key: readFileSync(key) }, listener);
+}
+
+/** Resets its first connections 0 to 20 ms after it has accepted them, then answers 204. */
+async function startReceiver(isTls: boolean) {
+  const told = new Set<unknown>();
+  let accepted = 0;
+  const server = createServer(isTls, (request, response) => {
+    told.add(request.headers['webhook-id']);
+    response.writeHead(204).end();
+  });
+  server.on('connection', (socket: Socket) => {
+    accepted += 1;
+    if (accepted <= resetConnections) setTimeout(() => socket.resetAndDestroy(), accepted % 21);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { told, accepted: () => accepted, url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}` };
+}
+
+it.each([
+  ['in clear', false],
+  ['over TLS', true],
+])('notices %s outlive a receiver that resets connections: each is tried again until it arrives', async (_, isTls) => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // the certificate is nobody's
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const receiver = await startReceiver(isTls);
+  const limits = { perOrigin: notices.length, inAll: notices.length };
+  const origins = [receiver.url];
+  const sender = createNotifySender({ origins, secrets: [Buffer.alloc(32)], allowsPrivate: true, limits });
+  onTestFinished(() => sender.close());
+  const { notifyUrl } = createNotifyActivities(sender);
+
+  /** Repeats as Temporal does: whatever is not final. */
+  async function tell(id: string, attempts = 20): Promise<void> {
+    await notifyUrl({ url: receiver.url, id, event: {} }).catch((error: unknown) => {
+      if (!(error instanceof ApplicationFailure) || error.nonRetryable || attempts === 1) throw error;
+      return tell(id, attempts - 1);
+    });
+  }
+  await Promise.all(notices.map((id) => tell(id)));
+  expect(receiver.told.size).toBe(notices.length);
+  expect(receiver.accepted()).toBeGreaterThan(notices.length);
+});
