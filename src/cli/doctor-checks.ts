@@ -3,6 +3,7 @@ import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
+import { connectNative, loadTemporalSettings } from '../temporal/connection.js';
 import { ensureSearchAttributes, type SearchAttributeServices } from '../temporal/search-attributes.js';
 import { toCliError } from './cli-failure.js';
 import type { CommandContext, Session } from './command-context.js';
@@ -73,6 +74,22 @@ export async function checkSearchAttributes({ connection, namespace }: Session):
 }
 
 const refuseToAdd = (): Promise<never> => Promise.reject(new Error('the doctor only looks'));
+
+/**
+ * Connects to Temporal once more, as a worker on this machine does. Over TLS that is another matter: a worker's library trusts the
+ * CA file of the system, and that of all other processes the authorities which Node brings along.
+ */
+export async function checkWorkerConnection({ env, connectWithinMs }: CommandContext): Promise<Check[]> {
+  if (!loadTemporalSettings(env).connectionOptions.tls) return [];
+  const name = 'Temporal, as a worker';
+  try {
+    const { connection } = await connectNative(env, connectWithinMs === undefined ? {} : { withinMs: connectWithinMs });
+    await connection.close();
+    return [{ name, result: 'ok', message: 'its certificate is trusted by workers on this machine, too' }];
+  } catch (error) {
+    return [{ name, result: 'failed', message: toCliError(error).message }];
+  }
+}
 
 /** Does a worker poll the main queue and the queue of each account? */
 export async function checkWorkers(session: Session, accounts: readonly AccountName[]): Promise<Check[]> {

@@ -7,6 +7,7 @@ import {
   checkAddresses,
   checkSearchAttributes,
   checkSettings,
+  checkWorkerConnection,
   checkWorkers,
   type SettingsCheck,
 } from './doctor-checks.js';
@@ -64,6 +65,7 @@ async function examineTemporal(context: CommandContext, settings: SettingsCheck,
       await session.within(callTimeoutMs, () => session.client.workflow.count("WorkflowType = 'followOrder'"));
       isConnected = true;
       report({ name: 'Temporal', result: 'ok', message: `${session.address}, namespace ${session.namespace}` });
+      (await checkWorkerConnection(context)).forEach(report);
       report(await checkSearchAttributes(session));
       const workers = await checkWorkers(session, settings.accountNames ?? []);
       workers.forEach(report);

@@ -142,7 +142,7 @@ async function toConnectionError(
       `Temporal at ${address} refuses us (namespace "${namespace}"); check TEMPORAL_API_KEY or the client certificate`,
       { cause },
     );
-  const fault = await findTlsFault({ address, tls });
+  const fault = await findTlsFault({ address, tls }, cause);
   if (fault !== undefined)
     return new TemporalConnectionError('TemporalTlsFailed', `Temporal at ${address}: ${fault}`, { cause });
   return new TemporalConnectionError(

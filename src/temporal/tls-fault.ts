@@ -14,6 +14,8 @@ const refused =
   'it refuses our client certificate, or wants one: check TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH';
 const untimely = 'its certificate is not valid at this time: have it renewed, or set the clock';
 
+const otherName = 'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME';
+
 /** https://nodejs.org/api/tls.html#x509-certificate-error-codes; those of OpenSSL's alerts are matched below. */
 const faults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
@@ -22,8 +24,7 @@ const faults: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
   CERT_SIGNATURE_FAILURE: untrusted,
-  ERR_TLS_CERT_ALTNAME_INVALID:
-    'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME',
+  ERR_TLS_CERT_ALTNAME_INVALID: otherName,
   CERT_HAS_EXPIRED: untimely,
   CERT_NOT_YET_VALID: untimely,
   ERR_SSL_WRONG_VERSION_NUMBER:
@@ -31,11 +32,30 @@ const faults: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why no TLS connection comes about, with the setting to look at; undefined when none is wanted or none of these is the
- * reason. Temporal's client says no more than that there is no connection, so this makes one of its own to find out.
+ * What the SDK's native library says of a certificate, in the text of its error alone. Unless told otherwise a worker trusts
+ * the authorities of the system's CA file, not those that Node brings along, which the connection below trusts.
  */
-export function findTlsFault({ address, tls }: TlsTarget, withinMs = 3_000): Promise<string | undefined> {
+const nativeFaults: Readonly<Record<string, string>> = {
+  NativeCertsNotFound:
+    'this system has no CA file, which a worker needs: install the package ca-certificates, or name such a file in SSL_CERT_FILE or TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  'InvalidCertificate(UnknownIssuer': `${untrusted}, or where that is unset the CA file of this system (SSL_CERT_FILE)`,
+  'InvalidCertificate(NotValidForName': otherName,
+  'InvalidCertificate(Expired': untimely,
+  'InvalidCertificate(NotValidYet': untimely,
+};
+
+/**
+ * Why no TLS connection comes about, with the setting to look at; undefined when none is wanted or none of these is the
+ * reason. Where `cause` says no more than that there is no connection, this makes one of its own to find out.
+ */
+export function findTlsFault(
+  { address, tls }: TlsTarget,
+  cause: unknown,
+  withinMs = 3_000,
+): Promise<string | undefined> {
   if (!tls) return Promise.resolve(undefined);
+  const told = nativeFault(cause);
+  if (told !== undefined) return Promise.resolve(told);
   return new Promise((resolve) => {
     const socket = connect(toOptions(address, tls === true ? {} : tls));
     let isGreeted = false;
@@ -52,6 +72,11 @@ export function findTlsFault({ address, tls }: TlsTarget, withinMs = 3_000): Pro
     socket.on('data', () => tell(undefined));
     socket.on('end', () => tell(isGreeted ? refused : undefined));
   });
+}
+
+function nativeFault(cause: unknown): string | undefined {
+  const text = cause instanceof Error ? cause.message : '';
+  return Object.entries(nativeFaults).find(([said]) => text.includes(said))?.[1];
 }
 
 function toOptions(address: string, tls: TLSConfig): ConnectionOptions {

@@ -1,12 +1,16 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import type { Check } from '../../src/cli/doctor-checks.js';
 import { connectClient, connectNative } from '../../src/temporal/connection.js';
 import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/certificates.js';
 import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
 
+const starter = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-tls-'));
 const apiKey = 'api-key-that-nobody-may-see';
 let ours: TestAuthority;
@@ -112,3 +116,66 @@ describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, 
     expect(mutual.calls.every(({ authorization }) => authorization === `Bearer ${apiKey}`)).toBe(true);
   });
 });
+
+describe('a worker that is told no authority', () => {
+  const env = () => settings(plain, { TEMPORAL_TLS_SERVER_NAME: 'localhost', TEMPORAL_TLS_SERVER_CA_CERT_PATH: '' });
+
+  /** Connects where the native library finds this as the CA file of the system. */
+  async function connectWith(file: string): Promise<void> {
+    vi.stubEnv('SSL_CERT_FILE', file);
+    vi.stubEnv('SSL_CERT_DIR', undefined);
+    try {
+      const { connection } = await connectNative(env(), { withinMs: 20_000 });
+      await connection.workflowService.getSystemInfo({});
+      await connection.close();
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  }
+
+  /** A command as it is installed, whose own library trusts the server. */
+  const doctorWith = (file: string) =>
+    new Promise<{ checks: Check[]; stderr: string }>((resolve) => {
+      const inherited = { PATH: process.env.PATH, HOME: process.env.HOME };
+      const trusting = { ...env(), NODE_EXTRA_CA_CERTS: ours.ca, SSL_CERT_FILE: file };
+      execFile(
+        process.execPath,
+        [starter, 'doctor', '--json'],
+        { env: { ...inherited, ...trusting } },
+        (_, stdout, stderr) => resolve({ ...(JSON.parse(stdout) as { checks: Check[] }), stderr }),
+      );
+    });
+  const asWorker = { name: 'Temporal, as a worker' };
+
+  it("trusts those of the system's CA file, as the doctor says", async () => {
+    await connectWith(ours.ca);
+    const { checks, stderr } = await doctorWith(ours.ca);
+    expect(checks).toContainEqual({ ...asWorker, result: 'ok', message: expect.any(String) });
+    expect(stderr).toBe('');
+  });
+
+  const noFile = /no CA file.*ca-certificates.*SSL_CERT_FILE/;
+  it.each([
+    ['a CA file of other authorities', () => other.ca, /TEMPORAL_TLS_SERVER_CA_CERT_PATH.*SSL_CERT_FILE/],
+    ['a CA file that is missing', missingFile, noFile],
+    ['a CA file that is empty', emptyFile, noFile],
+  ])('names %s', async (_, file, remedy) => {
+    const fault = { code: 'TemporalTlsFailed', message: expect.stringMatching(remedy) };
+    await expect(connectWith(file())).rejects.toMatchObject(fault);
+  });
+
+  it('is checked by the doctor beside its own connection', async () => {
+    const { checks, stderr } = await doctorWith(missingFile());
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'Temporal', result: 'ok' }));
+    expect(checks).toContainEqual({ ...asWorker, result: 'failed', message: expect.stringMatching(noFile) });
+    expect(stderr).toBe('');
+  });
+});
+
+const missingFile = () => join(folder, 'none.pem');
+
+function emptyFile(): string {
+  const file = join(folder, 'empty.pem');
+  writeFileSync(file, '');
+  return file;
+}
