@@ -3,6 +3,7 @@ import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile } from './contracts/default-contract-profile.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
+import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
 import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
 import type { PayloadEncryption } from './sealing/payload-codec.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
@@ -49,6 +50,8 @@ export interface CliConfig {
   readonly journalMaxMb: number;
   /** For accounts that set none of their own. */
   readonly poll: Cadence;
+  /** A longer `Retry-After` of the service is cut to it. */
+  readonly retryAfterMaxMs: number;
   readonly metricsPort: number | null;
   readonly logLevel: LogLevel;
 }
@@ -170,6 +173,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     journalDir: journalDir === 'off' ? null : journalDir,
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
     poll,
+    retryAfterMaxMs: read.integer('FARETRAIL_RETRY_AFTER_MAX_MS', { min: 1_000, max: 86_400_000 }) ?? defaultMaxWaitMs,
     metricsPort: read.text('FARETRAIL_METRICS_PORT') === 'off' ? null : (read.port('FARETRAIL_METRICS_PORT') ?? null),
     logLevel: read.oneOf('FARETRAIL_LOG_LEVEL', logLevels) ?? 'info',
   };

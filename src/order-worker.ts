@@ -9,6 +9,7 @@ import {
   createNotifyActivities,
   createOrderActivities,
   createOrderReader,
+  createProvenPaths,
   createQuietTimes,
   createReceiptActivities,
   createReceiptReader,
@@ -139,19 +140,25 @@ function createActivities(
     credentialId,
     now,
   });
-  const call = createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now });
+  const quietTimes = createQuietTimes(now);
+  const provenPaths = createProvenPaths(now);
+  const call = createAuthorizedCall({ tokens, quietTimes, now });
+  const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
   return {
     accountActivities: {
       ...createOrderActivities({
         account,
-        readOrder: createOrderReader({ rideApi, call }),
+        readOrder: createOrderReader({ rideApi, call, provenPaths }),
         readShown: createShownReader(client),
+        quietTimes,
+        provenPaths,
+        longestWaitMs,
         now,
       }),
       ...createCallActivities({ account, rideApi, call, now }),
-      ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), now }),
+      ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), longestWaitMs, now }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
     },
     mainActivities: {

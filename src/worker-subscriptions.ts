@@ -31,7 +31,7 @@ export function createWorkerSubscriptions(parts: WorkerSubscriptionParts): Subsc
     webhooks: config.webhookKeys && createWebhookSecrets(config.webhookKeys),
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
   });
-  return createSubscriptionActivities({ account, calls, now });
+  return createSubscriptionActivities({ account, calls, longestWaitMs: config.retryAfterMaxMs, now });
 }
 
 function createWebhookSecrets(keys: KeyRing) {

@@ -30,7 +30,11 @@ async function main(): Promise<void> {
   const client = new Client({ connection, namespace, dataConverter });
   const metrics = createWorkerMetrics();
   metrics.showRuns(createRunCounts(client, config.taskQueue));
-  const rideApi = createRideApi({ profile: config.profile, keepsPersonalData: config.payloads.encrypts });
+  const rideApi = createRideApi({
+    profile: config.profile,
+    keepsPersonalData: config.payloads.encrypts,
+    retryAfterMaxMs: config.retryAfterMaxMs,
+  });
   const worker = await createOrderWorker({
     config,
     connection,

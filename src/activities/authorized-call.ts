@@ -4,12 +4,16 @@ import { RideApiError } from '../ride-api/errors.js';
 import { QuietTime, type QuietTimes } from './quiet-times.js';
 import type { AccessToken, TokenSource } from './token-source.js';
 
-/** One call with the fleet's token; `operation` names it. Throws what `send` throws, `TokenUnavailable`, `QuietTime`. */
+/**
+ * One call with the fleet's token; `operation` names it. Throws what `send` throws, `TokenUnavailable`, and `QuietTime` unless it
+ * `isThrough`: let through whatever the account has to wait for.
+ */
 export type AuthorizedCall = <T>(
   account: Account,
   scope: Scope,
   operation: string,
   send: (accessToken: string) => Promise<T>,
+  isThrough?: boolean,
 ) => Promise<T>;
 
 interface AuthorizedCallPorts {
@@ -35,12 +39,14 @@ const mostTokens = 3;
  * requested after that: then the service rejects this call, and the fleet is told, so that it replaces no more tokens for it.
  */
 export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: AuthorizedCallPorts): AuthorizedCall {
-  return async (account, scope, operation, send) => {
-    quietTimes.check(account.name);
+  return async (account, scope, operation, send, isThrough = false) => {
+    if (!isThrough) quietTimes.check(account.name);
     const askedAt = now();
     const token = await tokens.get(account, scope);
-    if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
-    quietTimes.check(account.name); // it may have begun while the token was waited for
+    if (!isThrough) {
+      if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
+      quietTimes.check(account.name); // it may have begun while the token was waited for
+    }
     try {
       return await sendWith(token, {
         send,

@@ -88,7 +88,8 @@ export function createCallActivities({
   function judge(error: unknown, call: ServiceCall, before: Progress, progress: Progress): unknown {
     if (error instanceof ApplicationFailure && isCallFailureType(error.type)) return error;
     const trouble =
-      toCallTrouble(error, call, now()) ?? (progress.inDoubt ? again(call, 'an attempt broke off') : null);
+      toCallTrouble(error, call, { now: now(), backOffMs: ownBackOffMs() }) ??
+      (progress.inDoubt ? again(call, 'an attempt broke off') : null);
     if (!trouble) return error;
     if (!progress.inDoubt) {
       if (!trouble.isFinal || !before.hadDoubt || !showsInOrder(call.operation)) return toFailure(trouble);
@@ -144,6 +145,13 @@ function mark(progress: Progress, inDoubt: boolean): void {
   progress.inDoubt = inDoubt;
   progress.hadDoubt ||= inDoubt;
   heartbeat({ ...progress });
+}
+
+/** The pause that the retry policy of the activity makes where nothing else is said. */
+function ownBackOffMs(): number {
+  const { attempt, retryPolicy } = activityInfo();
+  const { initialInterval = 1_000, backoffCoefficient = 2, maximumInterval = 30_000 } = retryPolicy ?? {};
+  return Math.min(Number(initialInterval) * backoffCoefficient ** (attempt - 1), Number(maximumInterval));
 }
 
 const again = ({ operation, account }: ServiceCall, why: string): CallTrouble => ({

@@ -1,9 +1,10 @@
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import type { CallFailureType, ServiceCall } from '../domain/business-call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode } from '../ride-api/errors.js';
 import { SealingError } from '../sealing/sealer.js';
-import { toDelay } from './not-yet.js';
+import { plainFailure, toDelay } from './not-yet.js';
 import { QuietTime } from './quiet-times.js';
 import { sealingRemedy } from './read-trouble.js';
 import { TokenUnavailable } from './token-source.js';
@@ -36,7 +37,11 @@ type Asked = Pick<ServiceCall, 'operation' | 'account'>;
 
 /** What a failed attempt means for the caller, had the call never been sent before. Undefined for errors that are not about
  *  the call: Temporal repeats those. */
-export function toCallTrouble(error: unknown, { operation, account }: Asked, now: number): CallTrouble | undefined {
+export function toCallTrouble(
+  error: unknown,
+  { operation, account }: Asked,
+  { now, backOffMs }: { now: number; backOffMs: number },
+): CallTrouble | undefined {
   const trouble = (type: CallFailureType, message: string, more: Partial<CallTrouble> = {}): CallTrouble => ({
     type,
     message: `${operation} of account ${account}: ${message}`,
@@ -44,10 +49,20 @@ export function toCallTrouble(error: unknown, { operation, account }: Asked, now
     isFinal: true,
     ...more,
   });
-  const passing = (message: string, afterMs?: number) => trouble('Unavailable', message, { isFinal: false, afterMs });
+  const passing = (message: string, afterMs?: number) =>
+    trouble(
+      'Unavailable',
+      afterMs === undefined ? message : `${message}. Nothing is sent until ${utcText(now + afterMs)}.`,
+      {
+        isFinal: false,
+        afterMs,
+      },
+    );
   if (error instanceof InvalidInput) return trouble('InvalidInput', error.message);
   if (error instanceof RideApiError) {
-    if (error.retryable) return passing(error.message, error.retryAfterMs);
+    const { retryAfterMs: askedMs } = error;
+    // A service that asks for a second each time gets no more requests than one that does not say.
+    if (error.retryable) return passing(error.message, askedMs && Math.max(askedMs, backOffMs));
     const type = (typeByRefusal[error.code] ?? 'Refused') as keyof typeof remedies;
     return trouble(type, `${error.message}. ${remedies[type]}.`, { details: [saidBy(error)] });
   }
@@ -81,7 +96,7 @@ export const isLastWord = (error: unknown): boolean => {
 
 /** The failure of an attempt. */
 export const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): ApplicationFailure =>
-  ApplicationFailure.create({
+  plainFailure({
     type,
     message,
     details,

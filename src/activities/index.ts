@@ -19,7 +19,7 @@ export {
   type OrderActivityPorts,
   type ShownReader,
 } from './order-activities.js';
-export { createOrderReader } from './order-reader.js';
+export { createOrderReader, createProvenPaths } from './order-reader.js';
 export { createQuietTimes } from './quiet-times.js';
 export { createReceiptActivities, type ReceiptActivities, type ReceiptActivityPorts } from './receipt-activities.js';
 export { createReceiptReader } from './receipt-reader.js';

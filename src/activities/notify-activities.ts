@@ -62,10 +62,10 @@ function toRefusal({ status, retryAfter }: Answer, host: string, now: number): A
   if (status === 410) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`);
   const isFinal = status >= 400 && status < 500 && !passing4xx.includes(status);
   if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`);
-  const waitMs = retryAfterMs(retryAfter, now);
+  const waitMs = retryAfterMs({ 'retry-after': retryAfter }, { now, maxWaitMs: maxRetryAfterMs });
   return ApplicationFailure.create({
     type: 'ReceiverUnavailable',
     message: `${host} answered HTTP ${status}.`,
-    ...(waitMs === undefined ? {} : { nextRetryDelay: toDelay(Math.min(waitMs, maxRetryAfterMs)) }),
+    ...(waitMs === undefined ? {} : { nextRetryDelay: toDelay(waitMs) }),
   });
 }

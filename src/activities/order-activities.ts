@@ -1,21 +1,30 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import { nextReadMs } from '../domain/cadence.js';
 import { readInstant } from '../domain/follow-input.js';
 import type { AccountName } from '../domain/keys.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/observation.js';
 import { isSameStatus, toRideStatus } from '../domain/ride-status.js';
-import { judge, type Struggle, struggleAfter } from '../domain/struggle.js';
-import { notYet, toDelay } from './not-yet.js';
-import type { OrderReader } from './order-reader.js';
-import { toFailureType, toReadTrouble } from './read-trouble.js';
+import type { Struggle } from '../domain/struggle.js';
+import { RideApiError } from '../ride-api/errors.js';
+import { readOperation } from '../ride-api/orders.js';
+import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import { createLooking } from './looking.js';
+import { notYet } from './not-yet.js';
+import type { OrderReader, ProvenPaths } from './order-reader.js';
+import { QuietTime, type QuietTimes } from './quiet-times.js';
+import { toReadTrouble } from './read-trouble.js';
 
 export interface OrderActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
   readOrder: OrderReader;
   readShown: ShownReader;
+  quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
+  provenPaths: Pick<ProvenPaths, 'isProven'>;
+  /** No wait that was written down goes on for longer. */
+  longestWaitMs?: number;
   now?: () => number;
   random?: () => number;
 }
@@ -33,6 +42,12 @@ export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
 /** Polls that began together drift apart by up to a tenth of their pace. */
 const jitterShare = 0.1;
+
+/** An order that was made a moment ago, or moved between replicas of the service, is found everywhere long before that. */
+const unknownAfterMs = 5 * 60_000;
+
+/** A wait that began just now does not hold up a person: the next attempt takes their turn. */
+const turnPauseMs = 100;
 
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
@@ -52,46 +67,77 @@ export function createOrderActivities({
   account,
   readOrder,
   readShown,
+  quietTimes,
+  provenPaths,
+  longestWaitMs = defaultMaxWaitMs,
   now = Date.now,
   random = Math.random,
 }: OrderActivityPorts) {
+  const looking = createLooking({ longestWaitMs, now, random });
+
   async function look(input: LookInput, { isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
-    const { attempt, heartbeatDetails } = activityInfo();
+    const { attempt } = activityInfo();
     const reads = lastReadAt === null ? attempt : attempt - 1;
-    const before = (heartbeatDetails ?? null) as Struggle | null;
     const shown = input.shown.attention;
-    const raised = before ? raiseOrWait(before) : waitUntil(input.notBefore);
-    if (raised) return raised;
+    const before = leftByLastAttempt();
+    const due = before && looking.toShow(before, shown);
+    if (due) return toObservation(due, reads, now());
+    const isThrough = mayPass(input, before);
     if (lastReadAt !== null && attempt === 1)
       throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(lastReadAt));
     const run = input.pushed && !isOneShot ? await askRun(readShown) : null;
     const current = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
+    const held = account(input.account);
     let reading: OrderReading;
     try {
-      reading = await readOrder(account(input.account), input.orderId, cancellationSignal());
+      reading = await readOrder(held, input.orderId, { signal: cancellationSignal(), isThrough });
     } catch (error) {
-      const trouble = toReadTrouble(error, current, now());
+      if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
+      const lookup = { orderId: input.orderId, operation: readOperation[held.interface] };
+      const trouble = toReadTrouble(error, { account: input.account, lookup }, now());
       if (!trouble) throw error;
-      const struggle = struggleAfter(before, trouble, { shown, now: now(), random: random() });
-      if (isOneShot && struggle.code === shown) return toObservation(struggle, reads, now());
+      const struggle = looking.after(before, trouble, shown);
+      if (isUnknown(error, input, struggle)) return { kind: 'unknownOrder', reads };
+      // A wait is no answer to somebody who wants a read.
+      if (isOneShot && struggle.code === shown && !(error instanceof QuietTime))
+        return toObservation(struggle, reads, now());
       heartbeat(struggle);
-      return raiseOrWait(struggle) ?? fail(struggle, 1);
+      return toObservation(looking.showOrFail(struggle, shown), reads, now());
     }
     if (before) heartbeat(null);
     if (!isOneShot && !isNewsTo(current, reading)) throw stillSo(reading.status, current, 0);
     const gapMs = reads > 1 ? { gapMs: sinceLastLook(current, before) } : {};
     return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run ? { runLength: run.runLength } : {}) };
-
-    function raiseOrWait(struggle: Struggle): OrderObservation | undefined {
-      const verdict = judge(struggle, shown, now());
-      if (verdict.act === 'wait') return fail(struggle, verdict.waitMs);
-      return verdict.act === 'raise' ? toObservation(struggle, reads, now()) : undefined;
-    }
   }
 
-  function waitUntil(notBefore: string | null): undefined {
-    const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
-    if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
+  function leftByLastAttempt(): Struggle | null {
+    const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
+    const before = left && looking.shortened(left);
+    if (before !== left) heartbeat(before);
+    return before;
+  }
+
+  /** Throws while the order has to wait. True: it has to, and yet is read, since a person asked and it is their turn. */
+  function mayPass({ account: name, notBefore, forPerson = false }: LookInput, before: Struggle | null): boolean {
+    const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle has the later word
+    if (!forPerson) {
+      if (leftMs > 0) looking.wait(leftMs);
+      return false;
+    }
+    const waitMs = Math.max(leftMs, quietTimes.leftMs(name));
+    if (waitMs === 0) return false;
+    const turnMs = quietTimes.takeTurn(name);
+    if (turnMs > 0) looking.wait(Math.min(turnMs, waitMs));
+    return true;
+  }
+
+  /** Does the order surely not exist? A 404 of a proxy, of a wrong path or of a replica that lags behind looks almost the same. */
+  function isUnknown(error: unknown, input: LookInput, { code, since }: Struggle): boolean {
+    if (!input.mayBeUnknown || code !== 'orderNotFound') return false;
+    const isSaidByService = error instanceof RideApiError && error.upstreamCode !== null;
+    const firstAt = Date.parse(since);
+    const isLasting = now() - firstAt >= unknownAfterMs;
+    return isSaidByService && isLasting && provenPaths.isProven(input.account, firstAt, input.orderId);
   }
 
   function stillSo(status: string, input: LookInput, elapsedMs: number): ApplicationFailure {
@@ -138,16 +184,7 @@ function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details
   return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
 }
 
-function fail({ code, message, since, failures }: Struggle, waitMs: number): never {
-  throw ApplicationFailure.create({
-    type: toFailureType(code),
-    message: `${message} Attempt ${failures} since ${since}.`,
-    nextRetryDelay: toDelay(waitMs),
-  });
-}
-
 function toObservation({ code, message, since, notBefore }: Struggle, reads: number, now: number): OrderObservation {
-  if (code === 'orderNotFound') return { kind: 'unknownOrder', reads };
   // The next look begins in a new activity, which must keep to the wait of this one.
   const later = Date.parse(notBefore) > now ? notBefore : iso(now);
   return { kind: 'trouble', attention: { code, message, since }, notBefore: later, reads };

@@ -17,18 +17,32 @@ export interface QuietTimes {
   /** Throws `QuietTime` while it lasts. */
   check(account: AccountName): void;
   begin(account: AccountName, forMs: number): void;
+  leftMs(account: AccountName): number;
+  /** For one call that a person waits for, whatever the wait: 0 once a minute, then how long until the next turn. */
+  takeTurn(account: AccountName): number;
 }
+
+/** What one person may ask of a service that wants to be left alone. */
+const turnEveryMs = 60_000;
 
 /** Kept in the memory of the process: another worker learns it by a call of its own. */
 export function createQuietTimes(now: () => number = Date.now): QuietTimes {
   const until = new Map<AccountName, number>();
+  const nextTurn = new Map<AccountName, number>();
+  const leftMs = (account: AccountName): number => Math.max(0, (until.get(account) ?? 0) - now());
   return {
+    leftMs,
     check(account) {
-      const leftMs = (until.get(account) ?? 0) - now();
-      if (leftMs > 0) throw new QuietTime(leftMs);
+      const left = leftMs(account);
+      if (left > 0) throw new QuietTime(left);
     },
     begin(account, forMs) {
       until.set(account, Math.max(until.get(account) ?? 0, now() + forMs));
+    },
+    takeTurn(account) {
+      const left = Math.max(0, (nextTurn.get(account) ?? 0) - now());
+      if (left === 0) nextTurn.set(account, now() + turnEveryMs);
+      return left;
     },
   };
 }

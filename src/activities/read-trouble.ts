@@ -1,8 +1,7 @@
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { AttentionCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
-import type { AccountName } from '../domain/keys.js';
-import type { LookInput } from '../domain/observation.js';
+import type { AccountName, OrderId } from '../domain/keys.js';
 import type { ReadTrouble, TroubleCode } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
 import { SealingError } from '../sealing/sealer.js';
@@ -18,14 +17,24 @@ const codeByRefusal: Partial<Record<RideApiErrorCode, TroubleCode>> = {
   UPSTREAM_FAILED: 'upstreamUnavailable',
 };
 
-const remedies: Record<AttentionCode, (account: AccountName) => string> = {
-  credentialsRejected: (account) => `Check base URL, token URL, client id and secret of account ${account}.`,
-  scopeRejected: (account) => `Check which scopes the client of account ${account} was granted.`,
-  grantRejected: (account) => `Check the token settings of the contract profile for account ${account}.`,
-  forbidden: (account) => `Check the business id and the permissions of account ${account}.`,
+/** What the look was about. */
+interface Asked {
+  account: AccountName;
+  /** What a 404 calls in question. */
+  lookup?: { orderId: OrderId; operation: string };
+}
+
+const remedies: Record<AttentionCode, (asked: Asked) => string> = {
+  credentialsRejected: ({ account }) => `Check base URL, token URL, client id and secret of account ${account}.`,
+  scopeRejected: ({ account }) => `Check which scopes the client of account ${account} was granted.`,
+  grantRejected: ({ account }) => `Check the token settings of the contract profile for account ${account}.`,
+  forbidden: ({ account }) => `Check the business id and the permissions of account ${account}.`,
   unreadableStatus: () => 'Check the operations and pointers of the contract profile against what the service sends.',
   upstreamUnavailable: () => 'Nothing to do here unless it lasts: the service is asked again by itself.',
-  orderNotFound: () => 'Looked for again until two minutes have passed.',
+  orderNotFound: ({ account, lookup }) =>
+    lookup
+      ? `Check order id ${lookup.orderId}, that the order belongs to account ${account}, and operations.${lookup.operation}.path in the contract profile. It is looked for again by itself.`
+      : '',
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
 };
@@ -33,28 +42,24 @@ const remedies: Record<AttentionCode, (account: AccountName) => string> = {
 /** Of a token that another worker has sealed. */
 export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
 
-/** The type of the Temporal failure for a code: `OrderUnknown`, `CredentialsRejected`. */
+/** The type of the Temporal failure for a code: `OrderNotFound`, `CredentialsRejected`. */
 export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
-type Asked = Pick<LookInput, 'account' | 'shown'>;
-
 /** What a failed look means for the run. Undefined for errors that are not about the service: Temporal repeats those. */
-export function toReadTrouble(error: unknown, { account, shown }: Asked, now: number): ReadTrouble | undefined {
+export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
   const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
-    message: `${message}. ${remedies[code](account)}`,
+    message: `${message}. ${remedies[code](asked)}`.trimEnd(),
     afterMs,
   });
   if (error instanceof TokenUnavailable) {
-    return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000) };
+    return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000), isUnsent: true };
   }
   if (error instanceof RideApiError) {
-    // An order that has been read exists: that it is not found now is the service's trouble, and no end.
-    const isKnown = error.code === 'ORDER_UNKNOWN' && shown.rawStatus !== null;
-    const code = isKnown ? undefined : codeByRefusal[error.code];
-    return trouble(code ?? 'unreadableStatus', error.message, error.retryAfterMs);
+    return trouble(codeByRefusal[error.code] ?? 'unreadableStatus', error.message, error.retryAfterMs);
   }
-  if (error instanceof QuietTime) return trouble('upstreamUnavailable', error.message, error.leftMs);
+  if (error instanceof QuietTime)
+    return { ...trouble('upstreamUnavailable', error.message, error.leftMs), isUnsent: true };
   if (error instanceof RideApiUnreachable) return trouble('upstreamUnavailable', error.message);
   if (error instanceof SealingError) {
     return { code: 'credentialsRejected', message: `${error.message}. ${sealingRemedy}` };

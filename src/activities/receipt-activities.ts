@@ -1,5 +1,4 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import {
   type ReceiptLookInput,
@@ -9,9 +8,11 @@ import {
 } from '../domain/company-report.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
-import { judge, type Struggle, struggleAfter, type TroubleCode } from '../domain/struggle.js';
-import { notYet, toDelay } from './not-yet.js';
-import { toFailureType, toReadTrouble } from './read-trouble.js';
+import type { Struggle } from '../domain/struggle.js';
+import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import { createLooking } from './looking.js';
+import { notYet } from './not-yet.js';
+import { toReadTrouble } from './read-trouble.js';
 import type { ReceiptReader } from './receipt-reader.js';
 
 /** What the activities below work with. */
@@ -19,6 +20,8 @@ export interface ReceiptActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
   readReceipt: ReceiptReader;
+  /** No wait that was written down goes on for longer. */
+  longestWaitMs?: number;
   now?: () => number;
   random?: () => number;
 }
@@ -37,53 +40,52 @@ const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 export function createReceiptActivities({
   account,
   readReceipt,
+  longestWaitMs = defaultMaxWaitMs,
   now = Date.now,
   random = Math.random,
 }: ReceiptActivityPorts) {
+  const looking = createLooking({ longestWaitMs, now, random });
+
   async function look(input: ReceiptLookInput, isOneShot: boolean): Promise<ReceiptObservation> {
-    const { attempt, heartbeatDetails } = activityInfo();
-    const before = (heartbeatDetails ?? null) as Struggle | null;
-    const raised = before ? raiseOrWait(before, attempt) : waitUntil(input.notBefore);
-    if (raised) return raised;
+    const { attempt } = activityInfo();
+    const before = leftByLastAttempt();
+    const due = before && looking.toShow(before, null);
+    if (due) return toTrouble(due, attempt);
+    if (!before) looking.waitUntil(input.notBefore, input.shown ? slowestPaceMs(input.shown) : 0);
     try {
       const receipt = await readReceipt(account(input.account), input.orderId, cancellationSignal());
       return { kind: 'receipt', receipt, at: iso(now()), reads: attempt };
     } catch (error) {
-      if (error instanceof InvalidInput) return found('notOffered', error.message, isOneShot);
-      const trouble = toReadTrouble(
-        error,
-        { account: input.account, shown: { rawStatus: null, attention: null } },
-        now(),
-      );
+      if (error instanceof InvalidInput) return found('notOffered', error.message);
+      const trouble = toReadTrouble(error, { account: input.account }, now());
       if (!trouble) throw error;
-      const struggle = struggleAfter(before, trouble, { shown: null, now: now(), random: random() });
-      if (toCode(trouble.code) === input.shown) return found(input.shown, messageOf(struggle), isOneShot, struggle);
+      const struggle = asReceipts(looking.after(before, trouble, null));
+      if (toCode(struggle) === input.shown) return found(input.shown, struggle.message, struggle);
       heartbeat(struggle);
-      return raiseOrWait(struggle, attempt) ?? fail(struggle, 1);
+      return toTrouble(looking.showOrFail(struggle, null), attempt);
     }
 
     /** What is shown already is an answer for who waits for one, and nothing new for who only looks on. */
-    function found(code: ReceiptTroubleCode, message: string, isAnswer: boolean, struggle?: Struggle) {
+    function found(code: ReceiptTroubleCode, message: string, struggle?: Struggle): ReceiptObservation {
       const paceMs = receiptPaceMs(code) * (1 + random() * jitterShare);
+      const askedMs = struggle?.isLongWait ? Date.parse(struggle.notBefore) - now() : 0;
       if (before) heartbeat(null);
-      if (code === input.shown && !isAnswer) throw notYet(`Still ${code}.`, paceMs);
+      if (code === input.shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));
       const notBefore = struggle?.notBefore ?? iso(now() + paceMs);
-      const trouble = { code, message, since: iso(now()) };
-      return { kind: 'trouble', trouble, notBefore, reads: attempt } as const;
+      return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads: attempt };
     }
   }
 
-  function waitUntil(notBefore: string | null): undefined {
-    const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
-    if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
+  function leftByLastAttempt(): Struggle | null {
+    const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
+    const before = left && looking.shortened(left);
+    if (before !== left) heartbeat(before);
+    return before;
   }
 
-  function raiseOrWait(struggle: Struggle, reads: number): ReceiptObservation | undefined {
-    const verdict = judge(struggle, null, now());
-    if (verdict.act === 'wait') return fail(struggle, verdict.waitMs);
-    if (verdict.act === 'look') return undefined;
-    const { code, since, notBefore } = struggle;
-    const trouble = { code: toCode(code), message: messageOf(struggle), since };
+  function toTrouble(struggle: Struggle, reads: number): ReceiptObservation {
+    const { message, since, notBefore } = struggle;
+    const trouble = { code: toCode(struggle), message, since };
     return { kind: 'trouble', trouble, notBefore: Date.parse(notBefore) > now() ? notBefore : iso(now()), reads };
   }
 
@@ -96,15 +98,11 @@ export function createReceiptActivities({
   };
 }
 
-const toCode = (code: TroubleCode): ReceiptTroubleCode => (code === 'orderNotFound' ? 'notReady' : code);
+const toCode = ({ code }: Struggle): ReceiptTroubleCode => (code === 'orderNotFound' ? 'notReady' : code);
 
-const messageOf = ({ code, message }: Struggle): string =>
-  code === 'orderNotFound' ? 'The service has no receipt of this order yet.' : message;
+const asReceipts = (struggle: Struggle): Struggle =>
+  struggle.code === 'orderNotFound'
+    ? { ...struggle, message: 'The service has no receipt of this order yet.' }
+    : struggle;
 
-function fail(struggle: Struggle, waitMs: number): never {
-  throw ApplicationFailure.create({
-    type: toFailureType(struggle.code),
-    message: `${messageOf(struggle)} Attempt ${struggle.failures} since ${struggle.since}.`,
-    nextRetryDelay: toDelay(waitMs),
-  });
-}
+const slowestPaceMs = (code: ReceiptTroubleCode): number => receiptPaceMs(code) * (1 + jitterShare);

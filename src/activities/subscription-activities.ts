@@ -3,14 +3,16 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
-import { judge, type Struggle, struggleAfter } from '../domain/struggle.js';
+import type { Struggle } from '../domain/struggle.js';
 import type {
   CreateSubscriberInput,
   RemovalOutcome,
   RemoveSubscriberInput,
   SubscribingOutcome,
 } from '../domain/subscription-requests.js';
-import { notYet, toDelay } from './not-yet.js';
+import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import { createLooking } from './looking.js';
+import { plainFailure } from './not-yet.js';
 import { toFailureType } from './read-trouble.js';
 import type { Sending, SubscriberCalls } from './subscriber-calls.js';
 import { toSubscriptionTrouble } from './subscription-trouble.js';
@@ -19,6 +21,8 @@ export interface SubscriptionActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
   calls: SubscriberCalls;
+  /** No wait that was written down goes on for longer. */
+  longestWaitMs?: number;
   now?: () => number;
   random?: () => number;
 }
@@ -34,12 +38,14 @@ interface Progress extends Sending {
 
 /** Activities that change which subscribers the service has. No address and no secret leaves them in clear. */
 export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
-  const { account, calls, now = Date.now, random = Math.random } = ports;
+  const { account, calls, longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random } = ports;
+  const looking = createLooking({ longestWaitMs, now, random });
 
   async function attempt(input: CreateSubscriberInput, progress: Progress): Promise<SubscribingOutcome> {
     refuseOtherInterface(account(input.account));
-    const raised = progress.struggle ? raiseOrWait(progress.struggle, input) : waitUntil(input.notBefore);
-    if (raised) return raised;
+    const due = progress.struggle && looking.toShow(progress.struggle, input.shown);
+    if (due) return toTrouble(due);
+    if (!progress.struggle) looking.waitUntil(input.notBefore);
     return { kind: 'registered', ...(await calls.create(input, progress, () => heartbeat({ ...progress }))) };
   }
 
@@ -50,9 +56,9 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       heartbeat(before);
       throw error;
     }
-    const struggle = struggleAfter(before.struggle, trouble, { shown: input.shown, now: now(), random: random() });
+    const struggle = looking.after(before.struggle, trouble, input.shown);
     heartbeat({ ...before, struggle });
-    return raiseOrWait(struggle, input) ?? fail(struggle, 1);
+    return toTrouble(looking.showOrFail(struggle, input.shown));
   }
 
   async function clarify(input: CreateSubscriberInput, reason: string): Promise<SubscribingOutcome> {
@@ -60,17 +66,6 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
     if (found) return { kind: 'registered', ...found };
     const message = `${reason}: the service may have subscribed us all the same. It is asked again, for another address.`;
     return { kind: 'unclear', message };
-  }
-
-  function raiseOrWait(struggle: Struggle, { shown }: CreateSubscriberInput): SubscribingOutcome | undefined {
-    const verdict = judge(struggle, shown, now());
-    if (verdict.act === 'wait') return fail(struggle, verdict.waitMs);
-    return verdict.act === 'raise' ? toTrouble(struggle) : undefined;
-  }
-
-  function waitUntil(notBefore: string | null): undefined {
-    const waitMs = notBefore === null ? 0 : Date.parse(notBefore) - now();
-    if (waitMs > 0) throw notYet(`Waits until ${notBefore}.`, waitMs);
   }
 
   return {
@@ -82,16 +77,17 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       // Every attempt that comes to its end leaves word of it; what is there may be of one before the last.
       const isWellEnded = before?.attempt === number - 1 && !before.isSent;
       if (number > 1 && !isWellEnded) return await clarify(input, 'A worker stopped during a request');
-      const progress: Progress = { attempt: number, isSent: false, struggle: before?.struggle ?? null };
+      const struggle = before?.struggle ? looking.shortened(before.struggle) : null;
+      const progress: Progress = { attempt: number, isSent: false, struggle };
       return await attempt(input, progress).catch((error: unknown) => recover(error, input, progress));
     },
 
     /** Makes the service forget a subscriber, where the contract profile lets us. */
     async removeSubscriber(input: RemoveSubscriberInput): Promise<RemovalOutcome> {
       return await calls.remove(input).catch((error: unknown) => {
-        const trouble = toSubscriptionTrouble(error, { account: input.account, shown: null }, now());
+        const trouble = toSubscriptionTrouble(error, input, now());
         if (!trouble) throw error;
-        throw ApplicationFailure.create({ type: toFailureType(trouble.code), message: trouble.message });
+        throw plainFailure({ type: toFailureType(trouble.code), message: trouble.message });
       });
     },
   };
@@ -102,14 +98,6 @@ function refuseOtherInterface({ name, interface: at }: Account): void {
   if (at === 'business') return;
   const message = `account: ${name} belongs to the ${at} interface; only business accounts can subscribe`;
   throw ApplicationFailure.nonRetryable(message, 'InvalidInput');
-}
-
-function fail({ code, message, since, failures }: Struggle, waitMs: number): never {
-  throw ApplicationFailure.create({
-    type: toFailureType(code),
-    message: `${message} Attempt ${failures} since ${since}.`,
-    nextRetryDelay: toDelay(waitMs),
-  });
 }
 
 const toTrouble = ({ code, message, since, notBefore }: Struggle): SubscribingOutcome => ({

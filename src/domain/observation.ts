@@ -23,6 +23,10 @@ export interface LookInput {
   pushed: boolean;
   /** No request to the service before this instant (its own `Retry-After`, or our back-off). */
   notBefore: string | null;
+  /** Nobody but the caller vouches for the order: not read yet, named by no delivery, made by no ride. */
+  mayBeUnknown: boolean;
+  /** A person asked for this read and waits for it: it goes ahead of all waits, once a minute for each account. */
+  forPerson?: boolean;
   /** Of the deliveries that led to the look, newest last, where traces are on. */
   traceparents?: string[];
 }

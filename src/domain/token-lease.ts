@@ -195,8 +195,8 @@ export function toTokenFailure(
   now: number,
 ): TokenFailure {
   const backOffMs = Math.min(firstBackOffMs * 2 ** lease.failuresInRow, tokenCoolDownMs);
-  const askedForMs = retryAfterMs === null ? backOffMs : Math.max(retryAfterMs, firstBackOffMs);
-  const waitMs = code === 'upstreamUnavailable' ? Math.min(askedForMs, longestWaitMs) : tokenCoolDownMs;
+  const askedForMs = Math.min(Math.max(retryAfterMs ?? 0, backOffMs), longestWaitMs);
+  const waitMs = code === 'upstreamUnavailable' ? askedForMs : tokenCoolDownMs;
   return { code, message, at: iso(now), retryAt: iso(now + waitMs) };
 }
 

@@ -10,6 +10,7 @@ import { type Scope, toScope } from '../domain/keys.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { offeredOperation, operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
+import type { WaitTerms } from './retry-decision.js';
 
 /** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation, so
  *  that no token is requested in vain. */
@@ -36,12 +37,11 @@ export function callRequest(
 }
 
 /** What the reader of an answer has to know of the request. */
-export interface CallAnswerContext extends Keeping {
+export interface CallAnswerContext extends Keeping, WaitTerms {
   account: Account;
   call: ServiceCall;
   accessToken: string;
   profile: ContractProfile;
-  now: number;
 }
 
 /** Reads the answer to a call. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), or `UnusableReply`
@@ -70,8 +70,9 @@ export function interpretEffect(reply: ApiReply, context: CallAnswerContext): Bu
   return isDone ? { operation: call.operation, status, body } : null;
 }
 
-function refusal(reply: ApiReply, { account, call, accessToken, now }: CallAnswerContext) {
+function refusal(reply: ApiReply, context: CallAnswerContext) {
+  const { account, call, accessToken } = context;
   const notFound = isAboutOrder(call.operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND';
   const phones = phonesIn(call.body);
-  return toRideApiError(reply, { secrets: [accessToken, account.clientSecret], now, notFound, phones });
+  return toRideApiError(reply, { ...context, secrets: [accessToken, account.clientSecret], notFound, phones });
 }

@@ -20,7 +20,7 @@ export interface ApiReply {
   body: unknown;
 }
 
-const keptHeaders = ['retry-after', 'x-request-id'] as const;
+const keptHeaders = ['date', 'retry-after', 'x-request-id'] as const;
 type KeptHeader = (typeof keptHeaders)[number];
 
 /** The time and space that one exchange may take. */

@@ -8,9 +8,10 @@ import type { OrderReading } from '../domain/observation.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
+import type { WaitTerms } from './retry-decision.js';
 
 /** Which operation reads one order: each order is read at the interface it belongs to (R2). */
-const readOperation = { partner: 'orderStatus', business: 'orderDetails' } as const satisfies Record<
+export const readOperation = { partner: 'orderStatus', business: 'orderDetails' } as const satisfies Record<
   RideInterface,
   keyof ContractProfile['pointers']
 >;
@@ -31,12 +32,11 @@ export function orderRequest(
 }
 
 /** What the reader of an order answer has to know of the request. */
-export interface OrderAnswerContext extends Keeping {
+export interface OrderAnswerContext extends Keeping, WaitTerms {
   account: Account;
   orderId: OrderId;
   accessToken: string;
   profile: ContractProfile;
-  now: number;
 }
 
 /** Reads the answer to an order look-up. Throws `RideApiError` (404 is ORDER_UNKNOWN, 401 TOKEN_REJECTED) or
@@ -46,7 +46,7 @@ export function interpretOrderReply(reply: ApiReply, context: OrderAnswerContext
   const operation = readOperation[account.interface];
   if (!isSuccess(reply) || !profile.operations[operation].success.includes(reply.status)) {
     const secrets = [accessToken, account.clientSecret];
-    throw toRideApiError(reply, { secrets, now: context.now, notFound: 'ORDER_UNKNOWN' });
+    throw toRideApiError(reply, { ...context, secrets, notFound: 'ORDER_UNKNOWN' });
   }
   return parseOrderReply(reply.body, profile.pointers[operation], profile.statuses, context.orderId, context);
 }

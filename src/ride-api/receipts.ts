@@ -24,10 +24,10 @@ export const receiptRequest = (
 /** Reads the answer to a receipt call. Throws `RideApiError` (404 is ORDER_UNKNOWN: no such order, or no receipt yet), or
  *  `RideApiGarbled` for a success without a receipt in it. */
 export function interpretReceiptReply(reply: ApiReply, context: OrderAnswerContext): JsonObject {
-  const { account, accessToken, profile, now } = context;
+  const { account, accessToken, profile } = context;
   if (!isSuccess(reply) || !profile.operations.orderReceipt.success.includes(reply.status)) {
     const secrets = [accessToken, account.clientSecret];
-    throw toRideApiError(reply, { secrets, now, notFound: 'ORDER_UNKNOWN' });
+    throw toRideApiError(reply, { ...context, secrets, notFound: 'ORDER_UNKNOWN' });
   }
   const receipt = parseReceiptReply(reply.body);
   if (!receipt) throw new RideApiGarbled('NOT_JSON', new URL(account.baseUrl).origin, reply.status);

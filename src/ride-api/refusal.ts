@@ -1,14 +1,12 @@
 import { isErrorEnvelope, parseErrorBody, parseErrorMessage, toShortWord } from '../contracts/error-body.js';
 import { RideApiError, type RideApiErrorCode, type UpstreamWords } from './errors.js';
 import type { ApiReply } from './http.js';
-import { decideRetry } from './retry-decision.js';
+import { decideRetry, type WaitTerms } from './retry-decision.js';
 
 /** What turns a refusing answer into an error. */
-export interface RefusalContext {
+export interface RefusalContext extends WaitTerms {
   /** Values that the request carried and no error may repeat. */
   secrets: readonly string[];
-  /** Epoch milliseconds, for a `Retry-After` that is a date. */
-  now: number;
   /** What a 404 means for this call. */
   notFound: 'NOT_FOUND' | 'ORDER_UNKNOWN';
   /** Present where upstream's own message is kept for a caller: phone numbers of the request, which it must not repeat. */
@@ -66,9 +64,10 @@ function codeOf(reply: ApiReply, notFound: RefusalContext['notFound']): RideApiE
 }
 
 /** The error for an answer that is not the success asked for. */
-export function toRideApiError(reply: ApiReply, { secrets, now, notFound, phones }: RefusalContext): RideApiError {
+export function toRideApiError(reply: ApiReply, context: RefusalContext): RideApiError {
+  const { secrets, notFound, phones } = context;
   const code = codeOf(reply, notFound);
-  const decision = decideRetry(reply.status, reply.headers['retry-after'], now);
+  const decision = decideRetry(reply.status, reply.headers, context);
   const upstreamMessage = phones === undefined ? null : messageFor(reply, secrets, phones);
   return new RideApiError(code, reply.status, { ...upstreamWords(reply, secrets), upstreamMessage }, decision);
 }

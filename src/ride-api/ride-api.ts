@@ -17,6 +17,7 @@ import {
 import { createHttp, type Http } from './http.js';
 import { interpretOrderReply, orderRequest, orderScope } from './orders.js';
 import { interpretReceiptReply, receiptRequest, receiptScope } from './receipts.js';
+import { defaultMaxWaitMs } from './retry-decision.js';
 import {
   createSubscriberRequest,
   deleteSubscriberRequest,
@@ -83,6 +84,8 @@ export interface RideApi {
 export interface RideApiOptions extends Keeping {
   profile: ContractProfile;
   http?: Http;
+  /** A longer `Retry-After` is cut to it. */
+  retryAfterMaxMs?: number;
   /** Epoch milliseconds. */
   now?: () => number;
 }
@@ -92,48 +95,50 @@ export function createRideApi({
   profile,
   keepsPersonalData,
   http = createHttp(),
+  retryAfterMaxMs = defaultMaxWaitMs,
   now = Date.now,
 }: RideApiOptions): RideApi {
+  const terms = () => ({ now: now(), maxWaitMs: retryAfterMaxMs });
   return {
     async requestToken(account, scope, signal) {
       const requestedAt = now();
       const reply = await http.send(tokenRequest(account, scope, profile), signal);
-      return { ...interpretTokenReply(reply, { account, scope, profile, now: now() }), requestedAt };
+      return { ...interpretTokenReply(reply, { account, scope, profile, ...terms() }), requestedAt };
     },
     async readOrder(account, orderId, accessToken, signal) {
       const reply = await http.send(orderRequest(account, orderId, accessToken, profile), signal);
-      return interpretOrderReply(reply, { account, orderId, accessToken, profile, keepsPersonalData, now: now() });
+      return interpretOrderReply(reply, { account, orderId, accessToken, profile, keepsPersonalData, ...terms() });
     },
     orderScope: (account) => orderScope(account, profile),
     async readReceipt(account, orderId, accessToken, signal) {
       const reply = await http.send(receiptRequest(account, orderId, accessToken, profile), signal);
-      return interpretReceiptReply(reply, { account, orderId, accessToken, profile, now: now() });
+      return interpretReceiptReply(reply, { account, orderId, accessToken, profile, ...terms() });
     },
     receiptScope: () => receiptScope(profile),
     async callOperation(account, call, accessToken, signal) {
       const reply = await http.send(callRequest(account, call, accessToken, profile), signal);
-      return interpretCallReply(reply, { account, call, accessToken, profile, keepsPersonalData, now: now() });
+      return interpretCallReply(reply, { account, call, accessToken, profile, keepsPersonalData, ...terms() });
     },
     async readEffect(account, call, accessToken, signal) {
       const { body: _, ...about } = call;
       const look = { ...about, operation: 'orderDetails' as const };
       const reply = await http.send(callRequest(account, look, accessToken, profile), signal);
-      return interpretEffect(reply, { account, call, accessToken, profile, keepsPersonalData, now: now() });
+      return interpretEffect(reply, { account, call, accessToken, profile, keepsPersonalData, ...terms() });
     },
     operationScope: (account, operation) => operationScope(account, operation, profile),
     knowsRepeats: (operation) => knowsRepeats(operation, profile),
     async createSubscriber(account, subscriber, accessToken) {
       const reply = await http.send(createSubscriberRequest(account, subscriber, accessToken, profile));
       const { hookAddress } = subscriber;
-      return interpretSubscriberReply(reply, { account, accessToken, hookAddress, now: now() });
+      return interpretSubscriberReply(reply, { account, accessToken, hookAddress, ...terms() });
     },
     async listSubscribers(account, accessToken) {
       const reply = await http.send(listSubscribersRequest(account, accessToken, profile));
-      return interpretSubscriberList(reply, { account, accessToken, now: now() });
+      return interpretSubscriberList(reply, { account, accessToken, ...terms() });
     },
     async deleteSubscriber(account, id, accessToken) {
       const reply = await http.send(deleteSubscriberRequest(account, id, accessToken, profile));
-      interpretSubscriberDeletion(reply, { account, accessToken, now: now() });
+      interpretSubscriberDeletion(reply, { account, accessToken, ...terms() });
     },
     subscriberScope: (operation) => subscriberScope(operation, profile),
     close: () => http.close(),

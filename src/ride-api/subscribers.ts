@@ -8,6 +8,7 @@ import { type RideApiError, RideApiGarbled } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
+import type { WaitTerms } from './retry-decision.js';
 
 /** A subscription to make. The address holds a secret: never log it, never attach it to an error. */
 export interface NewSubscriber {
@@ -23,10 +24,9 @@ export const subscriberScope = (operation: SubscriberOperation, profile: Contrac
   toScope(profile.operations[operation].scope);
 
 /** What the reader of an answer about subscribers has to know of the request. */
-export interface SubscriberAnswerContext {
+export interface SubscriberAnswerContext extends WaitTerms {
   account: Account;
   accessToken: string;
-  now: number;
   /** What the request carried besides its token, and no error may repeat. */
   hookAddress?: string;
 }
@@ -80,11 +80,12 @@ export function interpretSubscriberDeletion(reply: ApiReply, context: Subscriber
 /** 43 characters of base64url, as at the end of every address of ours: a service may speak of another one than we do. */
 const looksLikePath = /[\w-]{43}/;
 
-function refusal(reply: ApiReply, { account, accessToken, hookAddress, now }: SubscriberAnswerContext): RideApiError {
+function refusal(reply: ApiReply, context: SubscriberAnswerContext): RideApiError {
+  const { account, accessToken, hookAddress } = context;
   const { code, requestId } = parseErrorBody(reply.body);
   const paths = [code, requestId, reply.headers['x-request-id']].filter((word) => looksLikePath.test(word ?? ''));
   const lastSegment = hookAddress?.slice(hookAddress.lastIndexOf('/') + 1);
   const secrets = [accessToken, account.clientSecret, hookAddress, lastSegment, ...paths];
   const given = secrets.filter((secret) => typeof secret === 'string');
-  return toRideApiError(reply, { secrets: given, now, notFound: 'NOT_FOUND' });
+  return toRideApiError(reply, { ...context, secrets: given, notFound: 'NOT_FOUND' });
 }

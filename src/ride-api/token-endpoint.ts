@@ -7,7 +7,7 @@ import type { Scope } from '../domain/keys.js';
 import { type RideApiError, TokenRefused, type TokenRefusedCode } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { isSuccess, toRideApiError, upstreamWords } from './refusal.js';
-import { decideRetry } from './retry-decision.js';
+import { isPassing, type WaitTerms } from './retry-decision.js';
 
 // Lower case; RFC 6749 section 5.2 and the envelope's own words (upstream section 3.3).
 const refusalByUpstreamCode = new Map<string, TokenRefusedCode>([
@@ -57,11 +57,10 @@ function encoded(
 }
 
 /** What the reader of a token answer has to know of the request. */
-export interface TokenAnswerContext {
+export interface TokenAnswerContext extends WaitTerms {
   account: Account;
   scope: Scope;
   profile: ContractProfile;
-  now: number;
 }
 
 /** Reads the token endpoint's answer. Throws `TokenRefused` (a person must act), `RideApiError` (rate limit, failure, wrong
@@ -82,13 +81,13 @@ export function interpretTokenReply(reply: ApiReply, context: TokenAnswerContext
 
 function tokenError(
   reply: ApiReply,
-  { account, now }: TokenAnswerContext,
+  { account, now, maxWaitMs }: TokenAnswerContext,
   byCode: TokenRefusedCode | undefined,
 ): TokenRefused | RideApiError {
   const secrets = [account.clientSecret];
   const refusal = byCode ?? refusalByStatus.get(reply.status);
-  const passes = decideRetry(reply.status, undefined, now).retry;
-  if (refusal === undefined || passes) return toRideApiError(reply, { secrets, now, notFound: 'NOT_FOUND' });
+  if (refusal === undefined || isPassing(reply.status))
+    return toRideApiError(reply, { secrets, now, maxWaitMs, notFound: 'NOT_FOUND' });
   return new TokenRefused(refusal, reply.status, upstreamWords(reply, secrets));
 }
 

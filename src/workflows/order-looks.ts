@@ -53,6 +53,7 @@ const toLookInput = ({ input, trail, notBefore }: Looking): LookInput => ({
   scheduledAt: scheduledAt(input, trail),
   pushed: trail.pushed,
   notBefore,
+  mayBeUnknown: trail.rawStatus === null && trail.deliveries.received === 0,
 });
 
 /** Every call to the service goes through the queue of its account, which keeps the account's request budget. */
@@ -69,6 +70,7 @@ export async function nextLook(follow: Looking, mustLeave: () => boolean): Promi
 async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
   const { inbox } = follow;
   const { asked: serves, claims } = inbox;
+  const forPerson = inbox.refreshing > 0;
   const { readOrder } = proxyActivities<OrderActivities>({
     startToCloseTimeout,
     retry,
@@ -77,7 +79,13 @@ async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look 
     cancellationType: 'TRY_CANCEL',
     summary: claims.length > 0 ? 'Read after a delivery' : 'Read because somebody asked',
   });
-  const seen = await unless(mustLeave, () => readOrder({ ...toLookInput(follow), ...tracesOf(claims) }));
+  const look: LookInput = { ...toLookInput(follow), ...tracesOf(claims), ...(forPerson ? { forPerson } : {}) };
+  // The read of a delivery may have to wait for long; that of a person who asks meanwhile may not.
+  const isOutdone = (): boolean => !forPerson && inbox.refreshing > 0;
+  const seen = await unless(
+    () => mustLeave() || isOutdone(),
+    () => readOrder(look),
+  );
   if (seen === undefined) return undefined;
   inbox.claims = inbox.claims.slice(claims.length);
   return { seen, claims, serves };

@@ -1,8 +1,6 @@
 import { RideApiError, type RideApiErrorCode } from '../../src/ride-api/errors.js';
 import { decideRetry } from '../../src/ride-api/retry-decision.js';
 
-const words = { upstreamCode: null, requestId: null };
-
 const statusOf: Record<RideApiErrorCode, number> = {
   BAD_REQUEST: 400,
   TOKEN_REJECTED: 401,
@@ -19,8 +17,18 @@ const statusOf: Record<RideApiErrorCode, number> = {
   UNEXPECTED_STATUS: 207,
 };
 
-/** The error of an answer with this code, as the ride API makes it; `retryAfter` is the header in seconds. */
-export const apiError = (code: RideApiErrorCode, retryAfter?: number): RideApiError =>
-  new RideApiError(code, statusOf[code], words, decideRetry(statusOf[code], retryAfter?.toString(), 0));
+/** The error of an answer with this code, as the ride API makes it; `retryAfter` is the header in seconds, `upstreamCode` the
+ *  word in the body. */
+export const apiError = (
+  code: RideApiErrorCode,
+  retryAfter?: number,
+  upstreamCode: string | null = null,
+): RideApiError =>
+  new RideApiError(
+    code,
+    statusOf[code],
+    { upstreamCode, requestId: null },
+    decideRetry(statusOf[code], { 'retry-after': retryAfter?.toString() }, { now: 0, maxWaitMs: 86_400_000 }),
+  );
 
 export const apiErrorCodes = Object.keys(statusOf) as RideApiErrorCode[];

@@ -3,7 +3,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createOrderActivities, type OrderActivities, type Shown } from '../../src/activities/order-activities.js';
-import type { OrderReader } from '../../src/activities/order-reader.js';
+import { createProvenPaths, type OrderReader, type ProvenPaths } from '../../src/activities/order-reader.js';
+import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/observation.js';
 import { toRideStatus } from '../../src/domain/ride-status.js';
@@ -26,6 +27,7 @@ export const lookAt = (more: Partial<LookInput> = {}): LookInput => ({
   scheduledAt: null,
   pushed: false,
   notBefore: null,
+  mayBeUnknown: false,
   ...more,
 });
 
@@ -53,6 +55,12 @@ interface AfterRead {
   lastReadAt?: string | null;
 }
 
+interface Limits {
+  untilMs?: number;
+  /** What an attempt before these left. */
+  heartbeatDetails?: unknown;
+}
+
 /** The orders at the service, and Temporal, as far as the activities see them. */
 export interface LookStage {
   now: number;
@@ -63,9 +71,12 @@ export interface LookStage {
   asked: number[];
   /** What the run shows, as far as its polls ask; an Error when Temporal does not answer. */
   shown: Shown | Error;
+  /** What this process knows of accounts. */
+  quietTimes: QuietTimes;
+  provenPaths: ProvenPaths;
   attempt(name: keyof OrderActivities, input: LookInput, about?: Partial<Info> & AfterRead): Promise<Attempt>;
   /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
-  run(name: keyof OrderActivities, input: LookInput, limits?: { untilMs?: number } & AfterRead): Promise<Attempt[]>;
+  run(name: keyof OrderActivities, input: LookInput, limits?: Limits & AfterRead): Promise<Attempt[]>;
 }
 
 export function createLookStage(reader?: (stage: LookStage) => OrderReader): LookStage {
@@ -75,8 +86,11 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
     answers: [],
     asked: [],
     shown: { status: 'Routing', runLength: 20 },
+    quietTimes: createQuietTimes(() => stage.now),
+    provenPaths: createProvenPaths(() => stage.now),
     async attempt(name, input, { lastReadAt = null, ...info } = {}) {
-      const environment = new MockActivityEnvironment(info, { logger });
+      const times = { scheduledTimestampMs: stage.now, currentAttemptScheduledTimestampMs: stage.now };
+      const environment = new MockActivityEnvironment({ ...times, ...info }, { logger });
       const heartbeats: unknown[] = [];
       environment.on('heartbeat', (details: unknown) => heartbeats.push(JSON.parse(JSON.stringify(details ?? null))));
       try {
@@ -85,12 +99,13 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
         return error instanceof ApplicationFailure ? { failure: error, error, heartbeats } : { error, heartbeats };
       }
     },
-    async run(name, input, { untilMs = 3_600_000, lastReadAt = null } = {}) {
+    async run(name, input, { untilMs = 3_600_000, lastReadAt = null, heartbeatDetails: left } = {}) {
       const attempts: Attempt[] = [];
+      const scheduledTimestampMs = stage.now;
       const end = stage.now + untilMs;
-      let heartbeatDetails: unknown;
+      let heartbeatDetails = left;
       while (stage.now <= end) {
-        const about = { attempt: attempts.length + 1, heartbeatDetails, lastReadAt };
+        const about = { attempt: attempts.length + 1, heartbeatDetails, lastReadAt, scheduledTimestampMs };
         const attempt = await stage.attempt(name, input, about);
         attempts.push(attempt);
         if (attempt.heartbeats.length > 0) heartbeatDetails = attempt.heartbeats.at(-1);
@@ -108,6 +123,8 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
       if (stage.shown instanceof Error) throw stage.shown;
       return stage.shown;
     },
+    quietTimes: stage.quietTimes,
+    provenPaths: stage.provenPaths,
     now: () => stage.now,
     random: () => stage.random,
   });

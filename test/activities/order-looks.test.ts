@@ -3,6 +3,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createOrderActivities } from '../../src/activities/order-activities.js';
+import { createProvenPaths } from '../../src/activities/order-reader.js';
+import { createQuietTimes } from '../../src/activities/quiet-times.js';
 import { account, createLookStage, delayOf, iso, logger, lookAt, readingOf, start } from './attempts.js';
 
 const minute = 60_000;
@@ -228,9 +230,11 @@ describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
     const environment = new MockActivityEnvironment({}, { logger });
     const activities = createOrderActivities({
       account: () => account,
-      readOrder: (_account, _orderId, signal) =>
+      readOrder: (_account, _orderId, { signal } = {}) =>
         new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
       readShown: () => Promise.reject(new Error('this order is not announced')),
+      quietTimes: createQuietTimes(),
+      provenPaths: createProvenPaths(),
     });
     const running = environment.run(activities[name], lookAt());
     environment.cancel();

@@ -85,7 +85,7 @@ describe('a read of an order', () => {
         throw apiError('TOKEN_REJECTED');
       },
     });
-    await expect(orderReader(rideApi, tokensInOrder())(account, orderId, signal)).rejects.toThrow();
+    await expect(orderReader(rideApi, tokensInOrder())(account, orderId, { signal })).rejects.toThrow();
     expect(signals).toEqual([signal, signal]);
   });
 

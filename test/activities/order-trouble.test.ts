@@ -1,10 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import type { LookInput } from '../../src/domain/observation.js';
 import type { Struggle } from '../../src/domain/struggle.js';
 import { RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { apiError, apiErrorCodes } from './api-errors.js';
-import { type Attempt, createLookStage, delayOf, iso, type LookStage, lookAt, readingOf, start } from './attempts.js';
+import {
+  type Attempt,
+  account,
+  createLookStage,
+  delayOf,
+  iso,
+  type LookStage,
+  lookAt,
+  readingOf,
+  start,
+} from './attempts.js';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -105,7 +117,7 @@ describe('trouble that may pass by itself', () => {
 });
 
 describe('the wait that the service asks for', () => {
-  it.each([1, 7, 90, 299])('is kept exactly: %i s', async (retryAfter) => {
+  it.each([2, 7, 60])('is kept exactly: %i s', async (retryAfter) => {
     const stage = stageWith(apiError('RATE_LIMITED', retryAfter), readingOf('Driving'));
     stage.random = 0.99;
     const attempts = await stage.run('observeOrder', lookAt());
@@ -113,14 +125,70 @@ describe('the wait that the service asks for', () => {
     expect(attempts).toHaveLength(2);
   });
 
-  it('longer than the patience is shown after five minutes, and kept by the activity that comes next', async () => {
-    const stage = stageWith(apiError('UPSTREAM_FAILED', 3_600), readingOf('Driving'));
+  it.each([0, 1])('of %i s with each answer brings no more requests than an answer that does not say', async (wish) => {
+    const stage = stageWith(apiError('UPSTREAM_FAILED', wish));
+    await stage.run('observeOrder', lookAt());
+    expect(secondsAsked(stage)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
+  });
+
+  it('longer than a minute is shown at once, with its end, and kept by the activity that comes next', async () => {
+    const stage = stageWith(apiError('UPSTREAM_FAILED', 599), readingOf('Driving'));
     const attempts = await stage.run('observeOrder', lookAt());
-    expect(stage.now).toBe(start + 5 * minute);
-    expect(lastSeen(attempts)).toMatchObject({ kind: 'trouble', notBefore: iso(start + 60 * minute) });
+    expect(stage.now).toBe(start);
+    expect(lastSeen(attempts)).toMatchObject({
+      kind: 'trouble',
+      attention: {
+        code: 'upstreamUnavailable',
+        message: expect.stringMatching(/ Nothing is sent until 2031-05-01 10:09:59 UTC\.$/),
+      },
+      notBefore: iso(start + 599 * second),
+    });
     const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
-    await stage.run('observeOrder', lookAt({ shown, notBefore: iso(start + 60 * minute) }));
-    expect(secondsAsked(stage)).toEqual([0, 3_600]);
+    const next = await stage.run('observeOrder', lookAt({ shown, notBefore: iso(start + 599 * second) }));
+    expect(next[0]?.failure?.message).toBe('Waits until 2031-05-01 10:09:59 UTC.');
+    expect(secondsAsked(stage)).toEqual([0, 599]);
+  });
+});
+
+describe('a wait of an earlier release, or of a worker whose clock is wrong, ends', () => {
+  const year = 365 * 24 * 60 * minute;
+  const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
+
+  it.each(['observeOrder', 'readOrder'] as const)('ten minutes after its activity began (%s)', async (name) => {
+    const stage = stageWith(readingOf('Driving'));
+    await stage.run(name, lookAt({ shown, notBefore: iso(start + year) }));
+    expect(secondsAsked(stage)).toEqual([600]);
+  });
+
+  it('at once when its activity began before that', async () => {
+    const stage = stageWith(readingOf('Driving'));
+    const times = { attempt: 2, scheduledTimestampMs: start - 10 * minute };
+    const { seen } = await stage.attempt('observeOrder', lookAt({ shown, notBefore: iso(start + year) }), times);
+    expect(seen).toMatchObject({ kind: 'reading' });
+  });
+
+  it('ten minutes after the attempt that finds it in what another one remembered', async () => {
+    const stage = stageWith(apiError('RATE_LIMITED', 30), readingOf('Driving'));
+    const remembered = (await stage.attempt('observeOrder', lookAt())).heartbeats[0] as Struggle;
+    const attempts = await stage.run('observeOrder', lookAt({ shown }), {
+      heartbeatDetails: { ...remembered, notBefore: iso(start + year) },
+    });
+    expect(secondsAsked(stage)).toEqual([0, 600]);
+    expect(lastSeen(attempts)).toMatchObject({ kind: 'reading' });
+  });
+
+  it('as well for a worker whose clock is a year behind that of the server', async () => {
+    const stage = stageWith(readingOf('Driving'));
+    const times = { scheduledTimestampMs: start + year, currentAttemptScheduledTimestampMs: start + year };
+    const input = lookAt({ shown, notBefore: iso(start + year + 5 * minute) });
+    expect(delayOf(await stage.attempt('observeOrder', input, times))).toBe(5 * minute);
+  });
+
+  it('at once when nobody can read it', async () => {
+    const stage = stageWith(readingOf('Driving'));
+    expect((await stage.attempt('observeOrder', lookAt({ notBefore: 'tomorrow' }))).seen).toMatchObject({
+      kind: 'reading',
+    });
   });
 });
 
@@ -159,14 +227,24 @@ describe('trouble that a person must repair', () => {
 });
 
 describe('an order that the service does not know', () => {
-  const unknown = () => apiError('ORDER_UNKNOWN');
+  const unknown = (upstreamCode: string | null = 'not_found') => apiError('ORDER_UNKNOWN', undefined, upstreamCode);
+  const unread = { shown: { rawStatus: null, attention: null } };
+  const lookedFor = { shown: { rawStatus: null, attention: 'orderNotFound' }, mayBeUnknown: true } as const;
+  const other = toOrderId('4712');
 
-  it('is told only after two minutes', async () => {
+  it.each([
+    ['never read', { ...unread, mayBeUnknown: true }],
+    ['read before', {}],
+  ])('is shown after two minutes, with all that may be wrong (%s)', async (_, input) => {
     const stage = stageWith(unknown());
-    const attempts = await stage.run('observeOrder', lookAt({ shown: { rawStatus: null, attention: null } }));
-    expect(lastSeen(attempts)).toEqual({ kind: 'unknownOrder', reads: attempts.length });
+    const attempts = await stage.run('observeOrder', lookAt(input));
+    const message = expect.stringMatching(/order id 4711.+account partner.+operations\.orderStatus\.path/);
+    expect(lastSeen(attempts)).toMatchObject({
+      kind: 'trouble',
+      attention: { code: 'orderNotFound', message, since: iso(start) },
+    });
     expect(stage.now).toBe(start + 2 * minute);
-    expect(attempts[0]?.failure?.type).toBe('OrderUnknown');
+    expect(attempts[0]?.failure?.type).toBe('OrderNotFound');
     expect(secondsAsked(stage).slice(0, 11)).toEqual([0, 1, 3, 7, 15, 30, 45, 60, 75, 90, 105]);
   });
 
@@ -176,7 +254,6 @@ describe('an order that the service does not know', () => {
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Pending' } });
   });
 
-  // Otherwise a single 404 would end the run for good.
   it('is looked for again when the process was away for longer than that', async () => {
     const stage = stageWith(unknown(), readingOf('Pending'));
     const heartbeatDetails = (await stage.attempt('observeOrder', lookAt())).heartbeats[0];
@@ -195,6 +272,44 @@ describe('an order that the service does not know', () => {
       expect(stage.asked.at(-1)).toBeGreaterThanOrEqual(start + 2 * minute);
     },
   );
+
+  it('is looked for each minute while that is shown, until it is found', async () => {
+    const stage = stageWith(unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), readingOf('Pending'));
+    const attempts = await stage.run('observeOrder', lookAt(lookedFor));
+    expect(secondsAsked(stage)).toEqual([0, 60, 120, 180, 240, 300, 360]);
+    expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Pending' } });
+  });
+
+  /** Looks for an hour; another order of the account is read after `otherReadMs`. */
+  async function lookedForAnHour(input: Partial<LookInput>, upstreamCode: string | null, read = other) {
+    const stage = stageWith(unknown(upstreamCode));
+    stage.provenPaths.prove(account.name, other); // before the first 404: it proves nothing of the profile of today
+    stage.now += 1;
+    const first = await stage.attempt('observeOrder', lookAt(input));
+    stage.now += minute;
+    stage.provenPaths.prove(account.name, read);
+    const attempts = await stage.run('observeOrder', lookAt(input), { heartbeatDetails: first.heartbeats.at(-1) });
+    return { stage, attempts };
+  }
+
+  it('is unknown for good once it was looked for for five minutes and another order was read meanwhile', async () => {
+    const { stage, attempts } = await lookedForAnHour(lookedFor, 'not_found');
+    expect(lastSeen(attempts)).toEqual({ kind: 'unknownOrder', reads: attempts.length });
+    expect(stage.now - start).toBeGreaterThanOrEqual(5 * minute);
+    expect(stage.now - start).toBeLessThan(6.1 * minute);
+  });
+
+  it.each([
+    ['somebody else vouches for it', { ...lookedFor, mayBeUnknown: false }, 'not_found', other],
+    ['the 404 is no word of the service', lookedFor, null, other],
+    ['no other order was read', lookedFor, 'not_found', toOrderId('4711')],
+  ] as const)('is looked for on and on where %s', async (_, input, upstreamCode, read) => {
+    const { stage, attempts } = await lookedForAnHour(input, upstreamCode, read);
+    expect(attempts.every(({ seen }) => seen === undefined)).toBe(true);
+    expect(stage.now - start).toBeGreaterThanOrEqual(60 * minute);
+    expect(stage.asked.length).toBeGreaterThan(55);
+    expect(stage.asked.length).toBeLessThan(65);
+  });
 });
 
 describe('what a failed look leaves behind', () => {

@@ -3,7 +3,7 @@ import { createQuietTimes, QuietTime } from '../../src/activities/quiet-times.js
 import type { TokenSource } from '../../src/activities/token-source.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { apiError } from './api-errors.js';
-import { account, answer, createLookStage, type LookStage, lookAt, readingOf, start } from './attempts.js';
+import { account, answer, createLookStage, iso, type LookStage, lookAt, readingOf, start } from './attempts.js';
 import { fakeRideApi, orderReader, tokensInOrder } from './readers.js';
 
 const minute = 60_000;
@@ -12,11 +12,7 @@ const other = lookAt({ orderId: toOrderId('4712') });
 /** Both orders are read by one process, through the reader under test. */
 const stageWith = (tokens: TokenSource = tokensInOrder()): LookStage =>
   createLookStage((stage) =>
-    orderReader(
-      fakeRideApi({ readOrder: async () => answer(stage) }),
-      tokens,
-      createQuietTimes(() => stage.now),
-    ),
+    orderReader(fakeRideApi({ readOrder: async () => answer(stage) }), tokens, stage.quietTimes, stage.provenPaths),
   );
 
 describe('the quiet time of an account', () => {
@@ -67,13 +63,17 @@ describe('after a 429 with Retry-After', () => {
     expect(stage.asked).toHaveLength(1);
   });
 
-  it('a long one is shown at every order after five minutes', async () => {
+  it('a long one is shown at every order at once, with its end', async () => {
     const stage = stageWith();
-    stage.answers = [apiError('RATE_LIMITED', 3_600), readingOf('Driving')];
+    stage.answers = [apiError('RATE_LIMITED', 599), readingOf('Driving')];
     await stage.attempt('observeOrder', lookAt());
     const attempts = await stage.run('observeOrder', other);
-    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
-    expect(stage.now).toBe(start + 5 * minute);
+    const attention = {
+      code: 'upstreamUnavailable',
+      message: expect.stringContaining('until 2031-05-01 10:09:59 UTC'),
+    };
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
+    expect(stage.now).toBe(start);
     expect(stage.asked).toHaveLength(1);
   });
 
@@ -109,6 +109,73 @@ describe('after a 429 with Retry-After', () => {
     hasToken();
     await expect(second).rejects.toThrow();
     expect(asked).toEqual(['4711']);
+  });
+});
+
+describe('a read that a person asked for', () => {
+  const byPerson = lookAt({ forPerson: true });
+  const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
+  async function quietStage(...answers: LookStage['answers']) {
+    const stage = stageWith();
+    stage.answers = [apiError('RATE_LIMITED', 599), ...answers];
+    await stage.attempt('observeOrder', other);
+    stage.asked.length = 0;
+    return stage;
+  }
+
+  it('is sent at once, though the account and the run have to wait', async () => {
+    const stage = await quietStage(readingOf('Driving'));
+    const notBefore = iso(start + 599_000);
+    const { seen } = await stage.attempt('readOrder', lookAt({ forPerson: true, shown, notBefore }));
+    expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Driving' } });
+    expect(stage.asked).toEqual([start]);
+  });
+
+  it('waits for its turn, once a minute for each account, and is never answered without a read', async () => {
+    const stage = await quietStage(readingOf('Driving'));
+    await stage.attempt('readOrder', byPerson);
+    stage.now += 1_000;
+    const attempts = await stage.run('readOrder', { ...byPerson, shown });
+    expect(attempts[0]?.failure).toMatchObject({ type: 'NotYet', nextRetryDelay: 59_000 });
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.asked).toEqual([start, start + minute]);
+  });
+
+  it('is answered by what the service says to it, even that it has to wait on', async () => {
+    const stage = await quietStage(apiError('RATE_LIMITED', 599));
+    const { seen } = await stage.attempt('readOrder', { ...byPerson, shown });
+    expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
+    expect(stage.asked).toEqual([start]);
+  });
+
+  it('takes its turn when the wait begins while it looks for its token', async () => {
+    const tokens = tokensInOrder();
+    const stage = stageWith({
+      ...tokens,
+      async get(...args) {
+        if (tokens.calls.length === 0) stage.quietTimes.begin(account.name, 599_000);
+        return await tokens.get(...args);
+      },
+    });
+    stage.answers = [readingOf('Driving')];
+    const attempts = await stage.run('readOrder', byPerson);
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.now - start).toBeLessThan(1_000);
+  });
+
+  it('leaves the turn to others while nothing has to wait', async () => {
+    const stage = stageWith();
+    stage.answers = [readingOf('Routing')];
+    for (let times = 0; times < 3; times += 1) await stage.attempt('readOrder', byPerson);
+    expect(stage.asked).toHaveLength(3);
+    expect(stage.quietTimes.takeTurn(account.name)).toBe(0);
+  });
+
+  it('is another thing than a read after a delivery, which waits and is not answered by the wait', async () => {
+    const stage = await quietStage(readingOf('Driving'));
+    const attempts = await stage.run('readOrder', lookAt({ shown }));
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.asked).toEqual([start + 599_000]);
   });
 });
 

@@ -6,7 +6,7 @@ import { toReadTrouble } from '../../src/activities/read-trouble.js';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
 import { UnusableReply, type UnusableReplyCode } from '../../src/contracts/unusable-reply.js';
 import { InvalidInput } from '../../src/domain/errors.js';
-import { toAccountName } from '../../src/domain/keys.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { TroubleCode } from '../../src/domain/struggle.js';
 import {
   type GarbledCode,
@@ -21,8 +21,8 @@ import { apiError } from './api-errors.js';
 const account = toAccountName('acme');
 const now = Date.parse('2031-05-01T10:00:00.000Z');
 const origin = 'https://partner.example';
-const troubleOf = (error: unknown, rawStatus: string | null = null) =>
-  toReadTrouble(error, { account, shown: { rawStatus, attention: null } }, now);
+const lookup = { orderId: toOrderId('4711'), operation: 'orderStatus' };
+const troubleOf = (error: unknown) => toReadTrouble(error, { account, lookup }, now);
 
 describe('a refusal of the service means', () => {
   const meanings: Record<RideApiErrorCode, TroubleCode> = {
@@ -47,8 +47,9 @@ describe('a refusal of the service means', () => {
     expect(trouble?.message).toMatch(new RegExp(`^upstream refused: ${code} \\(HTTP \\d{3}\\)\\. [A-Z].+\\.$`));
   });
 
-  it('ORDER_UNKNOWN for an order that was read before: no end, but a status that cannot be read', () => {
-    expect(troubleOf(apiError('ORDER_UNKNOWN'), 'Driving')).toMatchObject({ code: 'unreadableStatus' });
+  it('ORDER_UNKNOWN: the order id, the account and the path to check', () => {
+    const { message } = troubleOf(apiError('ORDER_UNKNOWN')) ?? {};
+    for (const part of ['4711', 'account acme', 'operations.orderStatus.path']) expect(message).toContain(part);
   });
 
   it.each(['RATE_LIMITED', 'UPSTREAM_FAILED'] as const)('%s: the wait it asks for, exactly', (code) => {
@@ -62,7 +63,11 @@ describe('a refusal of the service means', () => {
     expect(troubleOf(error)?.message).not.toContain('client secret');
     const asked = { account, operation: 'products' } as const;
     const remedy = expect.stringContaining('FARETRAIL_SEALING_KEYS');
-    expect(toCallTrouble(error, asked, now)).toMatchObject({ type: 'Unavailable', isFinal: false, message: remedy });
+    expect(toCallTrouble(error, asked, { now, backOffMs: 0 })).toMatchObject({
+      type: 'Unavailable',
+      isFinal: false,
+      message: remedy,
+    });
   });
 
   it('a remedy that names the account', () => {
@@ -115,7 +120,12 @@ describe('no token means', () => {
     '%s in the words of the lease, to be asked again when its cool-down ends',
     (code) => {
       const error = new TokenUnavailable(code, 'In the words of the lease.', now + 42_000);
-      expect(troubleOf(error)).toEqual({ code, message: 'In the words of the lease.', afterMs: 42_000 });
+      expect(troubleOf(error)).toEqual({
+        code,
+        message: 'In the words of the lease.',
+        afterMs: 42_000,
+        isUnsent: true,
+      });
     },
   );
 
@@ -126,7 +136,11 @@ describe('no token means', () => {
 });
 
 it('keeps to the quiet time of the account exactly', () => {
-  expect(troubleOf(new QuietTime(12_345))).toMatchObject({ code: 'upstreamUnavailable', afterMs: 12_345 });
+  expect(troubleOf(new QuietTime(12_345))).toMatchObject({
+    code: 'upstreamUnavailable',
+    afterMs: 12_345,
+    isUnsent: true,
+  });
 });
 
 describe('what is not about the service', () => {

@@ -1,5 +1,10 @@
 import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
-import { createOrderReader, type OrderReader } from '../../src/activities/order-reader.js';
+import {
+  createOrderReader,
+  createProvenPaths,
+  type OrderReader,
+  type ProvenPaths,
+} from '../../src/activities/order-reader.js';
 import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import type { AccessToken, RejectedCall, TokenSource } from '../../src/activities/token-source.js';
 import { toScope } from '../../src/domain/keys.js';
@@ -52,4 +57,5 @@ export const orderReader = (
   rideApi: RideApi,
   tokens: TokenSource,
   quietTimes: QuietTimes = createQuietTimes(),
-): OrderReader => createOrderReader({ rideApi, call: createAuthorizedCall({ tokens, quietTimes }) });
+  provenPaths: ProvenPaths = createProvenPaths(),
+): OrderReader => createOrderReader({ rideApi, call: createAuthorizedCall({ tokens, quietTimes }), provenPaths });

@@ -44,8 +44,9 @@ function createStage(...answers: (Error | typeof receipt)[]) {
   ): Promise<{ seen?: ReceiptObservation; failures: ApplicationFailure[] }> {
     const failures: ApplicationFailure[] = [];
     let heartbeatDetails: unknown;
+    const scheduledTimestampMs = stage.now;
     for (const end = stage.now + untilMs; stage.now <= end; ) {
-      const info: Partial<Info> = { attempt: failures.length + 1, heartbeatDetails };
+      const info: Partial<Info> = { attempt: failures.length + 1, heartbeatDetails, scheduledTimestampMs };
       const environment = new MockActivityEnvironment(info, { logger });
       environment.on('heartbeat', (details: unknown) => (heartbeatDetails = details));
       try {

@@ -106,7 +106,7 @@ export function createSubscribingStage({
     listed: [],
     activities: createSubscriptionActivities({ account: accountOf, calls, now, random: () => 0 }),
     async attempt(input, info = {}) {
-      const environment = new MockActivityEnvironment(info, { logger });
+      const environment = new MockActivityEnvironment({ scheduledTimestampMs: stage.now, ...info }, { logger });
       let left: unknown = info.heartbeatDetails;
       environment.on('heartbeat', (details: unknown) => {
         left = JSON.parse(JSON.stringify(details));
@@ -119,10 +119,15 @@ export function createSubscribingStage({
     },
     async run(input, untilMs = 3_600_000) {
       const attempts: SubscribingAttempt[] = [];
+      const scheduledTimestampMs = stage.now;
       const end = stage.now + untilMs;
       while (stage.now <= end) {
         const heartbeatDetails = attempts.at(-1)?.left;
-        const attempt = await stage.attempt(input, { attempt: attempts.length + 1, heartbeatDetails });
+        const attempt = await stage.attempt(input, {
+          attempt: attempts.length + 1,
+          heartbeatDetails,
+          scheduledTimestampMs,
+        });
         attempts.push(attempt);
         if (!attempt.failure || attempt.failure.nonRetryable) break;
         stage.now += Number(attempt.failure.nextRetryDelay);

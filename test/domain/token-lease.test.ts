@@ -121,8 +121,9 @@ describe('a failed token request', () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000));
   });
 
-  it('that was told to wait is repeated exactly then', () => {
-    expect(pauseOf({ ...emptyLease, failuresInRow: 9 }, 7_000)).toBe(7_000);
+  it('that was told to wait is repeated exactly then, unless our own pause is longer', () => {
+    expect(pauseOf(emptyLease, 7_000)).toBe(7_000);
+    expect(pauseOf({ ...emptyLease, failuresInRow: 9 }, 1_000)).toBe(60_000);
     expect(pauseOf(emptyLease, 10 * minute)).toBe(10 * minute);
   });
 

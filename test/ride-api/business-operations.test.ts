@@ -90,7 +90,14 @@ describe('a refusal', () => {
   const body = { stops: [{ actions: [{ user: { phone: '15550001111' } }] }] };
   const refusedWith = (message: unknown) => {
     const reply = { status: 422, headers: {}, body: { status: 'error', error: { code: 'RULE', message } } };
-    const context = { account, call: callOf('createOrder', { body }), accessToken, profile, now: 0 };
+    const context = {
+      account,
+      call: callOf('createOrder', { body }),
+      accessToken,
+      profile,
+      now: 0,
+      maxWaitMs: 600_000,
+    };
     try {
       interpretCallReply(reply, context);
     } catch (error) {

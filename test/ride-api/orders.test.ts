@@ -75,7 +75,7 @@ const answer = (status: number, body?: unknown, headers: ApiReply['headers'] = {
   headers,
   body,
 });
-const context = { account: businessAccount(), orderId, accessToken: 't0ken', profile, now: 0 };
+const context = { account: businessAccount(), orderId, accessToken: 't0ken', profile, now: 0, maxWaitMs: 600_000 };
 const interpret = (reply: ApiReply) => interpretOrderReply(reply, context);
 const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });
 

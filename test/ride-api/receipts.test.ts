@@ -8,7 +8,7 @@ import { interpretReceiptReply, receiptRequest, receiptScope } from '../../src/r
 import { businessAccount, partnerAccount } from './accounts.js';
 
 const orderId = toOrderId('a?b');
-const context = { account: businessAccount(), orderId, accessToken: 't0ken', profile, now: 0 };
+const context = { account: businessAccount(), orderId, accessToken: 't0ken', profile, now: 0, maxWaitMs: 600_000 };
 const reply = (status: number, body?: unknown): ApiReply => ({ status, headers: {}, body });
 const interpret = (status: number, body?: unknown) => interpretReceiptReply(reply(status, body), context);
 

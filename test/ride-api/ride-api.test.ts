@@ -58,11 +58,14 @@ describe('the client of the service', () => {
     expect(reading.rawStatus).toBe('/gateway/v1/private/orders/status/1');
   });
 
-  it('waits for a Retry-After date as seen from its own clock', async () => {
-    const base = await serve((_, response) => {
-      answerJson(response, 503, {}, { 'Retry-After': 'Thu, 01 May 2031 10:00:30 GMT' });
-    });
-    const api = rideApi({}, () => Date.parse('2031-05-01T10:00:00Z'));
+  const dates = { Date: 'Thu, 01 May 2031 10:00:00 GMT', 'Retry-After': 'Thu, 01 May 2031 10:00:30 GMT' };
+  it.each([
+    ['right', '2031-05-01T10:00:00Z'],
+    ['a year ahead', '2032-05-01T10:00:00Z'],
+    ['a year behind', '2030-05-01T10:00:00Z'],
+  ])('waits for a Retry-After date as the service means it, where its own clock is %s', async (_, now) => {
+    const base = await serve((_, response) => answerJson(response, 503, {}, dates));
+    const api = rideApi({}, () => Date.parse(now));
     await expect(api.readOrder(partnerAccount(base), toOrderId('1'), 't')).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
       retryAfterMs: 30_000,

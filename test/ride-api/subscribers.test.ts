@@ -20,7 +20,7 @@ import { businessAccount, partnerAccount } from './accounts.js';
 const account = businessAccount();
 const hookAddress = 'https://rides.example/webhooks/business/status_changed/abc.very-secret-mac-of-a-path';
 const subscriber = { hookAddress, eventType: 'status_changed' } as const;
-const context = { account, accessToken: 'the access token', hookAddress, now: 0 };
+const context = { account, accessToken: 'the access token', hookAddress, now: 0, maxWaitMs: 600_000 };
 const managing = parseContractProfile({
   operations: { listSubscribers: { enabled: true }, deleteSubscriber: { enabled: true } },
 });

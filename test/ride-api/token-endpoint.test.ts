@@ -53,7 +53,7 @@ const answer = (status: number, body?: unknown, headers: ApiReply['headers'] = {
   headers,
   body,
 });
-const context = { account: businessAccount(), scope: toScope('order'), profile, now: 0 };
+const context = { account: businessAccount(), scope: toScope('order'), profile, now: 0, maxWaitMs: 600_000 };
 const interpret = (reply: ApiReply) => interpretTokenReply(reply, context);
 const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });
 

@@ -21,6 +21,7 @@ describe('settings', () => {
       journalDir: '.faretrail/journal',
       journalMaxMb: 1024,
       poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 },
+      retryAfterMaxMs: 600_000,
       metricsPort: null,
       logLevel: 'info',
     });
@@ -40,6 +41,7 @@ describe('settings', () => {
       FARETRAIL_JOURNAL_DIR: 'off',
       FARETRAIL_JOURNAL_MAX_MB: '64',
       FARETRAIL_POLL_ACTIVE_MS: '100',
+      FARETRAIL_RETRY_AFTER_MAX_MS: '30000',
       FARETRAIL_METRICS_PORT: '9464',
       FARETRAIL_LOG_LEVEL: 'debug',
     });
@@ -51,6 +53,7 @@ describe('settings', () => {
       journalDir: null,
       journalMaxMb: 64,
       poll: { activeMs: 100, reservedMs: 300_000 },
+      retryAfterMaxMs: 30_000,
       metricsPort: 9464,
       logLevel: 'debug',
     });
@@ -63,6 +66,8 @@ describe('settings', () => {
     ['FARETRAIL_METRICS_PORT', 'on'],
     ['FARETRAIL_POLL_ACTIVE_MS', '99'],
     ['FARETRAIL_POLL_PUSHED_MS', '86400001'],
+    ['FARETRAIL_RETRY_AFTER_MAX_MS', '0'],
+    ['FARETRAIL_RETRY_AFTER_MAX_MS', '86400001'],
     ['FARETRAIL_JOURNAL_MAX_MB', '0'],
     ['FARETRAIL_LOG_LEVEL', 'INFO'],
     ['FARETRAIL_TASK_QUEUE', 'two words'],

@@ -53,7 +53,7 @@ export async function startOrderStack({
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });
   const client = new Client({ connection });
-  const rideApi = createRideApi({ profile: config.profile });
+  const rideApi = createRideApi({ profile: config.profile, retryAfterMaxMs: config.retryAfterMaxMs });
   let stop: (() => Promise<void>) | undefined;
 
   async function startWorker(): Promise<void> {

@@ -1,0 +1,82 @@
+import { activityInfo } from '@temporalio/activity';
+import type { AttentionCode } from '../domain/attention.js';
+import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
+import { notYet, plainFailure, toDelay } from './not-yet.js';
+import { toFailureType } from './read-trouble.js';
+
+/** What looking depends on. */
+export interface LookingPorts {
+  /** No wait that was written down, here or by an earlier release, goes on for longer. */
+  longestWaitMs: number;
+  now: () => number;
+  random: () => number;
+}
+
+/** How activities wait between looks at the service: by Temporal's retry, which writes no history. */
+export type Looking = ReturnType<typeof createLooking>;
+
+/** Longer waits are made of several, so that a worker with other settings is heard in time. */
+const longestPieceMs = 600_000;
+
+/** See `Looking`. What one attempt knows of trouble is handed to the next in the heartbeat details, as a `Struggle`. */
+export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
+  /** The clock of this worker may be behind the server's, which says when the attempt was due. */
+  const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
+
+  /** How long the input of the activity forbids a request: 0 when it does not, or no longer. `ownMs`: the longest pause of our own. */
+  function leftMs(notBefore: string | null, ownMs = 0): number {
+    if (notBefore === null) return 0;
+    const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
+    const until = Math.min(Date.parse(notBefore), latest);
+    return Math.max(0, until - present()) || 0; // an instant that nobody can read forbids nothing
+  }
+
+  function wait(waitMs: number): never {
+    throw notYet(`Waits until ${utcText(now() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
+  }
+
+  /** The struggle to show to a person now; undefined to look again. Throws while neither is due. */
+  function toShow(struggle: Struggle, shown: AttentionCode | null): Struggle | undefined {
+    const verdict = judge(struggle, shown, now());
+    if (verdict.act === 'wait') throw troubled(struggle, Math.min(verdict.waitMs, longestPieceMs));
+    return verdict.act === 'raise' ? struggle : undefined;
+  }
+
+  return {
+    leftMs,
+    wait,
+    toShow,
+
+    /** Throws until the instant that the input of the activity names. */
+    waitUntil(notBefore: string | null, ownMs = 0): void {
+      const waitMs = leftMs(notBefore, ownMs);
+      if (waitMs > 0) wait(waitMs);
+    },
+
+    /** What the attempt before left, with a wait that is allowed today. To be written down again when it was cut. */
+    shortened(struggle: Struggle): Struggle {
+      const latest = present() + longestWaitMs;
+      return Date.parse(struggle.notBefore) <= latest
+        ? struggle
+        : { ...struggle, notBefore: new Date(latest).toISOString() };
+    },
+
+    /** The struggle after one more failed look. */
+    after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
+      const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
+      return struggleAfter(before, { ...trouble, afterMs }, { shown, now: now(), random: random() });
+    },
+
+    /** The struggle to show to a person now. Throws where it is not due. */
+    showOrFail(struggle: Struggle, shown: AttentionCode | null): Struggle {
+      const due = toShow(struggle, shown);
+      if (!due) throw troubled(struggle, 1);
+      return due;
+    },
+  };
+}
+
+function troubled({ code, message, since, failures }: Struggle, waitMs: number) {
+  const attempts = failures > 0 ? ` Attempt ${failures} since ${since}.` : '';
+  return plainFailure({ type: toFailureType(code), message: `${message}${attempts}`, nextRetryDelay: toDelay(waitMs) });
+}
