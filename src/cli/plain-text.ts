@@ -1,8 +1,7 @@
-/** Characters that steer a terminal or turn the reading direction; the service's words may hold any. */
-const unprintable = /[\p{C}\p{Zl}\p{Zp}]/gu;
+import { shownText, unshowable } from '../domain/json-text.js';
 
-/** Text of others, fit for a terminal: one line, without control, escape and direction characters. */
-export const plain = (text: string): string => text.replace(unprintable, '\uFFFD');
+/** Text of others, fit for a terminal. */
+export const plain = shownText;
 
 /** `plain`, cut to `width` characters. */
 export function clip(text: string, width: number): string {
@@ -18,7 +17,7 @@ export function utc(instant: string | Date): string {
 
 /** One line of JSON. Characters that steer a terminal are escaped, which changes nothing for a parser. */
 export const toJsonLine = (value: unknown): string =>
-  JSON.stringify(value).replace(unprintable, (character) =>
+  JSON.stringify(value).replace(unshowable, (character) =>
     // By UTF-16 units, as JSON escapes are.
     Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
   );

@@ -11,24 +11,15 @@ const impersonalFields: Readonly<Record<string, readonly string[]>> = {
   driver: ['rating', 'vehicle'],
   'driver.vehicle': ['model'],
 };
-/** No answer of the service is deeper; what is, is cut off there. */
-const maxDepth = 64;
 
 /** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling, upstream section
  *  5.2). Null for no answer. */
 export const toKeptAnswer = (answer: unknown, { keepsPersonalData = false }: Keeping = {}): unknown =>
-  keep(answer, { name: '', depth: 0, keepsAll: keepsPersonalData });
+  keep(answer, '', keepsPersonalData);
 
-interface Place {
-  name: string;
-  depth: number;
-  keepsAll: boolean;
-}
-
-function keep(value: unknown, { name, depth, keepsAll }: Place): unknown {
+function keep(value: unknown, name: string, keepsAll: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value ?? null;
-  if (depth > maxDepth) return null;
-  const inside = (inner: unknown, name: string): unknown => keep(inner, { name, depth: depth + 1, keepsAll });
+  const inside = (inner: unknown, name: string): unknown => keep(inner, name, keepsAll);
   if (Array.isArray(value)) return value.map((item) => inside(item, name));
   const fields = keepsAll || !Object.hasOwn(impersonalFields, name) ? undefined : impersonalFields[name];
   const kept = Object.entries(value).filter(([field]) => fields?.includes(field) ?? true);

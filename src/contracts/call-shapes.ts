@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { businessOperations } from '../domain/business-call.js';
-import { AccountNameShape, OrderIdShape } from './order-shapes.js';
+import { AccountNameShape, NameShape, OrderIdShape } from './order-shapes.js';
 
 /** A caller's own identity of a call or a ride: it becomes a part of the workflow id. */
 export const CallerKeyShape = z.string().regex(/^[A-Za-z0-9._~-]{1,100}$/);
@@ -11,10 +11,7 @@ export const BusinessCallInputShape = z.strictObject({
   operation: z.enum(businessOperations),
   key: CallerKeyShape.describe('Your identity of this call: the same key never makes a second effect.'),
   orderId: OrderIdShape.nullish().describe('For the operations about one order.'),
-  referenceFieldId: z
-    .union([z.string().min(1).max(200), z.int()])
-    .nullish()
-    .describe('For addReferenceCode.'),
+  referenceFieldId: z.union([NameShape, z.int()]).nullish().describe('For addReferenceCode.'),
   body: z.unknown().optional().describe('Sent to the service; fields nobody here knows are sent as they are.'),
 });
 

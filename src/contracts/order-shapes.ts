@@ -9,16 +9,15 @@ export const AccountNameShape = z
   .regex(/^[a-z0-9-]{1,40}$/)
   .describe('Name of an account that the workers hold.');
 
+// Every language reads these patterns; the rules of src/domain refuse format characters, too.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
+const nameRule = /^[^\x00-\x1f\x7f-\x9f]+$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
+const orderIdRule = /^[^/\x00-\x1f\x7f-\x9f]+$/;
+
 /** The service's id of an order; an integer is read as its text. */
 export const OrderIdShape = z
-  .union([
-    z
-      .string()
-      .min(1)
-      .max(128)
-      .regex(/^[^/]+$/),
-    z.int(),
-  ])
+  .union([z.string().min(1).max(128).regex(orderIdRule), z.int()])
   .describe("The service's id of the order, without a slash.");
 
 /** An ISO 8601 instant with an offset. */
@@ -26,9 +25,12 @@ export const InstantShape = z.iso.datetime({ offset: true }).describe('ISO 8601 
 
 const Text = z.string().min(1).max(200);
 
+/** A text that becomes a name in Temporal. */
+export const NameShape = Text.regex(nameRule, 'must not hold control characters');
+
 /** Who is told of each change and of the end: a workflow by signal, or a web address. */
 export const NotifyShape = z
-  .union([z.strictObject({ workflowId: Text, signal: Text }), z.strictObject({ url: z.url().max(2_000) })])
+  .union([z.strictObject({ workflowId: NameShape, signal: NameShape }), z.strictObject({ url: z.url().max(2_000) })])
   .describe('Who is told of each change and of the end.');
 
 /** See the type of the same name in src/domain: what `followOrder` is started with. */

@@ -1,3 +1,4 @@
+import { shownText } from '../domain/json-text.js';
 import { isJsonObject, ownValue } from './json-object.js';
 
 /** One subscriber as the service tells of it. */
@@ -20,6 +21,11 @@ function textOf(value: unknown, longest = maxLength): string | null {
   return typeof value === 'string' && value !== '' && value.length <= longest ? value : null;
 }
 
+function timeOf(value: unknown): string | null {
+  const text = textOf(value, maxTimeLength);
+  return text === null ? null : shownText(text);
+}
+
 /** Reads one subscriber (fields given, upstream section 7). Undefined when nothing names it: all else may be missing. */
 export function parseSubscriber(body: unknown): Subscriber | undefined {
   const idOnWire = ownValue(body, 'id');
@@ -29,8 +35,8 @@ export function parseSubscriber(body: unknown): Subscriber | undefined {
     id,
     secretId: textOf(ownValue(body, 'secret_id')),
     hookAddress: textOf(ownValue(body, 'hook_address')),
-    createdAt: textOf(ownValue(body, 'created_at'), maxTimeLength),
-    updatedAt: textOf(ownValue(body, 'updated_at'), maxTimeLength),
+    createdAt: timeOf(ownValue(body, 'created_at')),
+    updatedAt: timeOf(ownValue(body, 'updated_at')),
   };
 }
 

@@ -1,3 +1,4 @@
+import { shownText } from '../domain/json-text.js';
 import { type Scope, toScope } from '../domain/keys.js';
 import { ownValue } from './json-object.js';
 import { UnusableReply } from './unusable-reply.js';
@@ -50,6 +51,6 @@ export function parseTokenReply(body: unknown, expected: TokenExpectation): Toke
   return {
     accessToken,
     lifetimeSeconds: lifetimeOf(ownValue(body, 'expires_in'), expected.fallbackLifetimeSeconds),
-    grantedScope: granted?.slice(0, maxScopeLength) ?? null,
+    grantedScope: granted === null ? null : shownText(granted.slice(0, maxScopeLength)),
   };
 }

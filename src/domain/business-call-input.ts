@@ -1,6 +1,6 @@
 import { type BusinessCallInput, type BusinessOperation, businessOperations } from './business-call.js';
 import { InvalidInput } from './errors.js';
-import { toInputFields, toInputText } from './input-fields.js';
+import { toInputFields, toInputName } from './input-fields.js';
 import { toAccountName, toOrderId } from './keys.js';
 
 const known = ['account', 'operation', 'key', 'orderId', 'referenceFieldId', 'body'] as const;
@@ -60,4 +60,4 @@ export function parseBusinessCallInput(value: unknown): BusinessCallInput {
 
 /** The company's settings give it as an integer (assumed, upstream section 5.3). */
 const toReferenceFieldId = (value: unknown): string =>
-  toInputText(Number.isSafeInteger(value) ? String(value) : value, 'referenceFieldId');
+  toInputName(Number.isSafeInteger(value) ? String(value) : value, 'referenceFieldId');

@@ -1,4 +1,5 @@
 import { InvalidInput } from './errors.js';
+import { shownText } from './json-text.js';
 
 const maxText = 200;
 
@@ -16,7 +17,9 @@ export function toInputFields(value: unknown, known: readonly string[], name = '
   const fields = toInputObject(value, name);
   const unknownField = Object.keys(fields).find((key) => !known.includes(key));
   if (unknownField !== undefined) {
-    throw new InvalidInput(`${name}: unknown field "${unknownField.slice(0, 40)}"; known are ${known.join(', ')}`);
+    throw new InvalidInput(
+      `${name}: unknown field "${shownText(unknownField.slice(0, 40))}"; known are ${known.join(', ')}`,
+    );
   }
   return fields;
 }
@@ -27,4 +30,11 @@ export function toInputText(value: unknown, field: string): string {
     throw new InvalidInput(`${field}: must be a text of 1 to ${maxText} characters`);
   }
   return value;
+}
+
+/** The same for a text that becomes a name, such as a workflow id: without control and format characters. */
+export function toInputName(value: unknown, field: string): string {
+  const text = toInputText(value, field);
+  if (shownText(text) !== text) throw new InvalidInput(`${field}: must not hold control or format characters`);
+  return text;
 }

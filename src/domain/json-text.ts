@@ -4,7 +4,7 @@ export class UnreadableJson extends Error {
 }
 
 /** Deeper than anything that a caller or the service would send; our own recursion stays far below the stack. */
-const maxDepth = 64;
+export const maxJsonDepth = 64;
 
 /** Half of a surrogate pair in JSON can only come from an escape: UTF-8 holds none. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
@@ -15,33 +15,59 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
  * `UnreadableJson`.
  */
 export function readJson(text: string): unknown {
-  if (isNestedDeeperThan(maxDepth, text)) throw new UnreadableJson(`nested deeper than ${maxDepth} levels`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new UnreadableJson('not JSON'); // the platform's own message quotes the text
+  const value = parseJson(text);
+  if (measureJson(text).depth > maxJsonDepth) {
+    throw new UnreadableJson(`nested deeper than ${maxJsonDepth} levels`);
   }
-  return surrogateEscape.test(text) ? withWellFormedTexts(value) : value;
+  return inUnicode(text, value);
 }
 
-/** Counts brackets outside of strings; of text that is no JSON it may say anything. */
-function isNestedDeeperThan(levels: number, text: string): boolean {
-  let depth = 0;
+/** `JSON.parse`, which takes any depth, without an error that quotes the text. Throws `UnreadableJson`. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableJson('not JSON');
+  }
+}
+
+/** What `text` was read as, in well-formed texts; looked through only where the text has half of a surrogate pair. */
+export const inUnicode = (text: string, value: unknown): unknown =>
+  surrogateEscape.test(text) ? withWellFormedTexts(value) : value;
+
+/** How large a JSON text is, before anything looks into what it was read as. */
+export interface JsonMeasure {
+  /** Levels of objects and arrays. */
+  depth: number;
+  /** Members of all objects, as they are written. */
+  members: number;
+  /** What separates members and elements, so one less than there are in each object and array. */
+  commas: number;
+}
+
+/** Counts outside of strings, in one pass; of text that is no JSON it may say anything. */
+export function measureJson(text: string): JsonMeasure {
+  let level = 0;
+  const measure = { depth: 0, members: 0, commas: 0 };
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    if (unit === 0x22 /* " */) {
-      index += 1;
-      while (index < text.length && text.charCodeAt(index) !== 0x22)
-        index += text.charCodeAt(index) === 0x5c /* \ */ ? 2 : 1;
-    } else if (unit === 0x7b /* { */ || unit === 0x5b /* [ */) {
-      depth += 1;
-      if (depth > levels) return true;
-    } else if (unit === 0x7d /* } */ || unit === 0x5d /* ] */) {
-      depth -= 1;
-    }
+    if (unit === 0x22 /* " */) index = endOfString(text, index + 1);
+    else if (unit === 0x3a /* : */) measure.members += 1;
+    else if (unit === 0x2c /* , */) measure.commas += 1;
+    else if (unit === 0x7b /* { */ || unit === 0x5b /* [ */) {
+      level += 1;
+      if (level > measure.depth) measure.depth = level;
+    } else if (unit === 0x7d /* } */ || unit === 0x5d /* ] */) level -= 1;
   }
-  return false;
+  return measure;
+}
+
+function endOfString(text: string, from: number): number {
+  let index = from;
+  while (index < text.length && text.charCodeAt(index) !== 0x22) {
+    index += text.charCodeAt(index) === 0x5c /* \ */ ? 2 : 1;
+  }
+  return index;
 }
 
 /** The same value, in which every text and every name is well-formed. Takes plain JSON values only. */
@@ -54,8 +80,8 @@ export function withWellFormedTexts(value: unknown): unknown {
   );
 }
 
-/** Characters that steer a terminal, turn the reading direction, or that an index does not take; the service's words may hold any. */
-const unshowable = /[\p{C}\p{Zl}\p{Zp}]/gu;
+/** Characters that steer a terminal, turn the reading direction, or that an index does not take. */
+export const unshowable = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** A word of others, fit to be shown and indexed: one line, without control, format and direction characters. */
 export const shownText = (text: string): string => text.replace(unshowable, '\uFFFD');

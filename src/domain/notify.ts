@@ -1,5 +1,5 @@
 import { InvalidInput } from './errors.js';
-import { toInputFields, toInputText } from './input-fields.js';
+import { toInputFields, toInputName } from './input-fields.js';
 import { receiverUrlRule, toReceiverUrl } from './web-address.js';
 
 /** A workflow of the same namespace, told by signal. */
@@ -47,8 +47,8 @@ export function toReceiver(entry: unknown, name: string): Notify {
   // JSON made by other languages often says null for a field that is not set.
   if (url === undefined || url === null) {
     return {
-      workflowId: toInputText(workflowId, `${name}.workflowId`),
-      signal: toInputText(signal, `${name}.signal`),
+      workflowId: toInputName(workflowId, `${name}.workflowId`),
+      signal: toInputName(signal, `${name}.signal`),
     };
   }
   if ((workflowId ?? signal ?? null) !== null) {

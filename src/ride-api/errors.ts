@@ -1,3 +1,4 @@
+import type { JsonFlaw } from '../contracts/incoming-json.js';
 import type { AttentionCode } from '../domain/attention.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { RetryDecision } from './retry-decision.js';
@@ -82,7 +83,9 @@ export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
 /** What was wrong with the bytes that came. */
 export type GarbledCode =
   | 'NOT_JSON' // a success whose body is something else
-  | 'TOO_LARGE' // a success beyond the size cap
+  | JsonFlaw // a success whose JSON nobody can be sure of
+  | 'TOO_LARGE' // a success beyond the size cap, as it came or unpacked
+  | 'ENCODING' // a success that is packed in a way we do not know, or whose packed bytes are damaged
   | 'NOT_HTTP'; // bytes that are no HTTP answer
 
 /** Something answered, but not in the agreed language; for a changing call the outcome is unclear.

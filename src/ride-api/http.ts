@@ -1,7 +1,9 @@
 import { Agent, type Dispatcher, type FormData } from 'undici';
 import { InvalidInput } from '../domain/errors.js';
-import { RideApiGarbled, RideApiUnreachable } from './errors.js';
+import { RideApiUnreachable } from './errors.js';
+import { connectPastInterimAnswers } from './interim-answers.js';
 import { toNetworkError } from './network-failure.js';
+import { readReplyBody } from './reply-body.js';
 
 /** A request as it goes out; headers exactly as given. Holds secrets: never log it, never attach it to an error. */
 export interface ApiRequest {
@@ -16,7 +18,8 @@ export interface ApiReply {
   status: number;
   /** Lower-case names; only those we read. */
   headers: Partial<Record<KeptHeader, string>>;
-  /** Parsed JSON; undefined when there was no body, or when an error came with something else. */
+  /** Parsed JSON that can be read in one way only, its texts well-formed Unicode; undefined when there was no body, or when an
+   *  error came with something else. */
   body: unknown;
 }
 
@@ -65,11 +68,11 @@ export function createHttp(options: Partial<HttpLimits> = {}): Http {
     bodyTimeout: limits.bodyMs,
     maxResponseSize: limits.maxReplyBytes,
     // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
-    connect: { timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 },
+    connect: connectPastInterimAnswers({ timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 }),
   });
   let closing: Promise<void> | undefined;
   return {
-    send: (request, signal) => exchangeInTime(agent, request, limits.totalMs, signal),
+    send: (request, signal) => exchangeInTime(agent, request, limits, signal),
     close: () => {
       closing ??= agent.close();
       return closing;
@@ -80,7 +83,7 @@ export function createHttp(options: Partial<HttpLimits> = {}): Http {
 async function exchangeInTime(
   agent: Agent,
   request: ApiRequest,
-  totalMs: number,
+  limits: HttpLimits,
   signal: AbortSignal | undefined,
 ): Promise<ApiReply> {
   signal?.throwIfAborted();
@@ -90,37 +93,35 @@ async function exchangeInTime(
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
   });
   const onAbort = (): void => stop.abort(signal?.reason);
-  const timer = setTimeout(() => stop.abort(new RideApiUnreachable('TOTAL_TIMEOUT', url.origin)), totalMs);
+  const timer = setTimeout(() => stop.abort(new RideApiUnreachable('TOTAL_TIMEOUT', url.origin)), limits.totalMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     // A race, since undici heeds a signal only once the request has a connection.
-    return await Promise.race([stopped, exchange(agent, url, request, stop.signal)]);
+    return await Promise.race([stopped, exchange(agent, url, request, { limits, signal: stop.signal })]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
 }
 
-async function exchange(agent: Agent, url: URL, request: ApiRequest, signal: AbortSignal): Promise<ApiReply> {
-  const { method, headers, body = null } = request;
+async function exchange(
+  agent: Agent,
+  url: URL,
+  request: ApiRequest,
+  { limits, signal }: { limits: HttpLimits; signal: AbortSignal },
+): Promise<ApiReply> {
+  const { method, body = null } = request;
+  // Without the header any packing would be right (RFC 9110 section 12.5.3).
+  const headers = { 'Accept-Encoding': 'identity', ...request.headers };
   const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, signal };
   const reply = await agent.request(target).catch((error: unknown) => {
     throw toNetworkError(error, url.origin);
   });
-  return { status: reply.statusCode, headers: keptHeadersOf(reply.headers), body: await readBody(reply, url.origin) };
-}
-
-async function readBody(reply: Dispatcher.ResponseData, origin: string): Promise<unknown> {
-  const isSuccess = reply.statusCode >= 200 && reply.statusCode < 300;
-  try {
-    const text = await reply.body.text();
-    return text.trim() === '' ? undefined : JSON.parse(text);
-  } catch (error) {
-    // The status of an error says enough, whatever became of its body.
-    if (!isSuccess) return undefined;
-    if (error instanceof SyntaxError) throw new RideApiGarbled('NOT_JSON', origin, reply.statusCode);
-    throw toNetworkError(error, origin);
-  }
+  return {
+    status: reply.statusCode,
+    headers: keptHeadersOf(reply.headers),
+    body: await readReplyBody(reply, url.origin, limits.maxReplyBytes),
+  };
 }
 
 function keptHeadersOf(headers: Dispatcher.ResponseData['headers']): ApiReply['headers'] {

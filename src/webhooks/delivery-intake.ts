@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type DeliveryReading, isTestEvent, whyToPark } from '../contracts/delivery-body.js';
-import { isClear } from '../contracts/json-clarity.js';
 import type { JsonObject } from '../contracts/json-object.js';
 import type { AccountName } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription.js';
@@ -8,7 +7,7 @@ import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import type { AcceptedSubscriptions, Standing } from './accepted-subscriptions.js';
 import { deliveryIdOf } from './delivery-id.js';
-import { parseJsonObject } from './delivery-request.js';
+import { type DeliveryBody, readDeliveryBody } from './delivery-request.js';
 import type { DeliveryOutcome, IngressEvents } from './ingress-events.js';
 import type { JournaledDelivery } from './journaled-delivery.js';
 import { type ReadCapability, rememberAddresses } from './known-addresses.js';
@@ -94,14 +93,13 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
       events.secretSeen(arrival, findSecret(delivery, standing.secrets));
   }
 
-  async function keep(arrival: Arrival, delivery: Provable, isChecked: boolean): Promise<Receipt> {
+  async function keep(arrival: Arrival, delivery: Provable & DeliveryBody, isChecked: boolean): Promise<Receipt> {
     const { account, eventType, generation, businessId } = arrival;
-    const reading = parts.readBody(delivery.body);
+    const reading = delivery.isClear ? parts.readBody(delivery.body) : unread;
     const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
-    const isSure = isClear(delivery.rawBody, delivery.body);
-    if (isSure && isTestEvent(reading)) return { outcome: 'test', deliveryId };
+    if (isTestEvent(reading)) return { outcome: 'test', deliveryId };
 
-    const parkReason = isSure ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
+    const parkReason = delivery.isClear ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
     const kept = inShort(arrival, parkReason === null ? reading : { ...reading, orderId: null }, deliveryId);
     if (!isChecked) kept.uncheckedGeneration = generation;
     if (parkReason !== null) kept.parkReason = parkReason;
@@ -130,9 +128,9 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
 
     async take(arrival, headers, rawBody) {
       try {
-        const body = parseJsonObject(rawBody);
-        if (body === null) return { outcome: 'notJson' };
-        const delivery = { headers, rawBody, body };
+        const read = readDeliveryBody(rawBody);
+        if (read === null) return { outcome: 'notJson' };
+        const delivery = { headers, rawBody, ...read };
         const outcome = await judge(arrival, delivery);
         if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
         await lookForSecret(arrival, delivery);
@@ -144,6 +142,9 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     },
   };
 }
+
+/** Of a body that can be read in more than one way. */
+const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
 
 /** What is kept of every delivery. */
 function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: string): JournaledDelivery {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { readIncomingJson } from '../contracts/incoming-json.js';
 import { isJsonObject, type JsonObject } from '../contracts/json-object.js';
 
 /** The largest body that is taken, in bytes. */
@@ -41,14 +42,15 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' 
   });
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** A body as it was read. */
+export interface DeliveryBody {
+  body: JsonObject;
+  /** Can it be read in one way only? */
+  isClear: boolean;
+}
 
-/** The JSON object in a body; null for anything else, invalid UTF-8 included. Linear in the size of the body. */
-export function parseJsonObject(rawBody: Buffer): JsonObject | null {
-  try {
-    const json: unknown = JSON.parse(utf8.decode(rawBody));
-    return isJsonObject(json) ? json : null;
-  } catch {
-    return null;
-  }
+/** The JSON object in a body; null for anything else, invalid UTF-8 included. */
+export function readDeliveryBody(rawBody: Buffer): DeliveryBody | null {
+  const { value, flaw } = readIncomingJson(rawBody, { mustBeUtf8: true }) ?? {};
+  return isJsonObject(value) ? { body: value, isClear: flaw === null } : null;
 }

@@ -2,7 +2,7 @@ import { FaretrailError } from '../domain/errors.js';
 import type { ParkReason } from '../domain/parked-delivery.js';
 import type { Sealer } from '../sealing/sealer.js';
 import type { AcceptedSubscriptions } from './accepted-subscriptions.js';
-import { parseJsonObject } from './delivery-request.js';
+import { readDeliveryBody } from './delivery-request.js';
 import type { JournaledDelivery } from './journaled-delivery.js';
 import { openContent } from './sealed-content.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
@@ -34,8 +34,8 @@ export function createLaterCheck({ subscriptions, verification, sealer }: Parts)
     if (!verification.needsSecret || accepted.isSecretLost) return 'verified';
     if (delivery.sealed === undefined) return 'wrongSecret';
     const { rawBody, headers } = await openContent(sealer, delivery, delivery.sealed);
-    const body = parseJsonObject(rawBody);
-    return body === null ? 'wrongSecret' : verification.verify({ rawBody, headers, body }, accepted);
+    const read = readDeliveryBody(rawBody);
+    return read === null ? 'wrongSecret' : verification.verify({ rawBody, headers, body: read.body }, accepted);
   }
 
   return {

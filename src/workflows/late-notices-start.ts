@@ -1,5 +1,6 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { CancellationScope, startChild, workflowInfo } from '@temporalio/workflow';
+import { shownText } from '../domain/json-text.js';
 import type { AccountName } from '../domain/keys.js';
 import type { LateNotices } from '../domain/late-notices.js';
 import { lateNoticesId } from '../domain/workflow-ids.js';
@@ -45,7 +46,7 @@ async function start(left: LateNotices, account: AccountName): Promise<void> {
       args: [{ account, about, firstRunId, ...left }],
       parentClosePolicy: 'ABANDON',
       typedSearchAttributes: [{ key: rideAccountKey, value: account }],
-      staticSummary: `What URLs are still to be told of ${about}`.slice(0, 200),
+      staticSummary: shownText(`What URLs are still to be told of ${about}`.slice(0, 200)),
     });
   } catch (error) {
     // An operator had this run go back to an earlier point: what was handed over then is being told.

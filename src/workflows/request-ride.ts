@@ -9,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { InvalidInput } from '../domain/errors.js';
+import { shownText } from '../domain/json-text.js';
 import { openRide, outcomeUnknown, type RideResult, rideCallId } from '../domain/requested-ride.js';
 import { parseRequestRideInput, type RequestRideInput } from '../domain/ride-input.js';
 import { requestRideId } from '../domain/workflow-ids.js';
@@ -116,7 +117,7 @@ async function resolve(ride: Ride): Promise<void> {
   if (resolution === null) return await continueIfLong(ride);
   ride.resolution = null;
   if ('giveUp' in resolution) {
-    throw ApplicationFailure.nonRetryable(`Given up by a person: ${resolution.reason}`, 'OutcomeUnknown');
+    throw ApplicationFailure.nonRetryable(`Given up by a person: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
   }
   stand(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
 }

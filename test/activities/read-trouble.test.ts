@@ -97,7 +97,15 @@ describe('no answer means that the service is unavailable', () => {
 });
 
 describe('an answer nobody can read means that the status is unreadable', () => {
-  const garbled: Record<GarbledCode, true> = { NOT_JSON: true, TOO_LARGE: true, NOT_HTTP: true };
+  const garbled: Record<GarbledCode, true> = {
+    NOT_JSON: true,
+    TOO_DEEP: true,
+    TOO_MANY: true,
+    AMBIGUOUS: true,
+    TOO_LARGE: true,
+    ENCODING: true,
+    NOT_HTTP: true,
+  };
   const unusable: Record<UnusableReplyCode, true> = {
     UNREADABLE_STATUS: true,
     ORDER_MISMATCH: true,

@@ -26,10 +26,8 @@ describe('an answer as it is kept', () => {
     expect(toKeptAnswer(answer, { keepsPersonalData: true })).toEqual(answer);
   });
 
-  it('is null for no answer, and cut off where it is absurdly deep', () => {
+  it('is null for no answer', () => {
     expect(toKeptAnswer(undefined)).toBeNull();
-    const deep = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
-    expect(JSON.stringify(toKeptAnswer(deep)).length).toBeLessThan(200);
   });
 });
 

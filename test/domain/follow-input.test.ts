@@ -123,6 +123,20 @@ describe('the input of followOrder', () => {
     },
   );
 
+  it('is refused without repeating what cannot be shown, or half a character, of an unknown field', () => {
+    const refusal = refusalOfInput({ ...least, [`\u0000${'x'.repeat(38)}\u{1F695}`]: 1 });
+    expect(refusal).toContain(`unknown field "\uFFFD${'x'.repeat(38)}\uFFFD"`);
+  });
+
+  it.each(['\u0000', 'a\nb', '\u202Ea', '\uD800', 'a\uFEFF'])('has no receiver with the name %j', (name) => {
+    const receiver = { workflowId: 'trip/9', signal: 'orderChanged' };
+    for (const field of ['workflowId', 'signal']) {
+      expect(refusalOfInput({ ...least, notify: [{ ...receiver, [field]: name }] })).toBe(
+        `notify[0].${field}: must not hold control or format characters`,
+      );
+    }
+  });
+
   it.each([null, undefined, 'partner', 7, [], [least], true])('is not %j', (input) => {
     expect(refusalOfInput(input)).toBe('input: must be a JSON object');
   });

@@ -81,6 +81,29 @@ describe('an unknown status', () => {
   });
 });
 
+describe('a status with characters that cannot be shown or indexed', () => {
+  it.each([
+    ['Dri\u0000ving', 'Dri\uFFFDving'],
+    ['Dri\uD800ving', 'Dri\uFFFDving'],
+    ['\u202Egnivird', '\uFFFDgnivird'],
+    ['\u001B[31mred', '\uFFFD[31mred'],
+    ['on\nhold\tstill', 'on hold still'],
+  ])('%j is shown as %j', (word, shown) => {
+    expect(toRideStatus(word)).toBe(shown);
+  });
+
+  it('is the same status as what is shown of it, and never a known one by losing characters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (word) => {
+        expect(toRideStatus(word)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+        expect(isSameStatus(toRideStatus(word), word)).toBe(true);
+        expect(toRideStatus(toRideStatus(word))).toBe(toRideStatus(word));
+      }),
+    );
+    expect(isSameStatus('Comp\u0000leted', 'Completed')).toBe(false);
+  });
+});
+
 describe('no status yet', () => {
   it('is the same only as no status', () => {
     expect(isSameStatus(null, null)).toBe(true);

@@ -24,7 +24,14 @@ describe('an exchange', () => {
     expect(reply.headers).toEqual({ date: expect.any(String), 'retry-after': '7', 'x-request-id': 'r1' });
     const { raw } = reply.body as { raw: string[] };
     const names = raw.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-    expect(names.sort()).toEqual(['authorization', 'connection', 'content-length', 'content-type', 'host']);
+    expect(names.sort()).toEqual([
+      'accept-encoding',
+      'authorization',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+    ]);
   });
 
   it('sends a form as multipart', async () => {

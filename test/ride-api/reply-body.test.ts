@@ -1,0 +1,158 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createHttp } from '../../src/ride-api/http.js';
+import { serve, serveBytes } from './loopback-server.js';
+
+const maxReplyBytes = 10_000;
+
+function send(url: string) {
+  const http = createHttp({ maxReplyBytes });
+  onTestFinished(() => http.close());
+  return http.send({ method: 'POST', url, headers: {}, body: '{}' });
+}
+
+async function answered(body: string | Buffer, coding: string | string[] = [], status = 200) {
+  const base = await serve((_, response) => {
+    response.writeHead(status, { 'Content-Encoding': coding }).end(body);
+  });
+  return await send(base);
+}
+
+const garbled = (code: string) =>
+  expect.objectContaining({
+    name: 'RideApiGarbled',
+    code,
+    status: 200,
+    message: expect.not.stringContaining('SECRET'),
+  });
+
+describe('a packed answer', () => {
+  const json = JSON.stringify({ status: 'Driving', filler: 'x'.repeat(5_000) });
+
+  it.each([
+    ['gzip', gzipSync(json)],
+    ['x-gzip', gzipSync(json)],
+    ['GZip', gzipSync(json)],
+    ['deflate', deflateSync(json)],
+    ['deflate', deflateRawSync(json)],
+    ['br', brotliCompressSync(json)],
+    ['identity', Buffer.from(json)],
+    ['', Buffer.from(json)],
+    ['deflate, gzip', gzipSync(deflateSync(json))],
+    ['identity,, gzip', gzipSync(json)],
+    [['br', 'gzip'], gzipSync(brotliCompressSync(json))],
+  ])('is read as %j', async (coding, body) => {
+    expect((await answered(body, coding)).body).toEqual(JSON.parse(json));
+  });
+
+  it.each([
+    ['zstd', Buffer.from(json)],
+    ['constructor', Buffer.from(json)],
+    ['gzip', Buffer.from(json)],
+    ['gzip', gzipSync(json).subarray(0, 30)],
+    ['br', gzipSync(json)],
+    ['deflate', Buffer.from([0x78, 0x9c, 0xff])],
+    ['gzip,gzip,gzip,gzip,gzip', gzipSync(json)],
+  ])('that cannot be unpacked is named: %s', async (coding, body) => {
+    await expect(answered(body, coding)).rejects.toThrow(garbled('ENCODING'));
+  });
+
+  it('of an error leaves the status to decide, and may be empty', async () => {
+    expect(await answered('SECRET', 'gzip', 503)).toMatchObject({ status: 503, body: undefined });
+    expect(await answered('', 'gzip')).toMatchObject({ status: 200, body: undefined });
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ])('that unpacks to more than the cap is cut off: %s', async (coding, pack) => {
+    const bomb = pack(Buffer.alloc(200_000_000, 0x20));
+    const packed = bomb.length > maxReplyBytes ? pack(bomb) : bomb;
+    const codings = packed === bomb ? coding : `${coding}, ${coding}`;
+    const before = process.memoryUsage().arrayBuffers;
+    await expect(answered(packed, codings)).rejects.toThrow(garbled('TOO_LARGE'));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000);
+  });
+});
+
+describe('an answer whose JSON nobody can be sure of', () => {
+  it.each([
+    ['AMBIGUOUS', '{"status":"SECRET","status":"Completed"}'],
+    ['AMBIGUOUS', '{"status":"Completed","__proto__":{"SECRET":1}}'],
+    ['TOO_DEEP', `{"SECRET":${'['.repeat(2_000)}${']'.repeat(2_000)}}`],
+    ['NOT_JSON', '{"SECRET":NaN}'],
+  ])('is %s', async (code, body) => {
+    await expect(answered(body)).rejects.toThrow(garbled(code));
+    expect(await answered(body, [], 409)).toMatchObject({ status: 409, body: undefined });
+  });
+
+  it('may begin with a byte order mark and hold broken characters, which are mended', async () => {
+    const bytes = Buffer.concat([Buffer.from('\uFEFF{"a":"\\ud800'), Buffer.from([0xff]), Buffer.from('"}')]);
+    expect((await answered(bytes)).body).toEqual({ a: '\uFFFD\uFFFD' });
+  });
+});
+
+describe('interim answers', () => {
+  const final = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"ok":1}';
+  const interim = (status: number, fields = '') => `HTTP/1.1 ${status} Soon\r\n${fields}\r\n`;
+
+  /** Answers each request on a connection with these pieces, one after the other. */
+  async function sent(pieces: string[], pauseMs = 2) {
+    const host = await serveBytes((socket) => {
+      socket.setNoDelay(true);
+      socket.on('data', async () => {
+        for (const piece of pieces) {
+          socket.write(piece);
+          await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        }
+      });
+    });
+    return `http://${host}`;
+  }
+
+  it.each([
+    ['100', [interim(100), final]],
+    ['102', [interim(102), final]],
+    ['103 with fields', [interim(103, 'Link: </a>\r\n'), final]],
+    ['several kinds in one piece', [`${interim(100)}${interim(103, 'Link: </a>\r\n')}${interim(100)}${final}`]],
+    ['100 byte by byte', [...interim(100, 'A: b\r\n'), final]],
+  ])('are passed over: %s', async (_, pieces) => {
+    expect(await send(await sent(pieces))).toMatchObject({ status: 200, body: { ok: 1 } });
+  });
+
+  it('are passed over again on a connection that is kept', async () => {
+    const base = await sent([interim(100) + interim(100), final]);
+    const http = createHttp({ connections: 1 });
+    onTestFinished(() => http.close());
+    for (let exchange = 0; exchange < 4; exchange += 1) {
+      expect(await http.send({ method: 'GET', url: base, headers: {} })).toMatchObject({ body: { ok: 1 } });
+    }
+  });
+
+  it('leave a body alone that looks like one', async () => {
+    const body = '"HTTP/1.1 100 Continue"';
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`;
+    expect(await send(await sent([interim(100), head, body]))).toMatchObject({ body: 'HTTP/1.1 100 Continue' });
+  });
+
+  it('do not make time or space without end', async () => {
+    const pieces = Array.from({ length: 2_000 }, () => interim(100));
+    const url = await sent(pieces, 1);
+    const http = createHttp({ totalMs: 200 });
+    onTestFinished(() => http.close());
+    const request = { method: 'GET', url, headers: {} } as const;
+    await expect(http.send(request)).rejects.toThrow(expect.objectContaining({ code: 'TOTAL_TIMEOUT' }));
+    const large = await sent([interim(100, `A: ${'x'.repeat(40_000)}\r\n`), final]);
+    await expect(http.send({ ...request, url: large })).rejects.toThrow(expect.objectContaining({ code: 'NOT_HTTP' }));
+  });
+
+  it.each([101, 199])('that nobody asked for, such as %i, are no success', async (status) => {
+    const fields = status === 101 ? 'Connection: upgrade\r\nUpgrade: h2c\r\n' : '';
+    const url = await sent([interim(status, fields)]);
+    const http = createHttp({ totalMs: 200 });
+    onTestFinished(() => http.close());
+    await expect(http.send({ method: 'GET', url, headers: {} })).rejects.toThrow(
+      expect.objectContaining({ name: 'RideApiUnreachable' }),
+    );
+  });
+});
