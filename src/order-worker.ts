@@ -24,7 +24,7 @@ import type { AccountName } from './domain/keys.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/notify-sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
-import { toDataConverter } from './sealing/payload-codec.js';
+import { toWorkerDataConverter } from './sealing/payload-codec.js';
 import { createSealer } from './sealing/sealer.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createFollowedOrders } from './temporal/followed-orders.js';
@@ -32,7 +32,7 @@ import { createOrderCounts } from './temporal/order-counts.js';
 import { createRequestedRides } from './temporal/requested-rides.js';
 import { createShownReader } from './temporal/shown-status.js';
 import { createTokenLeases } from './temporal/token-leases.js';
-import { bundlePath, cachedRuns, encodedFailuresPath } from './temporal/workflow-code.js';
+import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
 import { createWorkerSubscriptions } from './worker-subscriptions.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
@@ -80,10 +80,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
-    dataConverter: {
-      ...toDataConverter(config.payloads),
-      ...(config.payloads.encrypts ? { failureConverterPath: encodedFailuresPath } : {}),
-    },
+    dataConverter: toWorkerDataConverter(config.payloads),
     shutdownGraceTime,
     shutdownForceTime,
     ...workflowStretch,

@@ -1,7 +1,7 @@
 import type { DataConverter } from '@temporalio/common';
 import { InvalidInput } from '../domain/errors.js';
 import { parseKeyRing } from '../sealing/key-ring.js';
-import { toDataConverter } from '../sealing/payload-codec.js';
+import { createPayloadCodec } from '../sealing/payload-codec.js';
 
 /** How a service treats payloads. */
 export interface PayloadKeysOptions {
@@ -16,5 +16,5 @@ export interface PayloadKeysOptions {
 export function withPayloadKeys(keys: string, { encrypts = true }: PayloadKeysOptions = {}): DataConverter {
   const parsed = parseKeyRing(keys);
   if ('problems' in parsed) throw new InvalidInput(`payload keys: ${parsed.problems.join('; ')}`);
-  return toDataConverter({ keys: parsed.ring, encrypts });
+  return { payloadCodecs: [createPayloadCodec({ keys: parsed.ring, encrypts })] };
 }

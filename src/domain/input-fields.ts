@@ -1,10 +1,12 @@
 import { InvalidInput } from './errors.js';
 import { shownText } from './json-text.js';
+import { UndecodablePayload } from './undecodable.js';
 
 const maxText = 200;
 
 /** Reads an input object of whatever fields. Throws `InvalidInput`. */
 export function toInputObject(value: unknown, name = 'input'): Record<string, unknown> {
+  if (value instanceof UndecodablePayload) throw new InvalidInput(`${name}: cannot be decoded: ${value.reason}`);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidInput(`${name}: must be a JSON object`);
   }

@@ -7,18 +7,16 @@ export class UnreadableJson extends Error {
 export const maxJsonDepth = 64;
 
 /** Half of a surrogate pair in JSON can only come from an escape: UTF-8 holds none. */
-const surrogateEscape = /\\u[dD][89a-fA-F]/;
+export const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
  * Reads JSON so that nothing in it can harm a reader further on: every text and name is well-formed Unicode (half of a surrogate
- * pair becomes U+FFFD; the SDK ends the whole worker over one), and nothing is nested deeper than 64 levels. Throws
+ * pair becomes U+FFFD; the SDK ends the whole worker over one), and nothing is nested deeper than `levels`. Throws
  * `UnreadableJson`.
  */
-export function readJson(text: string): unknown {
+export function readJson(text: string, levels = maxJsonDepth): unknown {
   const value = parseJson(text);
-  if (measureJson(text).depth > maxJsonDepth) {
-    throw new UnreadableJson(`nested deeper than ${maxJsonDepth} levels`);
-  }
+  if (measureJson(text).depth > levels) throw new UnreadableJson(`nested deeper than ${levels} levels`);
   return inUnicode(text, value);
 }
 

@@ -1,9 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
+import { fileURLToPath } from 'node:url';
+import type { DataConverter, LoadedDataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import protocol from '@temporalio/proto';
 import { FaretrailError } from '../domain/errors.js';
+import { failureConverter as encodedFailures } from './encoded-failures.js';
 import type { KeyRing, NamedKey } from './key-ring.js';
+import { damagedField, payloadConverter } from './payload-converter.js';
+import { failureConverter as plainFailures } from './plain-failures.js';
 
 /** How payloads are encrypted. */
 export interface PayloadEncryption {
@@ -29,34 +33,72 @@ const { Payload: PayloadMessage } = protocol.temporal.api.common.v1;
 // read and write the same: `data` is nonce, ciphertext and tag of the whole payload as protobuf, without further data.
 const encoding = 'binary/encrypted';
 const keyIdField = 'encryption-key-id';
+/** In the metadata of what our own processes have encrypted; other programs pass over it. */
+const ownField = 'faretrail';
 const cipher = 'aes-256-gcm';
 const nonceLength = 12; // NIST SP 800-38D section 8.2.2: random, so a key is good for 2^32 payloads
 const tagLength = 16;
 
-/** Encrypts whole payloads with AES-256-GCM. Reads those in clear, too, so histories may be mixed. Throws `PayloadCodecError`. */
-export function createPayloadCodec({ keys, encrypts }: PayloadEncryption): PayloadCodec {
+/** Who uses a codec. `others`: callers, and those who look at payloads. */
+export type CodecUser = 'ourProcesses' | 'others';
+
+/**
+ * Encrypts whole payloads with AES-256-GCM. Reads those in clear, too, so histories may be mixed. Throws `PayloadCodecError` for
+ * one that it cannot decrypt. For our own processes only if one of them has encrypted it: then all waits for the key. What a stranger
+ * has encrypted is passed on as it is to our payload converter, so that it stops nothing but itself.
+ */
+export function createPayloadCodec({ keys, encrypts }: PayloadEncryption, user: CodecUser = 'others'): PayloadCodec {
   const first = encrypts ? keys?.[0] : undefined;
+  const mark = user === 'ourProcesses' ? { [ownField]: Buffer.from('1') } : {};
+  const decode = (payload: Payload): Payload => {
+    try {
+      return decrypt(payload, keys ?? []);
+    } catch (error) {
+      if (user === 'others' || payload.metadata?.[ownField] || !(error instanceof PayloadCodecError)) throw error;
+      return error.code === 'PayloadDamaged' ? withDamage(payload) : payload;
+    }
+  };
   return {
-    encode: async (payloads) => (first ? payloads.map((payload) => encrypt(payload, first)) : payloads),
-    decode: async (payloads) =>
-      payloads.map((payload) => (isEncrypted(payload) ? decrypt(payload, keys ?? []) : payload)),
+    encode: async (payloads) => (first ? payloads.map((payload) => encrypt(payload, first, mark)) : payloads),
+    decode: async (payloads) => payloads.map((payload) => (isEncrypted(payload) ? decode(payload) : payload)),
   };
 }
 
-/**
- * The `dataConverter` of every client and worker of ours. Without keys too: then it says what is missing when something
- * encrypted comes along. A worker also needs `failureConverterPath`, so that failure messages become payloads.
- */
-export const toDataConverter = (encryption: PayloadEncryption): DataConverter => ({
-  payloadCodecs: [createPayloadCodec(encryption)],
+/** The `dataConverter` of every client of ours. Without keys too: then it says what is missing when something of ours is encrypted. */
+export const toDataConverter = (encryption: PayloadEncryption): LoadedDataConverter => ({
+  payloadCodecs: [createPayloadCodec(encryption, 'ourProcesses')],
+  payloadConverter,
+  failureConverter: encryption.encrypts ? encodedFailures : plainFailures,
 });
+
+/** The same for a worker, whose threads load their part by its path, as its bundle of the workflows does. */
+export const toWorkerDataConverter = (encryption: PayloadEncryption): DataConverter => ({
+  payloadCodecs: [createPayloadCodec(encryption, 'ourProcesses')],
+  ...converterPaths({ encodesFailures: encryption.encrypts }),
+});
+
+/** A worker that encrypts needs a bundle of its own, since a bundle holds the failure converter. */
+export interface BundleKind {
+  encodesFailures: boolean;
+}
+
+/** Beside this file, be it the source or the compiled one. */
+export const converterPaths = ({ encodesFailures }: BundleKind) => ({
+  payloadConverterPath: beside('payload-converter'),
+  failureConverterPath: beside(encodesFailures ? 'encoded-failures' : 'plain-failures'),
+});
+
+function beside(name: string): string {
+  const [extension] = /\.[a-z]+$/.exec(import.meta.url) ?? [];
+  return fileURLToPath(new URL(`./${name}${extension}`, import.meta.url));
+}
 
 const textOf = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
 
 /** Is it one that a codec of this form has made? */
 const isEncrypted = ({ metadata }: Payload): boolean => textOf(metadata?.encoding) === encoding;
 
-function encrypt(payload: Payload, { kid, key }: NamedKey): Payload {
+function encrypt(payload: Payload, { kid, key }: NamedKey, mark: Record<string, Uint8Array>): Payload {
   const nonce = randomBytes(nonceLength);
   const aes = createCipheriv(cipher, key, nonce);
   const data = Buffer.concat([
@@ -65,7 +107,7 @@ function encrypt(payload: Payload, { kid, key }: NamedKey): Payload {
     aes.final(),
     aes.getAuthTag(),
   ]);
-  return { metadata: { encoding: Buffer.from(encoding), [keyIdField]: Buffer.from(kid) }, data };
+  return { metadata: { encoding: Buffer.from(encoding), [keyIdField]: Buffer.from(kid), ...mark }, data };
 }
 
 function decrypt(payload: Payload, keys: readonly NamedKey[]): Payload {
@@ -84,6 +126,11 @@ function decrypt(payload: Payload, keys: readonly NamedKey[]): Payload {
     );
   }
 }
+
+const withDamage = (payload: Payload): Payload => ({
+  ...payload,
+  metadata: { ...payload.metadata, [damagedField]: Buffer.from('1') },
+});
 
 function open(bytes: Buffer, key: Uint8Array): Uint8Array {
   const end = bytes.length - tagLength;

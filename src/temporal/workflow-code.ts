@@ -1,32 +1,27 @@
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+import { type BundleKind, converterPaths } from '../sealing/payload-codec.js';
 
-/** The failure converter of a worker that encrypts. No extension: found beside the source and beside the compiled file. */
-export const encodedFailuresPath = fileURLToPath(new URL('../sealing/encoded-failures', import.meta.url));
-
-const askedAheadPath = fileURLToPath(new URL('../workflows/asked-ahead', import.meta.url));
+/** No extension: found beside the source and beside the compiled file. */
+const workflowInterceptorModules = ['asked-ahead', 'undecodable-messages'].map((name) =>
+  fileURLToPath(new URL(`../workflows/${name}`, import.meta.url)),
+);
 
 /** Where a build leaves the bundle, beside the compiled file: failures of workflows are encoded, or in clear. */
 export const bundlePath = ({ encodesFailures }: BundleKind): string =>
   fileURLToPath(new URL(encodesFailures ? './workflow-bundle-encoding.js' : './workflow-bundle.js', import.meta.url));
 
-/** A worker that encrypts needs a bundle of its own, since a bundle holds the failure converter. */
-export interface BundleKind {
-  encodesFailures: boolean;
-}
-
 /** The workflows as one script, for `workflowBundle`. Rejects when they import what workflows may not. */
 export async function bundleWorkflows(
   workflowsPath: string,
   logger: Logger,
-  { encodesFailures }: BundleKind = { encodesFailures: false },
+  kind: BundleKind = { encodesFailures: false },
 ): Promise<string> {
   // All runs in a worker share our modules: they hold no state of a run, and a copy for each would be two fifths of its heap.
-  const preloadModules = [workflowsPath];
-  const failures = encodesFailures ? { failureConverterPath: encodedFailuresPath } : {};
-  const workflowInterceptorModules = [askedAheadPath];
-  const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...failures };
+  const converters = converterPaths(kind);
+  const preloadModules = [workflowsPath, ...Object.values(converters)];
+  const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...converters };
   return (await bundleWorkflowCode(options)).code;
 }
 

@@ -10,6 +10,7 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { createOrderWorker } from '../../src/order-worker.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
+import { toDataConverter } from '../../src/sealing/payload-codec.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
@@ -61,7 +62,7 @@ export async function startOrderStack({
       config,
       rideApi,
       connection: native,
-      client: new Client({ connection: native }),
+      client: new Client({ connection: native, dataConverter: toDataConverter(config.payloads) }),
       namespace: 'default',
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
     });

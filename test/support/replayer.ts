@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
+import { toWorkerDataConverter } from '../../src/sealing/payload-codec.js';
 import { quietRuntime } from './runtime.js';
 
 /** One worker that replays histories one after the other: to start one for each takes far longer than the replay. */
@@ -15,7 +16,8 @@ export function startReplayer(): Replayer {
   const asked = new Readable({ objectMode: true, read: () => undefined });
   const waiting: ((error: Error | undefined) => void)[] = [];
   async function answer(): Promise<void> {
-    const options = { workflowBundle: { codePath: inject('workflowBundlePath') } };
+    const dataConverter = toWorkerDataConverter({ keys: null, encrypts: false });
+    const options = { workflowBundle: { codePath: inject('workflowBundlePath') }, dataConverter };
     for await (const { error } of Worker.runReplayHistories(options, asked)) waiting.shift()?.(error);
   }
   const answered = answer().catch((error: Error) => {
