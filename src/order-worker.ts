@@ -26,6 +26,7 @@ import { createNotifySender, type NotifySender } from './notify-http/notify-send
 import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/payload-codec.js';
 import { createSealer } from './sealing/sealer.js';
+import { containErrors } from './temporal/contained-activities.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createFollowedOrders } from './temporal/followed-orders.js';
 import { createOrderCounts } from './temporal/order-counts.js';
@@ -74,6 +75,7 @@ export interface OrderWorker {
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
   const { config, connection, namespace } = parts;
+  const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
   const { accountActivities, mainActivities } = createActivities(parts, notifySender);
@@ -88,6 +90,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     activityTaskPollerBehavior: { type: 'autoscaling' },
     maxCachedWorkflows: cachedRuns(),
     ...parts.options,
+    interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
   const workflowWorker = await Worker.create({
     ...shared,

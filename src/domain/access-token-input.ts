@@ -1,6 +1,7 @@
 import { InvalidInput } from './errors.js';
-import { toInputFields, toInputText } from './input-fields.js';
+import { toInputFields } from './input-fields.js';
 import { toAccountName, toScope } from './keys.js';
+import { toCount } from './run-progress.js';
 import {
   emptyLease,
   type RenewalWish,
@@ -21,28 +22,30 @@ export interface AccessTokenInput extends AccessTokenKey {
   maxEvents?: number;
 }
 
-/** Reads the input of `accessToken`, which any language may send. Throws `InvalidInput` that names the field. */
-export function parseAccessTokenInput(value: unknown): AccessTokenInput {
-  const fields = toInputFields(value, ['account', 'scope', 'credentialId', 'lease', 'maxSignals', 'maxEvents']);
-  if (typeof fields.scope !== 'string') throw new InvalidInput('scope: must be a text');
-  const lease = readTokenLease(fields.lease);
-  return {
-    account: toAccountName(fields.account),
-    scope: toScope(fields.scope),
-    credentialId: toInputText(fields.credentialId, 'credentialId'),
-    ...(lease ? { lease } : {}),
-    ...readLimit(fields, 'maxSignals'),
-    ...readLimit(fields, 'maxEvents'),
-  };
-}
+const known = ['account', 'scope', 'credentialId', 'lease', 'maxSignals', 'maxEvents'];
+const maxScope = 1_000;
 
-function readLimit(fields: Record<string, unknown>, name: 'maxSignals' | 'maxEvents'): Partial<AccessTokenInput> {
-  const limit = fields[name];
-  if (limit === undefined || limit === null) return {};
-  if (!Number.isSafeInteger(limit) || (limit as number) < 1) {
-    throw new InvalidInput(`${name}: must be a whole number above 0`);
-  }
-  return { [name]: limit as number };
+/**
+ * Reads the input of `accessToken`, which any language may send; a `lease` only our own run hands on, to one that `isContinued`.
+ * Throws `InvalidInput` that names the field.
+ */
+export function parseAccessTokenInput(value: unknown, isContinued: boolean): AccessTokenInput {
+  const { account, scope, credentialId, lease, maxSignals, maxEvents } = toInputFields(value, known);
+  if (typeof scope !== 'string' || scope.length > maxScope || toScope(scope) !== scope)
+    throw new InvalidInput(`scope: must be sorted scope values with one blank between, ${maxScope} characters at most`);
+  if (typeof credentialId !== 'string' || !/^[0-9a-f]{16}$/.test(credentialId))
+    throw new InvalidInput('credentialId: must be 16 hex digits');
+  if (lease !== undefined && !isContinued)
+    throw new InvalidInput('lease: only a run that continues another is given one');
+  const carried = readTokenLease(lease);
+  return {
+    account: toAccountName(account),
+    scope: toScope(scope),
+    credentialId,
+    ...(carried ? { lease: carried } : {}),
+    ...(maxSignals === undefined ? {} : { maxSignals: toCount(maxSignals, 'maxSignals') }),
+    ...(maxEvents === undefined ? {} : { maxEvents: toCount(maxEvents, 'maxEvents') }),
+  };
 }
 
 type Fields = Record<string, unknown>;

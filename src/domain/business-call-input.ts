@@ -1,6 +1,6 @@
 import { type BusinessCallInput, type BusinessOperation, businessOperations } from './business-call.js';
 import { InvalidInput } from './errors.js';
-import { toInputFields, toInputName } from './input-fields.js';
+import { checkDepth, toInputFields, toInputName } from './input-fields.js';
 import { toAccountName, toOrderId } from './keys.js';
 
 const known = ['account', 'operation', 'key', 'orderId', 'referenceFieldId', 'body'] as const;
@@ -37,7 +37,7 @@ export function toCallerKey(value: unknown, field = 'key'): string {
 
 /**
  * Reads the input of `businessCall`, which any language may send. Throws `InvalidInput` that names the field; unknown
- * fields are refused, and those that the operation has no use for. What stands in `body` is not looked at here.
+ * fields are refused, and those that the operation has no use for. Of `body` only the depth is looked at here.
  */
 export function parseBusinessCallInput(value: unknown): BusinessCallInput {
   const fields = toInputFields(value, known);
@@ -48,6 +48,7 @@ export function parseBusinessCallInput(value: unknown): BusinessCallInput {
     if (isNeeded && !isGiven(field)) throw new InvalidInput(`${field}: ${operation} needs it`);
     if (!isNeeded && isGiven(field)) throw new InvalidInput(`${field}: ${operation} has no use for it; leave it out`);
   }
+  if (isGiven('body')) checkDepth(JSON.stringify(fields.body), 'body');
   return {
     account: toAccountName(fields.account),
     operation,

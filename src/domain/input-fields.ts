@@ -1,5 +1,5 @@
 import { InvalidInput } from './errors.js';
-import { shownText } from './json-text.js';
+import { maxJsonDepth, measureJson, shownText } from './json-text.js';
 import { UndecodablePayload } from './undecodable.js';
 
 const maxText = 200;
@@ -39,4 +39,15 @@ export function toInputName(value: unknown, field: string): string {
   const text = toInputText(value, field);
   if (shownText(text) !== text) throw new InvalidInput(`${field}: must not hold control or format characters`);
   return text;
+}
+
+/** Checks that a body of others is no deeper than what a reader of JSON takes. Throws `InvalidInput`. */
+export function checkDepth(json: string, field: string): void {
+  if (measureJson(json).depth > maxJsonDepth)
+    throw new InvalidInput(`${field}: nested deeper than ${maxJsonDepth} levels`);
+}
+
+/** Reads the argument of a message that takes none: nothing, or an empty object. Throws `InvalidInput`. */
+export function parseNoInput(value: unknown): void {
+  toInputFields(value ?? {}, []);
 }

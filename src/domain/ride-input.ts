@@ -1,6 +1,6 @@
 import { toCallerKey } from './business-call-input.js';
 import { InvalidInput } from './errors.js';
-import { toInputFields, toInputText } from './input-fields.js';
+import { checkDepth, parseNoInput, toInputFields, toInputText } from './input-fields.js';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
 import { type Notify, toNotify } from './notify.js';
 
@@ -31,9 +31,11 @@ function toOrderBody(value: unknown): Record<string, unknown> {
     throw new InvalidInput('order: must be a JSON object, the body of create order or a part of it');
   }
   if (Object.keys(value).length === 0) throw new InvalidInput('order: must not be empty');
-  if (JSON.stringify(value).length > maxOrderLength) {
+  const json = JSON.stringify(value);
+  if (json.length > maxOrderLength) {
     throw new InvalidInput(`order: must have at most ${maxOrderLength} characters as JSON`);
   }
+  checkDepth(json, 'order');
   return value as Record<string, unknown>;
 }
 
@@ -65,10 +67,8 @@ export const parseUpdateRideInput = (value: unknown): { order: Record<string, un
   order: toOrderBody(toInputFields(value, ['order']).order),
 });
 
-/** Reads the argument of `cancelRide`: nothing, or an empty object. Throws `InvalidInput`. */
-export function parseCancelRideInput(value: unknown): void {
-  toInputFields(value ?? {}, []);
-}
+/** Reads the argument of `cancelRide`. Throws `InvalidInput`. */
+export const parseCancelRideInput = parseNoInput;
 
 /** Reads the argument of `resolveRide`: one of its three forms. Throws `InvalidInput`. */
 export function parseResolveRideInput(value: unknown): RideResolution {

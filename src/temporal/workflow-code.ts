@@ -4,7 +4,7 @@ import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 import { type BundleKind, converterPaths } from '../sealing/payload-codec.js';
 
 /** No extension: found beside the source and beside the compiled file. */
-const workflowInterceptorModules = ['asked-ahead', 'undecodable-messages'].map((name) =>
+const workflowInterceptorModules = ['asked-ahead', 'undecodable'].map((name) =>
   fileURLToPath(new URL(`../workflows/${name}`, import.meta.url)),
 );
 

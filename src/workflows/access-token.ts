@@ -47,7 +47,8 @@ interface Inbox {
  * Fails with `InvalidInput`, which names the field.
  */
 export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLease> {
-  const input = refuseBadInput(() => parseAccessTokenInput(rawInput));
+  const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
+  const input = refuseBadInput(() => parseAccessTokenInput(rawInput, isContinued));
   let lease = input.lease ?? emptyLease;
   const inbox: Inbox = { wishes: [], signals: 0 };
   setHandler(renewTokenSignal, (request: unknown) => {

@@ -96,7 +96,9 @@ function checkWorkflowId({ account, orderId }: CompanyReportInput): void {
 
 const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted(inbox);
 
-const hasTooManySignals = ({ inbox, limits }: Reporting): boolean => inbox.signals >= limits.maxSignals;
+/** Also those that no handler was given: each signal is an event. */
+const hasTooManySignals = ({ inbox, limits: { maxEvents, maxSignals } }: Reporting): boolean =>
+  inbox.signals >= maxSignals || workflowInfo().historyLength >= maxEvents + maxSignals;
 
 async function handleNext(run: Reporting): Promise<void> {
   const { inbox, input, report } = run;

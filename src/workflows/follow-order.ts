@@ -130,7 +130,9 @@ function watchExpiry(follow: Follow): void {
 const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
 
-const hasTooManySignals = ({ inbox, limits }: Follow): boolean => inbox.signals >= limits.maxSignals;
+/** Also those that no handler was given: each signal is an event. */
+const hasTooManySignals = ({ inbox, limits: { maxEvents, maxSignals } }: Follow): boolean =>
+  inbox.signals >= maxSignals || workflowInfo().historyLength >= maxEvents + maxSignals;
 
 async function record(follow: Follow, { seen, claims, serves }: Look): Promise<void> {
   const isAnnounced = claims.length + follow.inbox.claims.length > 0;

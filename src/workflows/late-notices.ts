@@ -1,6 +1,8 @@
 import { condition, continueAsNew, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { LateNoticesEnd, LateNoticesInput } from '../domain/late-notices.js';
 import { describeLateNotices } from '../domain/late-notices-details.js';
+import { parseLateNoticesInput } from '../domain/late-notices-input.js';
+import { refuseBadInput } from './bad-input.js';
 import { createUrlNotices } from './url-notices.js';
 
 /** Below the 10,240 events at which the server warns. */
@@ -13,12 +15,13 @@ export interface LateNoticesProgress {
 
 /**
  * Tells URLs what they were still to be told when a run ended, so that nobody who waits for that run waits for them: each in
- * its order, under the ids it would have had, given up a day after it became known.
+ * its order, under the ids it would have had, given up a day after it became known. Fails with `InvalidInput` only.
  */
 export async function lateNotices(
-  input: LateNoticesInput,
+  rawInput: LateNoticesInput,
   progress: LateNoticesProgress = {},
 ): Promise<LateNoticesEnd> {
+  const input = refuseBadInput(() => parseLateNoticesInput(rawInput));
   const { maxEvents = defaultMaxEvents } = progress;
   const urls = createUrlNotices({
     urls: input.urls,

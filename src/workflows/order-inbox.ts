@@ -1,6 +1,7 @@
 import { condition, log, setHandler } from '@temporalio/workflow';
 import { addedReceivers } from '../domain/added-receivers.js';
 import { parseStopInput } from '../domain/follow-input.js';
+import { parseNoInput } from '../domain/input-fields.js';
 import { type DeliveryNotice, readDeliveries } from '../domain/notices.js';
 import type { Notify } from '../domain/notify.js';
 import type { OrderTrail } from '../domain/trail.js';
@@ -85,14 +86,18 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
     inbox.receivers.push(...newcomers);
     run.notifier.welcome(newcomers, run.trail);
   });
-  setHandler(refreshOrderUpdate, async () => {
-    inbox.asked += 1;
-    inbox.refreshing += 1;
-    const mine = inbox.asked;
-    await condition(() => inbox.served >= mine || inbox.closing);
-    inbox.refreshing -= 1;
-    return run.trail;
-  });
+  setHandler(
+    refreshOrderUpdate,
+    async () => {
+      inbox.asked += 1;
+      inbox.refreshing += 1;
+      const mine = inbox.asked;
+      await condition(() => inbox.served >= mine || inbox.closing);
+      inbox.refreshing -= 1;
+      return run.trail;
+    },
+    { validator: (...given: unknown[]) => void refuseBadInput(() => parseNoInput(given[0])) },
+  );
   setHandler(
     stopFollowingUpdate,
     async ({ reason }) => {
