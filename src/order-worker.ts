@@ -5,6 +5,7 @@ import {
   createAuthorizedCall,
   createCallActivities,
   createDeliveryActivities,
+  createEarlierRunActivities,
   createFollowingActivities,
   createNotifyActivities,
   createOrderActivities,
@@ -28,6 +29,7 @@ import { toWorkerDataConverter } from './sealing/payload-codec.js';
 import { createSealer } from './sealing/sealer.js';
 import { containErrors } from './temporal/contained-activities.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
+import { createEarlierRunReader } from './temporal/earlier-runs.js';
 import { createFollowedOrders } from './temporal/followed-orders.js';
 import { createOrderCounts } from './temporal/order-counts.js';
 import { createRequestedRides } from './temporal/requested-rides.js';
@@ -163,6 +165,7 @@ function createActivities(
     },
     mainActivities: {
       ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
+      ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),

@@ -7,6 +7,11 @@ export {
   type DeliveryRoutes,
 } from './delivery-activities.js';
 export {
+  createEarlierRunActivities,
+  type EarlierRunActivities,
+  type EarlierRunReader,
+} from './earlier-run-activities.js';
+export {
   createFollowingActivities,
   type FollowedOrders,
   type FollowingActivities,

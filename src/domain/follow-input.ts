@@ -1,7 +1,7 @@
 import { InvalidInput } from './errors.js';
-import { toInputFields, toInputText } from './input-fields.js';
+import { toInputFields, toInputObject, toInputText } from './input-fields.js';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
-import { type Notify, toNotify } from './notify.js';
+import { type Notify, toNotify, toReceiver } from './notify.js';
 
 /** What `followOrder` is started with. */
 export interface FollowOrderInput {
@@ -64,16 +64,16 @@ function toFollowForMs(value: unknown): number {
  */
 export function parseFollowOrderInput(value: unknown): FollowOrderInput {
   const fields = toInputFields(value, ['account', 'orderId', ...requestFields]);
-  return { account: toAccountName(fields.account), orderId: toOrderId(fields.orderId), ...readFollowRequest(fields) };
+  return { account: toAccountName(fields.account), orderId: toOrderId(fields.orderId), ...toFollowRequest(fields) };
 }
 
 /** Reads the argument of the signal `followRequested`. Throws `InvalidInput`. */
 export const parseFollowRequest = (value: unknown): FollowRequest =>
-  readFollowRequest(toInputFields(value, requestFields));
+  toFollowRequest(toInputFields(value, requestFields));
 
 const requestFields = ['reference', 'scheduledAt', 'notify', 'followForMs'] as const;
 
-function readFollowRequest(fields: Record<string, unknown>): FollowRequest {
+function toFollowRequest(fields: Record<string, unknown>): FollowRequest {
   // JSON made by other languages often says null for a field that is not set.
   const given = (key: (typeof requestFields)[number]): boolean => fields[key] !== undefined && fields[key] !== null;
   return {
@@ -82,6 +82,51 @@ function readFollowRequest(fields: Record<string, unknown>): FollowRequest {
     ...(given('notify') ? { notify: toNotify(fields.notify) } : {}),
     ...(given('followForMs') ? { followForMs: toFollowForMs(fields.followForMs) } : {}),
   };
+}
+
+/** What could be read of a `followRequested`, and one line for each part that could not. */
+export interface ReadFollowRequest {
+  request: FollowRequest;
+  problems: string[];
+}
+
+/** The same for a run, which cannot answer a signal: a part that cannot be read does not lose the others. Never throws. */
+export function readFollowRequest(value: unknown): ReadFollowRequest {
+  const problems: string[] = [];
+  const take = <T>(parse: () => T): T | undefined => {
+    try {
+      return parse();
+    } catch (error) {
+      problems.push(error instanceof InvalidInput ? error.message : 'input: cannot be read');
+      return undefined;
+    }
+  };
+  const fields = take(() => toInputObject(value)) ?? {};
+  take(() => toInputFields(fields, requestFields));
+  const single = (['reference', 'scheduledAt', 'followForMs'] as const).map((key) =>
+    take(() => toFollowRequest({ [key]: fields[key] })),
+  );
+  const request: FollowRequest = Object.assign({}, ...single);
+  const { notify } = fields;
+  // Each by itself, and as many as there are: how many a run tells is another rule.
+  if (Array.isArray(notify)) {
+    request.notify = notify.flatMap((entry: unknown, index) => take(() => toReceiver(entry, `notify[${index}]`)) ?? []);
+  } else {
+    take(() => toFollowRequest({ notify }));
+  }
+  return { request, problems };
+}
+
+/** The input with what it does not say yet. The first word about each thing stands; receivers are kept elsewhere. */
+export function fillInput(input: FollowOrderInput, { notify: _, ...asked }: FollowRequest): FollowOrderInput {
+  return { ...asked, ...input };
+}
+
+/** Reads the run id of an earlier run of the order. Throws `InvalidInput`. */
+export function toEarlierRunId(value: unknown): string {
+  const isRunId = typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+  if (!isRunId) throw new InvalidInput('continues: must be the run id of an earlier run of this order');
+  return value;
 }
 
 /** Reads the argument of `stopFollowing`. Throws `InvalidInput`. */

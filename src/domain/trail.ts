@@ -60,6 +60,10 @@ export function openTrail(input: FollowOrderInput, now: string): OrderTrail {
   };
 }
 
+/** The trail with the reference that its run has come to know. */
+export const withReference = (trail: OrderTrail, { reference }: FollowOrderInput): OrderTrail =>
+  reference === undefined ? trail : { ...trail, reference };
+
 const withEntries = (trail: OrderTrail, entries: TimelineEntry[]): TimelineEntry[] =>
   [...trail.timeline, ...entries].slice(-maxTimeline);
 
@@ -88,8 +92,8 @@ const since = (before: Attention | null, now: Attention): Attention =>
 
 /**
  * The trail after a look. A reading clears the attention, and moves the status when it says something new; trouble sets
- * the attention and leaves the status. `claims` are the deliveries that led to the look, none for a poll; `isAnnounced`:
- * a delivery has come, even if a poll was faster than the read it led to.
+ * the attention and leaves the status. `claims` are the deliveries that a reading answers; `isAnnounced`: a delivery has come,
+ * even if it did not lead to this look.
  */
 export function recordObservation(
   trail: OrderTrail,

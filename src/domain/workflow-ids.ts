@@ -1,5 +1,6 @@
 import { type BusinessOperation, businessOperations } from './business-call.js';
 import { type AccountName, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
+import type { Notify } from './notify.js';
 import { type EventType, isEventType } from './subscription.js';
 
 /** What names one followed order. */
@@ -99,6 +100,15 @@ export function fromRequestRideId(workflowId: string): RequestRideKey | undefine
   const [, account, requestId] = /^ride\/([a-z0-9-]{1,40})\/([A-Za-z0-9._~-]{1,100})$/.exec(workflowId) ?? [];
   return account && requestId ? { account: account as AccountName, requestId } : undefined;
 }
+
+/** Name of the signal by which a ride is told of its order. */
+export const rideOrderChanged = 'rideOrderChanged';
+
+/** Is it a ride of this account that wants to be told of its order? Then the order was made for that ride. */
+export const isRideReceiver = (receiver: Notify, account: AccountName): boolean =>
+  'signal' in receiver &&
+  receiver.signal === rideOrderChanged &&
+  fromRequestRideId(receiver.workflowId)?.account === account;
 
 /** What names one change of a ride that is sent for a caller. */
 export interface ChangeRideKey extends RequestRideKey {

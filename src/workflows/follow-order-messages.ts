@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { EarlierRun } from '../domain/earlier-run.js';
 import type { FollowRequest } from '../domain/follow-input.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { Notify } from '../domain/notify.js';
@@ -7,8 +8,7 @@ import type { OrderTrail } from '../domain/trail.js';
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
 export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice[] }]>('deliveryReceived');
 
-/** More receivers of changes, for an order that may be followed already. Each is told where the order stands, then of every
- *  change and of the end. One that is told already is not told twice. */
+/** Nobody takes it any more: `followRequested` has its place. */
 export const receiversAddedSignal = defineSignal<[{ receivers: Notify[] }]>('receiversAdded');
 
 /**
@@ -22,6 +22,9 @@ export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');
 
 /** Ends the run with the outcome `stopped` and answers with the final trail. `reason`: 1 to 200 characters. */
 export const stopFollowingUpdate = defineUpdate<OrderTrail, [{ reason: string }]>('stopFollowing');
+
+/** For a later run of the same order: what this one leaves to it. */
+export const leftByRunQuery = defineQuery<EarlierRun>('leftByRun');
 
 /** The trail as the run knows it. */
 export const orderTrailQuery = defineQuery<OrderTrail>('orderTrail');

@@ -1,15 +1,22 @@
 import { condition, log, setHandler } from '@temporalio/workflow';
-import { addedReceivers } from '../domain/added-receivers.js';
-import { parseStopInput } from '../domain/follow-input.js';
+import { addedReceivers, withLeftOut } from '../domain/added-receivers.js';
+import { maxClaims, maxSeenDeliveries } from '../domain/earlier-run.js';
+import {
+  type FollowOrderInput,
+  fillInput,
+  parseStopInput,
+  type ReadFollowRequest,
+  readFollowRequest,
+} from '../domain/follow-input.js';
 import { parseNoInput } from '../domain/input-fields.js';
 import { type DeliveryNotice, readDeliveries } from '../domain/notices.js';
 import type { Notify } from '../domain/notify.js';
-import type { OrderTrail } from '../domain/trail.js';
+import { type OrderTrail, withReference } from '../domain/trail.js';
 import { refuseBadInput } from './bad-input.js';
 import {
   deliveryReceivedSignal,
+  followRequestedSignal,
   orderTrailQuery,
-  receiversAddedSignal,
   refreshOrderUpdate,
   stopFollowingUpdate,
 } from './follow-order-messages.js';
@@ -21,7 +28,7 @@ export interface OrderInbox {
   served: number;
   /** Callers of `refreshOrder` that wait for their read. */
   refreshing: number;
-  /** Deliveries that no read has answered yet. */
+  /** Deliveries that no reading has answered yet. */
   claims: DeliveryNotice[];
   /** Ids of deliveries already counted, newest last. */
   seenDeliveries: string[];
@@ -29,19 +36,18 @@ export interface OrderInbox {
   signals: number;
   stopReason: string | null;
   /** Who is told of changes: those of the input, and those added since. Only ever added to. */
-  readonly receivers: Notify[];
-  /** Callers that wait for an answer are answered now: the run ends or continues as new. */
+  receivers: Notify[];
+  /** One line for each receiver that found no room, for the UI. */
+  leftOut: string[];
+  /** Callers that wait for a read are answered now: the run ends or continues as new. */
   closing: boolean;
+  /** The trail has its outcome: callers that wait for the end are answered now. */
+  ended: boolean;
 }
 
 /** What outlives a run that continues as new. */
-export type CarriedInbox = Pick<OrderInbox, 'claims' | 'seenDeliveries' | 'stopReason'> & {
-  readWanted: boolean;
-  receivers?: Notify[];
-};
-
-const maxSeenDeliveries = 1_000;
-const maxClaims = 1_000;
+export type CarriedInbox = Pick<OrderInbox, 'claims' | 'seenDeliveries' | 'stopReason'> &
+  Partial<Pick<OrderInbox, 'receivers' | 'leftOut'>> & { readWanted: boolean };
 
 /** The inbox of a new run, with what the run before it had not answered. */
 export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
@@ -53,7 +59,9 @@ export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox
   signals: 0,
   stopReason: carried?.stopReason ?? null,
   receivers: [...(carried?.receivers ?? notify)],
+  leftOut: carried?.leftOut ?? [],
   closing: false,
+  ended: false,
 });
 
 export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
@@ -61,6 +69,7 @@ export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
   seenDeliveries: inbox.seenDeliveries,
   stopReason: inbox.stopReason,
   receivers: inbox.receivers,
+  leftOut: inbox.leftOut,
   readWanted: isReadWanted(inbox),
 });
 
@@ -68,8 +77,12 @@ export const isReadWanted = (inbox: OrderInbox): boolean => inbox.asked > inbox.
 
 /** The trail lives in the main body; handlers see it through this. */
 export interface TrailHolder {
+  /** With what callers asked for since. */
+  input: FollowOrderInput;
   trail: OrderTrail;
   notifier: { welcome(receivers: Notify[], trail: OrderTrail): void };
+  /** Shows what has changed in the UI. */
+  show(): void;
 }
 
 /** Registers all handlers. Must run before the first await of the run. */
@@ -79,12 +92,9 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
     inbox.signals += 1;
     recordDeliveries(run, inbox, readDeliveries(notice, new Date().toISOString()));
   });
-  setHandler(receiversAddedSignal, (added) => {
+  setHandler(followRequestedSignal, (request) => {
     inbox.signals += 1;
-    const newcomers = addedReceivers(inbox.receivers, added);
-    if (newcomers.length === 0) return log.info('nobody new to tell');
-    inbox.receivers.push(...newcomers);
-    run.notifier.welcome(newcomers, run.trail);
+    heed(run, inbox, readFollowRequest(request));
   });
   setHandler(
     refreshOrderUpdate,
@@ -101,12 +111,24 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
   setHandler(
     stopFollowingUpdate,
     async ({ reason }) => {
-      inbox.stopReason = reason;
-      await condition(() => inbox.closing);
+      inbox.stopReason ??= reason;
+      await condition(() => inbox.ended);
       return run.trail;
     },
     { validator: (input) => void refuseBadInput(() => parseStopInput(input)) },
   );
+}
+
+/** Fills what the run does not know yet, and adds receivers. Changes nothing when all of it is known. */
+function heed(run: TrailHolder, inbox: OrderInbox, { request, problems }: ReadFollowRequest): void {
+  if (problems.length > 0) log.warn('left out of followRequested', { problems: problems.slice(0, 10) });
+  run.input = fillInput(run.input, request);
+  run.trail = withReference(run.trail, run.input);
+  const { added, leftOut } = addedReceivers(inbox.receivers, request.notify ?? []);
+  inbox.receivers.push(...added);
+  inbox.leftOut = withLeftOut(inbox.leftOut, leftOut);
+  if (added.length > 0) run.notifier.welcome(added, run.trail);
+  run.show();
 }
 
 function recordDeliveries(run: TrailHolder, inbox: OrderInbox, deliveries: DeliveryNotice[]): void {

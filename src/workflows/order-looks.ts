@@ -4,6 +4,7 @@ import type { FollowOrderInput } from '../domain/follow-input.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { LookInput, OrderObservation } from '../domain/observation.js';
 import { type OrderTrail, scheduledAt } from '../domain/trail.js';
+import { isRideReceiver } from '../domain/workflow-ids.js';
 import { unless } from './interruptible.js';
 import { isReadWanted, type OrderInbox } from './order-inbox.js';
 
@@ -31,7 +32,7 @@ export interface Poll {
 /** What was seen, and what made us look. */
 export interface Look {
   seen: OrderObservation;
-  /** The deliveries that this look answers; none for a poll. */
+  /** The deliveries that this look answers, if it is a reading. */
   claims: DeliveryNotice[];
   /** All reads asked for up to this number are answered by it. */
   serves: number;
@@ -45,15 +46,25 @@ const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 
 const readPriority = { priorityKey: 2 };
 const pollPriority = { priorityKey: 4 };
 
-const toLookInput = ({ input, trail, notBefore }: Looking): LookInput => ({
-  account: input.account,
-  orderId: input.orderId,
-  shown: { rawStatus: trail.rawStatus, attention: trail.attention?.code ?? null },
-  since: trail.since,
-  scheduledAt: scheduledAt(input, trail),
-  pushed: trail.pushed,
-  notBefore,
-  mayBeUnknown: trail.rawStatus === null && trail.deliveries.received === 0,
+/** Does nobody but the caller vouch for the order? It was never read, no delivery has named it, and it was made for no ride of ours. */
+export const mayBeUnknown = ({
+  input: { account },
+  trail,
+  inbox,
+}: Pick<Looking, 'input' | 'trail' | 'inbox'>): boolean =>
+  trail.status === null &&
+  trail.deliveries.received === 0 &&
+  !inbox.receivers.some((receiver) => isRideReceiver(receiver, account));
+
+const toLookInput = (follow: Looking): LookInput => ({
+  account: follow.input.account,
+  orderId: follow.input.orderId,
+  shown: { rawStatus: follow.trail.rawStatus, attention: follow.trail.attention?.code ?? null },
+  since: follow.trail.since,
+  scheduledAt: scheduledAt(follow.input, follow.trail),
+  pushed: follow.trail.pushed,
+  mayBeUnknown: mayBeUnknown(follow),
+  notBefore: follow.notBefore,
 });
 
 /** Every call to the service goes through the queue of its account, which keeps the account's request budget. */
@@ -64,7 +75,9 @@ const taskQueueOf = ({ input }: Looking): string => `${workflowInfo().taskQueue}
  * A read that was asked for is not interrupted by further deliveries, or a stream of them would starve it.
  */
 export async function nextLook(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
-  return isReadWanted(follow.inbox) ? await readNow(follow, mustLeave) : await waitForChange(follow, mustLeave);
+  const look = isReadWanted(follow.inbox) ? await readNow(follow, mustLeave) : await waitForChange(follow, mustLeave);
+  // Somebody has vouched for the order since this look began: another look is told so.
+  return look?.seen.kind === 'unknownOrder' && !mayBeUnknown(follow) ? undefined : look;
 }
 
 async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
@@ -77,7 +90,7 @@ async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look 
     taskQueue: taskQueueOf(follow),
     priority: readPriority,
     cancellationType: 'TRY_CANCEL',
-    summary: claims.length > 0 ? 'Read after a delivery' : 'Read because somebody asked',
+    summary: forPerson ? 'Read because somebody asked' : 'Read after a delivery',
   });
   const look: LookInput = { ...toLookInput(follow), ...tracesOf(claims), ...(forPerson ? { forPerson } : {}) };
   // The read of a delivery may have to wait for long; that of a person who asks meanwhile may not.
@@ -86,9 +99,7 @@ async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look 
     () => mustLeave() || isOutdone(),
     () => readOrder(look),
   );
-  if (seen === undefined) return undefined;
-  inbox.claims = inbox.claims.slice(claims.length);
-  return { seen, claims, serves };
+  return seen && { seen, claims, serves };
 }
 
 /** More would make an input bigger than they are worth. */
@@ -102,13 +113,14 @@ function tracesOf(claims: readonly DeliveryNotice[]): Pick<LookInput, 'tracepare
 async function waitForChange(follow: Looking, mustLeave: () => boolean): Promise<Look | undefined> {
   const { inbox } = follow;
   const poll = keepPolling(follow);
-  await condition(() => poll.ended !== null || isReadWanted(inbox) || mustLeave());
+  const isRight = (): boolean => isStillRight(poll.input, toLookInput(follow));
+  await condition(() => poll.ended !== null || isReadWanted(inbox) || !isRight() || mustLeave());
   // What it saw meanwhile may be older than the read that is wanted now.
   if (poll.ended === null || isReadWanted(inbox)) return undefined;
   follow.poll = null;
   if ('error' in poll.ended) throw poll.ended.error;
   const { seen } = poll.ended;
-  return isOvertaken(seen, follow) ? undefined : { seen, claims: [], serves: inbox.served };
+  return isOvertaken(seen, follow) ? undefined : { seen, claims: inbox.claims, serves: inbox.served };
 }
 
 /** Has the run recorded something since the poll asked what it shows? Then what the poll saw may be older than that. */

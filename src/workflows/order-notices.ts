@@ -11,8 +11,8 @@ export interface Notifier {
   tell(trail: OrderTrail): void;
   /** Tells receivers that were added to the list just now where the order stands, if that is known. */
   welcome(newcomers: readonly Notify[], trail: OrderTrail): void;
-  /** Resolves when all workflows have taken or refused their signals. */
-  signalled(): Promise<void>;
+  /** Have all workflows taken or refused their signals? */
+  isQuiet(): boolean;
   readonly urls: UrlNotices;
   /** One line for each receiver that could not be told, for the UI. */
   undelivered(): string[];
@@ -43,6 +43,7 @@ export function createNotifier({ receivers, told, notices, onUndelivered }: Noti
   });
   let last = told;
   let queue: Promise<void> = Promise.resolve();
+  let queued = 0;
 
   async function send(receiver: SignalReceiver, change: OrderChange): Promise<void> {
     try {
@@ -53,8 +54,10 @@ export function createNotifier({ receivers, told, notices, onUndelivered }: Noti
   }
 
   function signal(workflows: readonly SignalReceiver[], change: OrderChange): void {
+    queued += 1;
     queue = queue.then(async () => {
       await Promise.all(workflows.map((receiver) => send(receiver, change)));
+      queued -= 1;
     });
   }
 
@@ -77,9 +80,7 @@ export function createNotifier({ receivers, told, notices, onUndelivered }: Noti
         if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }
     },
-    async signalled() {
-      for (let seen: typeof queue | undefined; seen !== queue; await seen) seen = queue;
-    },
+    isQuiet: () => queued === 0,
   };
 }
 

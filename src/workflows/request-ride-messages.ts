@@ -1,6 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { OrderChange } from '../domain/order-change.js';
 import type { RideStanding } from '../domain/requested-ride.js';
+import { rideOrderChanged } from '../domain/workflow-ids.js';
 
 /** Changes the order of the ride; `order` is a part of the body of create order. Fails as `updateOrder` of `businessCall`. */
 export const updateRideUpdate = defineUpdate<RideStanding, [{ order: Record<string, unknown> }]>('updateRide');
@@ -18,4 +19,4 @@ export const resolveRideUpdate = defineUpdate<
 export const rideStatusQuery = defineQuery<RideStanding>('rideStatus');
 
 /** What the run of the order tells the ride. A hint: the end is read from that run. */
-export const rideOrderChangedSignal = defineSignal<[OrderChange]>('rideOrderChanged');
+export const rideOrderChangedSignal = defineSignal<[OrderChange]>(rideOrderChanged);

@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../src/domain/errors.js';
-import { defaultFollowForMs, parseFollowOrderInput, parseStopInput, toInstant } from '../../src/domain/follow-input.js';
+import {
+  defaultFollowForMs,
+  fillInput,
+  parseFollowOrderInput,
+  parseFollowRequest,
+  parseStopInput,
+  readFollowRequest,
+  toEarlierRunId,
+  toInstant,
+} from '../../src/domain/follow-input.js';
 
 const least = { account: 'partner', orderId: '4711' };
 
@@ -166,6 +175,63 @@ describe('the input of followOrder', () => {
 
   it('follows for seven days unless it says otherwise', () => {
     expect(defaultFollowForMs).toBe(7 * 24 * 3_600_000);
+  });
+});
+
+describe('what a run can read of followRequested', () => {
+  const receiver = { workflowId: 'trip/1', signal: 's' };
+
+  it('is all that it says', () => {
+    const request = { reference: 'r', scheduledAt: '2031-05-01T08:30:00.000Z', followForMs: 5_000, notify: [receiver] };
+    expect(readFollowRequest(request)).toEqual({ request, problems: [] });
+    expect(readFollowRequest({ reference: null, notify: null })).toEqual({ request: {}, problems: [] });
+    expect(readFollowRequest({})).toEqual({ request: {}, problems: [] });
+  });
+
+  it('is not lost with a part that cannot be read', () => {
+    const bad = { reference: 7, scheduledAt: 'soon', followForMs: 5_000, notify: [receiver, 'x', receiver], more: 1 };
+    const { request, problems } = readFollowRequest(bad);
+    expect(request).toEqual({ followForMs: 5_000, notify: [receiver, receiver] });
+    expect(problems.map((line) => line.split(':')[0])).toEqual(['input', 'reference', 'scheduledAt', 'notify[1]']);
+  });
+
+  it('takes more receivers than an input, since a ride adds itself to those of its caller', () => {
+    const notify = Array.from({ length: 11 }, (_, index) => ({ workflowId: `trip/${index}`, signal: 's' }));
+    expect(readFollowRequest({ notify })).toEqual({ request: { notify }, problems: [] });
+  });
+
+  it.each([null, undefined, 'x', 7, [], [receiver], { notify: 'nobody' }])('is nothing of %j', (value) => {
+    const { request, problems } = readFollowRequest(value);
+    expect(request).toEqual({});
+    expect(problems).toHaveLength(1);
+  });
+
+  it('of any JSON is a request that the input of a run may hold', () => {
+    const fields = ['reference', 'scheduledAt', 'notify', 'followForMs'];
+    const values = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...fields), fc.jsonValue()));
+    fc.assert(
+      fc.property(values, (value) => {
+        const { notify: _, ...request } = readFollowRequest(value).request;
+        expect(parseFollowOrderInput({ ...least, ...request })).toEqual({ ...least, ...request });
+      }),
+    );
+  });
+});
+
+describe('an input that is filled by a request', () => {
+  it('takes what it does not say, and keeps what it says', () => {
+    const input = parseFollowOrderInput({ ...least, reference: 'first' });
+    const request = parseFollowRequest({ reference: 'second', followForMs: 5_000, notify: [] });
+    expect(fillInput(input, request)).toEqual({ ...least, reference: 'first', followForMs: 5_000 });
+  });
+});
+
+describe('an earlier run', () => {
+  it('is named by its run id', () => {
+    expect(toEarlierRunId('0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f')).toBe('0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f');
+    for (const value of ['', 'x', 7, null, {}, '0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f ']) {
+      expect(refusalOf(() => toEarlierRunId(value))).toMatch(/^continues: must be the run id/);
+    }
   });
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { addedReceivers } from '../../src/domain/added-receivers.js';
 import { followedPaceMs } from '../../src/domain/following.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { openRide, outcomeUnknown, rideCallId } from '../../src/domain/requested-ride.js';
@@ -83,28 +82,6 @@ describe('a ride in the UI', () => {
     const text = describeRide({ ...ride, attention: outcomeUnknown('The answer was lost.', '2026-05-01T08:30:00Z') });
     expect(text).toContain('outcomeUnknown');
     for (const way of ['--order ID', '--try-again', '--give-up REASON']) expect(text).toContain(way);
-  });
-});
-
-describe('receivers that are added to an order', () => {
-  const one = { workflowId: 'trip/1', signal: 'rideChanged' };
-  const other = { workflowId: 'trip/2', signal: 'rideChanged' };
-
-  it('are told once, however often they are added', () => {
-    expect(addedReceivers([one], { receivers: [one, other, other] })).toEqual([other]);
-  });
-
-  it.each([undefined, {}, { receivers: 'x' }, { receivers: [{ workflowId: '' }] }, { receivers: [], more: 1 }])(
-    'are none when they cannot be read: %j',
-    (signal) => {
-      expect(addedReceivers([one], signal)).toEqual([]);
-    },
-  );
-
-  it('are none when they are too many', () => {
-    const many = Array.from({ length: 50 }, (_, i) => ({ workflowId: `trip/${i}`, signal: 's' }));
-    expect(addedReceivers([], { receivers: many })).toHaveLength(50);
-    expect(addedReceivers([one], { receivers: many })).toEqual([]);
   });
 });
 

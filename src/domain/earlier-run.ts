@@ -1,0 +1,64 @@
+import { addedReceivers, withLeftOut } from './added-receivers.js';
+import { type FollowOrderInput, fillInput } from './follow-input.js';
+import type { DeliveryNotice } from './notices.js';
+import type { Notify } from './notify.js';
+import { type OrderTrail, withReference } from './trail.js';
+import type { FollowOrderKey } from './workflow-ids.js';
+
+/** Names a run of `followOrder` that has ended. */
+export interface EarlierRunKey extends FollowOrderKey {
+  runId: string;
+}
+
+/** What a run of `followOrder` leaves to a later run of the same order. Plain JSON. */
+export interface RunLeft {
+  input: FollowOrderInput;
+  trail: OrderTrail;
+  /** Deliveries that no reading has answered yet. */
+  claims: DeliveryNotice[];
+  /** Ids of deliveries already counted, newest last. */
+  seenDeliveries: string[];
+  receivers: Notify[];
+  /** One line for each receiver that found no room. */
+  leftOut: string[];
+}
+
+/** The answer of an earlier run. */
+export interface EarlierRun {
+  left: RunLeft;
+  /** The run that it was to go on from itself, while it had not heard from it. */
+  continues: string | null;
+}
+
+/** Deliveries that a run keeps until a reading answers them. */
+export const maxClaims = 1_000;
+/** Ids of deliveries that a run knows again. */
+export const maxSeenDeliveries = 1_000;
+
+/**
+ * What the run of today knows together with what an earlier one left: the timeline goes on, and an end that was none at the service is
+ * taken back. `now` has read nothing yet; what its callers say goes before what those of the earlier run said.
+ */
+export function goOnFrom(earlier: RunLeft, now: RunLeft): RunLeft {
+  const input = fillInput(now.input, earlier.input);
+  const seenBefore = new Set(earlier.seenDeliveries);
+  const again = now.seenDeliveries.filter((id) => id !== '' && seenBefore.has(id)).length;
+  const { added, leftOut } = addedReceivers(earlier.receivers, now.receivers);
+  return {
+    input,
+    trail: {
+      ...withReference(earlier.trail, input),
+      outcome: earlier.trail.terminal ? earlier.trail.outcome : null,
+      pushed: earlier.trail.pushed || now.trail.pushed,
+      reads: earlier.trail.reads + now.trail.reads,
+      deliveries: {
+        received: earlier.trail.deliveries.received + now.trail.deliveries.received,
+        duplicate: earlier.trail.deliveries.duplicate + now.trail.deliveries.duplicate + again,
+      },
+    },
+    claims: [...earlier.claims, ...now.claims].slice(-maxClaims),
+    seenDeliveries: [...new Set([...earlier.seenDeliveries, ...now.seenDeliveries])].slice(-maxSeenDeliveries),
+    receivers: [...earlier.receivers, ...added],
+    leftOut: withLeftOut([...earlier.leftOut, ...now.leftOut], leftOut),
+  };
+}
