@@ -1,11 +1,12 @@
+import type { OrderDeliveryOutcome } from '../domain/forward-outcome.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { HandOverInput, HandOverOutcome } from '../domain/parked-delivery-input.js';
 import type { CompanyReportKey, FollowOrderKey } from '../domain/workflow-ids.js';
 
 /** Where deliveries go, as the ingress sends them too. A call that rejects may be repeated without harm. */
 export interface DeliveryRoutes {
-  /** Never starts an order again that has ended (I5). */
-  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<Exclude<HandOverOutcome, 'reported'>>;
+  /** Never starts an order again that has ended at the service (I5). */
+  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<OrderDeliveryOutcome>;
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { notYet } from './not-yet.js';
 
 /** The runs that follow orders, whoever started them. */
 export interface FollowedOrders {
-  /** Once however often it is asked for; one that has ended stays ended (I5). */
+  /** Once however often it is asked for. One whose following broke off is followed again; another end stays (I5). */
   start(follow: StartFollowingInput): Promise<void>;
   /** Null while the order is followed. */
   readEnd(key: FollowOrderKey): Promise<FollowedEnd | null>;

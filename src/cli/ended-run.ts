@@ -1,8 +1,9 @@
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
 import { exitCodes } from './cli-failure.js';
 import type { CommandContext, Session } from './command-context.js';
+import { commandLine } from './command-line.js';
 import { getOrderRun, readTrail } from './order-run.js';
-import { utc } from './plain-text.js';
+import { plain, utc } from './plain-text.js';
 import { runText, toRunJson } from './run-view.js';
 
 /** Tells a command that comes too late how the following ended. Failed only when the run failed, so left no trail. */
@@ -13,5 +14,10 @@ export async function tellEnded(context: CommandContext, session: Session, key: 
     { ...toRunJson(ended), state: 'alreadyEnded' },
     `Following has already ended${when}.\n\n${runText(ended, key, context.paint)}`,
   );
+  // The order itself may go on.
+  if (ended.trail?.terminal !== true) {
+    const command = commandLine(context.env, 'track', key.account, key.orderId);
+    context.note(`To follow the order again: ${plain(command)} --again`);
+  }
   return ended.trail ? exitCodes.done : exitCodes.failed;
 }

@@ -20,8 +20,9 @@ interface ParkedOptions extends CommonOptions {
 const limit = 500;
 
 const help = `
-A delivery is parked when nobody can say which order it is about, or when it failed a check after it
-was taken. It waits until a person routes or discards it. --open needs FARETRAIL_WEBHOOK_KEYS (those
+A delivery is parked when nobody can say which order it is about, when it failed a check after it
+was taken, or when a person has stopped the following of its order (track it with --again, then route).
+It waits until a person routes or discards it. --open needs FARETRAIL_WEBHOOK_KEYS (those
 of the ingress); it shows the body, secrets hidden.
 
 Examples:
@@ -53,8 +54,9 @@ function list(context: CommandContext, account: AccountName | undefined): Promis
     const deliveries = found.flatMap(({ workflowId, memo }): ListedDelivery[] => {
       const key = fromParkedDeliveryId(workflowId);
       if (!key) return [];
-      const { eventType, reason, receivedAt } = publishedDelivery(memo) ?? {};
-      return [{ ...key, ...(eventType && reason && receivedAt ? { eventType, reason, receivedAt } : {}) }];
+      const { eventType, reason, receivedAt, aboutOrderId } = publishedDelivery(memo) ?? {};
+      const facts = eventType && reason && receivedAt ? { eventType, reason, receivedAt } : {};
+      return [{ ...key, ...facts, ...(aboutOrderId === undefined ? {} : { aboutOrderId }) }];
     });
     context.tell({ deliveries, hasMore }, parkedText(deliveries, context.paint));
     if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
@@ -70,7 +72,8 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   return withSession(context, async (session) => {
     const { key, delivery } = await getParked(session, candidates, deliveryId);
     const opened = await openParked(session, key, webhookKeys).catch(tellUnreadable);
-    context.tell({ ...key, delivery, ...opened }, openedText(key, delivery, opened, context.paint));
+    const content = opened ?? { contentType: null, body: null, bytes: 0 };
+    context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened, context.paint));
     return exitCodes.done;
   });
 }

@@ -15,9 +15,14 @@ export interface OpenedDelivery {
   bytes: number;
 }
 
-/** Opens what was sealed. Throws `SealingError` when these are not the keys of the ingress. */
-export async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRing): Promise<OpenedDelivery> {
+/** Opens what was sealed; null where nothing was kept. Throws `SealingError` when these are not the keys of the ingress. */
+export async function openParked(
+  session: Session,
+  key: ParkedDeliveryKey,
+  keys: KeyRing,
+): Promise<OpenedDelivery | null> {
   const { sealed, eventType } = await readParkedInput(session, key);
+  if (sealed === '') return null;
   const sealer = createSealer(keys);
   const { rawBody, headers } = await openContent(sealer, key, sealed);
   const secrets = await readSecrets(session, sealer, { account: key.account, eventType });

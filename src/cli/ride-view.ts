@@ -1,4 +1,5 @@
 import type { RideResult, RideStanding } from '../domain/requested-ride.js';
+import { followedAgainText } from '../domain/requested-ride-details.js';
 import { requestRideId } from '../domain/workflow-ids.js';
 import type { Env } from '../settings/env-reader.js';
 import { commandLine } from './command-line.js';
@@ -12,12 +13,15 @@ const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'
 
 /** Where a ride stands, and what a person can do where one is needed. */
 export function standingText(standing: RideStanding, env: Env, paint: Paint): string {
-  const { account, requestId, stage, orderId, status, outcome, attention } = standing;
+  const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
   const pairs: [string, string][] = [
     ['stage', stage],
     ['order', orderId === null ? '-' : plain(orderId)],
     ['status', plain(status ?? '-')],
     ...(outcome === null ? [] : [['outcome', outcome] satisfies [string, string]]),
+    ...(followedAgain === undefined
+      ? []
+      : [['following', plain(followedAgainText(followedAgain))] satisfies [string, string]]),
     ['workflow', plain(requestRideId(standing))],
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RideStanding } from '../domain/requested-ride.js';
+import { followedAgainText } from '../domain/requested-ride-details.js';
 import type { RequestRideKey } from '../domain/workflow-ids.js';
 import type { CommandContext, Session } from './command-context.js';
 import { plain } from './plain-text.js';
@@ -36,10 +37,11 @@ async function printChanges(
   context.tell({ change: 'ended', result }, resultText(result, context.paint));
 }
 
-const lineOf = ({ stage, orderId, status, attention }: RideStanding): string =>
+const lineOf = ({ stage, orderId, status, attention, followedAgain }: RideStanding): string =>
   [
     stage,
     ...(orderId === null ? [] : [`order ${plain(orderId)}`]),
     ...(status === null ? [] : [plain(status)]),
+    ...(followedAgain === undefined ? [] : [`its following ${plain(followedAgainText(followedAgain))}`]),
     ...(attention === null ? [] : [`attention ${attention.code}: ${plain(attention.message)}`]),
   ].join('  ');

@@ -1,11 +1,8 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { type FollowOrderInput, parseFollowOrderInput, toInstant } from '../domain/follow-input.js';
 import type { Notify } from '../domain/notify.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
-import { orderStart } from '../temporal/order-start.js';
-import type { followOrder } from '../workflows/follow-order.js';
-import { receiversAddedSignal } from '../workflows/follow-order-messages.js';
+import { beginFollowing } from '../temporal/follow-start.js';
 import { exitCodes } from './cli-failure.js';
 import {
   type CommandContext,
@@ -28,11 +25,14 @@ interface TrackOptions extends CommonOptions {
   reference?: string;
   scheduledAt?: string;
   notify?: Notify[];
+  again?: boolean;
   watch?: boolean;
 }
 
 const help = `
-Tracking twice is tracking once: a followed order goes on as it is, an ended one is shown.
+Tracking twice is tracking once: a followed order goes on, and takes what it does not know yet. One
+whose following failed, or was cancelled or terminated, is followed again. An ended one is shown; add
+--again where its following was stopped, or expired, before the order ended.
 Who is given with --notify is told where a followed order stands, then of each change, but nothing
 of an ended one.
 
@@ -40,7 +40,8 @@ Examples:
   faretrail track partner 42
   faretrail track business 7b21 --reference trip-9 --scheduled-at 2026-05-01T08:30:00+02:00 --watch
   faretrail track partner 42 --notify https://orders.example.com/changes
-  faretrail track partner 42 --notify trip/9:orderChanged`;
+  faretrail track partner 42 --notify trip/9:orderChanged
+  faretrail track partner 42 --again`;
 
 /** `track <account> <orderId>`: follow an order, once however often it is asked for. */
 export function addTrackCommand(program: Command, run: RunCommand): void {
@@ -52,28 +53,27 @@ export function addTrackCommand(program: Command, run: RunCommand): void {
       'pick-up time, ISO 8601 with offset',
       checked((text) => toInstant(text, '--scheduled-at')),
     )
+    .option('--again', 'also if its following was stopped or has expired')
     .option('--watch', 'watch it until it ends')
     .addHelpText('after', help)
     .action(
-      run<OrderArguments, TrackOptions>(async (context, [account, orderId], { notify = [], watch, ...options }) => {
-        const { reference, scheduledAt } = options;
+      run<OrderArguments, TrackOptions>(async (context, [account, orderId], options) => {
+        const { reference, scheduledAt, notify } = options;
         const input = parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }); // before any connection
-        return await withSession(context, (session) => track(context, session, input, watch === true));
+        return await withSession(context, (session) => track(context, session, input, options));
       }),
     );
 }
 
-type AddedReceivers = [{ receivers: Notify[] }];
-
-type Start = 'started' | 'alreadyFollowed' | 'alreadyEnded';
+type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
 async function track(
   context: CommandContext,
   session: Session,
   input: FollowOrderInput,
-  watch: boolean,
+  { again = false, watch = false }: TrackOptions,
 ): Promise<number> {
-  const start = await startFollowing(session, input);
+  const start = await startFollowing(session, input, again);
   // Never a second run of an ended one (I5); its trail is what the caller wanted.
   if (start === 'alreadyEnded') return await tellEnded(context, session, input);
   const warnings = await missingWorkers(session, input.account);
@@ -83,34 +83,29 @@ async function track(
   return watch ? await watchOrder(context, session, input) : exitCodes.done;
 }
 
-async function startFollowing(session: Session, { notify = [], ...input }: FollowOrderInput): Promise<Start> {
+async function startFollowing(session: Session, input: FollowOrderInput, again: boolean): Promise<Start> {
   const { client, config, within } = session;
   const before = await findOrderRun(session, input); // only for the wording: the start itself is idempotent
-  const start = orderStart(input, config.taskQueue);
-  const added = { signal: receiversAddedSignal, signalArgs: [{ receivers: notify }] satisfies AddedReceivers };
-  try {
-    await within(callTimeoutMs, async () => {
-      if (notify.length === 0) return await client.workflow.start<typeof followOrder>('followOrder', start);
-      // Not in the input, which counts for nothing where the order is followed already.
-      return await client.workflow.signalWithStart<typeof followOrder, AddedReceivers>('followOrder', {
-        ...start,
-        ...added,
-      });
-    });
-  } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'alreadyEnded';
-    throw error;
-  }
+  const begun = await within(callTimeoutMs, () =>
+    beginFollowing(client, { input, taskQueue: config.taskQueue, again }),
+  );
+  if ('stays' in begun) return 'alreadyEnded';
+  if (begun.after !== null) return 'startedAgain';
   return before === undefined ? 'started' : 'alreadyFollowed';
 }
+
+const startTexts: Record<Exclude<Start, 'alreadyEnded'>, string> = {
+  started: 'Following',
+  startedAgain: 'Following again',
+  alreadyFollowed: 'Already following',
+};
 
 function startText(
   { env, paint }: CommandContext,
   { account, orderId }: FollowOrderKey,
-  { start, hint }: { start: Start; hint: boolean },
+  { start, hint }: { start: keyof typeof startTexts; hint: boolean },
 ): string {
-  const how = start === 'started' ? 'Following' : 'Already following';
-  const head = paint('strong', `${how} order ${plain(orderId)} of account ${account}`);
+  const head = paint('strong', `${startTexts[start]} order ${plain(orderId)} of account ${account}`);
   const lines = [head, `  workflow  ${plain(followOrderId({ account, orderId }))}`];
   if (!hint) return lines.join('\n');
   const next = (command: string) => plain(commandLine(env, command, account, orderId));

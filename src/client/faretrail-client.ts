@@ -8,11 +8,10 @@ import { parseFollowOrderInput } from '../domain/follow-input.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { toDeliveryId } from '../domain/parked-delivery-input.js';
 import { parseRequestRideInput } from '../domain/ride-input.js';
-import { orderStart } from '../temporal/order-start.js';
+import { beginFollowing } from '../temporal/follow-start.js';
 import { reportStart } from '../temporal/report-start.js';
 import { rideStart } from '../temporal/ride-start.js';
 import type { companyReport } from '../workflows/company-report.js';
-import type { followOrder } from '../workflows/follow-order.js';
 import type { requestRide } from '../workflows/request-ride.js';
 import { type FollowOrderInput, type OrderHandle, orderHandle } from './order-handle.js';
 import { type ParkedHandle, parkedHandle } from './parked-handle.js';
@@ -30,13 +29,20 @@ export interface FaretrailClientOptions {
   taskQueue?: string;
 }
 
+/** What following an order may be told. */
+export interface FollowOptions {
+  /** Also follow an order whose following was stopped or has expired. An order that has ended at the service stays so. */
+  again?: boolean;
+}
+
 /**
  * Everything another service may ask of the workers. Inputs and answers are checked: wrong input is `InvalidInput` before
  * anything is sent, all else a `FaretrailClientError`. Starting needs no live worker.
  */
 export interface FaretrailClient {
-  /** Follows an order, once however often it is asked for. Of one that has ended before, the handle gives the end. */
-  follow(input: FollowOrderInput): Promise<OrderHandle>;
+  /** Follows an order, once however often it is asked for: a run that goes on takes what it does not know yet. One whose following
+   *  broke off is followed again; of one that has ended the handle gives the end. */
+  follow(input: FollowOrderInput, options?: FollowOptions): Promise<OrderHandle>;
   /** A handle of an order that is or was followed. Asks nobody. */
   get(account: string, orderId: string): OrderHandle;
   /** Requests a ride, once for each `requestId` however often it is asked for. */
@@ -57,9 +63,9 @@ export interface FaretrailClient {
 /** The typed client of a service that runs no worker of ours. */
 export function createFaretrailClient({ client, taskQueue = 'faretrail' }: FaretrailClientOptions): FaretrailClient {
   return {
-    async follow(given) {
+    async follow(given, { again = false } = {}) {
       const input = parseFollowOrderInput(toInput(FollowOrderInputShape, given));
-      await startOnce(() => client.workflow.start<typeof followOrder>('followOrder', orderStart(input, taskQueue)));
+      await beginFollowing(client, { input, taskQueue, again });
       return orderHandle(client, input);
     },
     get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),

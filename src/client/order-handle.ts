@@ -2,17 +2,17 @@ import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import {
   type FollowOrderInputShape,
+  FollowRequestShape,
   type NotifyShape,
   OrderTrailShape,
-  ReceiversAddedShape,
   StopFollowingShape,
 } from '../contracts/order-shapes.js';
-import { toReceiver } from '../domain/notify.js';
+import { parseFollowRequest } from '../domain/follow-input.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import {
+  followRequestedSignal,
   orderTrailQuery,
-  receiversAddedSignal,
   refreshOrderUpdate,
   stopFollowingUpdate,
 } from '../workflows/follow-order-messages.js';
@@ -39,7 +39,7 @@ export interface OrderHandle {
   refresh(options?: AskOptions): Promise<OrderTrail>;
   /** Ends the following with the outcome `stopped`; the order itself goes on. */
   stop(reason: string, options?: AskOptions): Promise<OrderTrail>;
-  /** Adds receivers, each told where the order stands and then of every change; needs no live worker. One that is told already
+  /** Adds up to ten receivers, each told where the order stands and then of every change; needs no live worker. One that is told already
    *  is not told twice. */
   notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void>;
   /** Waits for the end. */
@@ -65,9 +65,8 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
       );
     },
     async notify(given, options) {
-      const { receivers } = toInput(ReceiversAddedShape, { receivers: given });
-      const added = { receivers: receivers.map((receiver, index) => toReceiver(receiver, `receivers[${index}]`)) };
-      await run.ask(z.void(), (handle) => handle.signal(receiversAddedSignal, added), options);
+      const request = parseFollowRequest(toInput(FollowRequestShape, { notify: given }));
+      await run.ask(z.void(), (handle) => handle.signal(followRequestedSignal, request), options);
     },
     result: () => run.result(OrderTrailShape),
   };

@@ -1,4 +1,5 @@
 import * as nexus from 'nexus-rpc';
+import type { FollowOptions } from './faretrail-client.js';
 import type { FollowOrderInput, OrderTrail } from './order-handle.js';
 import type { RideInput, RideResolution, RideResult, RideStanding } from './ride-handle.js';
 import type { CallInput, CallResult } from './service-call.js';
@@ -22,7 +23,7 @@ export interface RideKey {
  * Pass `cancellationType: 'WAIT_CANCELLATION_REQUESTED'`: a caller that goes away does not stop what others share.
  */
 export const rideOrders = nexus.service('RideOrders', {
-  followOrder: nexus.operation<FollowOrderInput, OrderTrail>(),
+  followOrder: nexus.operation<FollowOrderInput & FollowOptions, OrderTrail>(),
   orderTrail: nexus.operation<OrderKey, OrderTrail>(),
   /** Once for each `requestId`; its answer is how the ride ended. */
   requestRide: nexus.operation<RideInput, RideResult>(),

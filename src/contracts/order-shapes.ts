@@ -33,14 +33,19 @@ export const NotifyShape = z
   .union([z.strictObject({ workflowId: NameShape, signal: NameShape }), z.strictObject({ url: z.url().max(2_000) })])
   .describe('Who is told of each change and of the end.');
 
-/** See the type of the same name in src/domain: what `followOrder` is started with. */
-export const FollowOrderInputShape = z.strictObject({
-  account: AccountNameShape,
-  orderId: OrderIdShape,
+/** Argument of the signal `followRequested`: it fills what the run does not know yet, adds receivers, and overwrites nothing. */
+export const FollowRequestShape = z.strictObject({
   reference: Text.nullish().describe("The caller's own id of the order; comes back in trail and changes."),
   scheduledAt: InstantShape.nullish().describe('Pick-up time; what the service says later wins.'),
   notify: z.array(NotifyShape).max(10).nullish(),
   followForMs: z.int().min(1_000).max(34_560_000_000).nullish().describe('How long to follow; 7 days by default.'),
+});
+
+/** See the type of the same name in src/domain: what `followOrder` is started with. */
+export const FollowOrderInputShape = z.strictObject({
+  account: AccountNameShape,
+  orderId: OrderIdShape,
+  ...FollowRequestShape.shape,
 });
 
 /** Why a run needs a person. The code is text, so that a caller outlives a code it does not know. */
@@ -88,9 +93,6 @@ export const DeliveryNoticeShape = z.object({
   receivedAt: InstantShape,
   status: z.string().min(1).max(256).optional(),
 });
-
-/** Argument of the signal `receiversAdded`. A run tells fifty receivers at most. */
-export const ReceiversAddedShape = z.strictObject({ receivers: z.array(NotifyShape).min(1).max(50) });
 
 /** Input of the update `stopFollowing`. */
 export const StopFollowingShape = z.strictObject({ reason: Text });

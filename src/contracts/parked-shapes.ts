@@ -8,6 +8,10 @@ export const ParkedDeliveryShape = z.object({
   deliveryId: z.string().describe('32 hex digits.'),
   receivedAt: z.string(),
   reason: z.string().describe('Why nobody could place it.'),
+  aboutOrderId: z
+    .string()
+    .optional()
+    .describe('The order that it names, where following ended in a way that a person decides about.'),
   outcome: z.enum(['waiting', 'routed', 'discarded']),
   orderId: z.string().nullable().describe('The order that it was routed to.'),
   discardReason: z.string().nullable(),
@@ -16,7 +20,7 @@ export const ParkedDeliveryShape = z.object({
 /** Answer of the update `routeDelivery`. */
 export const RoutedDeliveryShape = z.object({
   ...ParkedDeliveryShape.shape,
-  handedOver: z.string().describe('What became of it: signalled, started, finished or reported.'),
+  handedOver: z.string().describe('What became of it: signalled, started, late or reported.'),
 });
 
 /** Argument of the update `routeDelivery`. */

@@ -3,10 +3,10 @@ import { BusinessCallInputShape, BusinessCallResultShape } from './call-shapes.j
 import {
   DeliveryNoticeShape,
   FollowOrderInputShape,
+  FollowRequestShape,
   OrderChangeShape,
   OrderEventShape,
   OrderTrailShape,
-  ReceiversAddedShape,
 } from './order-shapes.js';
 import { ParkedDeliveryShape } from './parked-shapes.js';
 import {
@@ -31,7 +31,7 @@ export const publishedShapes = {
   'order-change': OrderChangeShape,
   'order-event': OrderEventShape,
   'delivery-notice': DeliveryNoticeShape,
-  'receivers-added': ReceiversAddedShape,
+  'follow-request': FollowRequestShape,
   'company-report-input': CompanyReportInputShape,
   'company-report': CompanyReportShape,
   'company-report-notice': CompanyReportNoticeShape,

@@ -38,6 +38,12 @@ export const RideStandingShape = z.object({
   status: z.string().nullable(),
   outcome: RideOutcomeShape.nullable(),
   attention: AttentionShape.nullable(),
+  followedAgain: z
+    .object({ times: z.int(), at: z.string(), reason: z.string() })
+    .optional()
+    .describe(
+      'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
+    ),
 });
 
 /** Result of `requestRide`. `orderId` and `trail` are null only with the outcome `withdrawn`. */

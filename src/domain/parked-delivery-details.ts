@@ -11,11 +11,14 @@ export const parkReasonTexts: Record<ParkReason, string> = {
   wrongSecret: 'its secret is not that of the subscription',
   endedGeneration: 'its address was no longer accepted',
   neverSubscribed: 'nobody has subscribed to it',
+  followingStopped: 'the following of its order was stopped',
+  endUnreadable: 'how the following of its order ended cannot be read here',
 };
 
 /** The delivery as Markdown for the Temporal UI: why it waits and what can be done, or what became of it. */
 export function describeParked(delivery: ParkedDelivery): string {
-  const { account, deliveryId, discardReason, eventType, orderId, outcome, reason, receivedAt } = delivery;
+  const { account, aboutOrderId, deliveryId, discardReason, eventType, orderId, outcome, reason, receivedAt } =
+    delivery;
   const standing = {
     waiting: `**Waits for a person**: ${parkReasonTexts[reason]}.`,
     routed: `**Routed** to order ${cell(orderId ?? '', 128)}.`,
@@ -23,8 +26,10 @@ export function describeParked(delivery: ParkedDelivery): string {
   }[outcome];
   const facts = `${eventType} of account ${account}, received at ${cell(receivedAt.slice(0, 19).replace('T', ' '))} UTC.`;
   const commands = [
-    `faretrail parked --account ${account} --open ${deliveryId}`,
-    `faretrail route ${account} ${deliveryId} --order ID`,
+    aboutOrderId === undefined
+      ? `faretrail parked --account ${account} --open ${deliveryId}`
+      : `faretrail track ${account} ${cell(aboutOrderId, 128)} --again`,
+    `faretrail route ${account} ${deliveryId} --order ${cell(aboutOrderId ?? 'ID', 128)}`,
     `faretrail discard ${account} ${deliveryId} --reason R`,
   ];
   const next = outcome === 'waiting' ? [commands.map((command) => `- \`${command}\``).join('\n')] : [];

@@ -1,12 +1,13 @@
 import { InvalidInput } from './errors.js';
 import { parseStopInput, toInstant } from './follow-input.js';
+import type { OrderDeliveryOutcome } from './forward-outcome.js';
 import { toInputFields } from './input-fields.js';
 import { type OrderId, toAccountName, toOrderId } from './keys.js';
 import { type ParkedDelivery, type ParkedDeliveryInput, parkReasons } from './parked-delivery.js';
 import { eventTypes } from './subscription.js';
 
-/** What became of a delivery that a person gave to an order. `finished`: the order has ended, so nothing was left to do. */
-export type HandOverOutcome = 'signalled' | 'started' | 'finished' | 'ignored' | 'reported';
+/** What became of a delivery that a person gave to an order, or why it stays parked. */
+export type HandOverOutcome = OrderDeliveryOutcome | 'reported';
 
 /** What hands a parked delivery to an order. */
 export interface HandOverInput
@@ -22,7 +23,7 @@ export interface RoutedDelivery extends ParkedDelivery {
 /** The field of the run's memo that holds a `ParkedDelivery`. */
 export const parkedMemoField = 'parked';
 
-const known = ['account', 'eventType', 'deliveryId', 'receivedAt', 'reason', 'sealed'] as const;
+const known = ['account', 'eventType', 'deliveryId', 'receivedAt', 'reason', 'aboutOrderId', 'sealed'] as const;
 
 function toWord<Word extends string>(value: unknown, words: readonly Word[], field: string): Word {
   const found = words.find((word) => word === value);
@@ -47,13 +48,16 @@ export function toDeliveryId(value: unknown): string {
 /** Reads the input of `parkedDelivery`. Throws `InvalidInput` that names the field, never its value. */
 export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
   const fields = toInputFields(value, known);
+  // A delivery that was checked when it came has left no body behind, only the order that it names.
+  const namesOrder = fields.aboutOrderId !== undefined;
   return {
     account: toAccountName(fields.account),
     eventType: toWord(fields.eventType, eventTypes, 'eventType'),
     deliveryId: toDeliveryId(fields.deliveryId),
     receivedAt: toInstant(fields.receivedAt, 'receivedAt'),
     reason: toWord(fields.reason, parkReasons, 'reason'),
-    sealed: toMatching(fields.sealed, /^\S+$/, 'sealed'),
+    ...(namesOrder ? { aboutOrderId: toOrderId(fields.aboutOrderId, 'aboutOrderId') } : {}),
+    sealed: toMatching(fields.sealed, namesOrder ? /^\S*$/ : /^\S+$/, 'sealed'),
   };
 }
 

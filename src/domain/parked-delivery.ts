@@ -1,7 +1,7 @@
-import type { AccountName } from './keys.js';
+import type { AccountName, OrderId } from './keys.js';
 import type { EventType } from './subscription.js';
 
-/** Why nobody could place a delivery. */
+/** Why nobody could place a delivery; the last two: how the following of its order ended leaves that to a person. */
 export const parkReasons = [
   'noOrderId',
   'orderIdUnusable',
@@ -11,6 +11,8 @@ export const parkReasons = [
   'wrongSecret',
   'endedGeneration',
   'neverSubscribed',
+  'followingStopped',
+  'endUnreadable',
 ] as const;
 
 /** One of the words in `parkReasons`. */
@@ -25,7 +27,10 @@ export interface ParkedDeliveryInput {
   /** ISO instant. */
   receivedAt: string;
   reason: ParkReason;
-  /** JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context. */
+  /** The order that it names; only with the last two reasons. */
+  aboutOrderId?: OrderId;
+  /** JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context. Empty where nothing was kept of a
+   *  delivery that names its order. */
   sealed: string;
 }
 

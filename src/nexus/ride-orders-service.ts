@@ -3,7 +3,6 @@ import { getClient } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { rideOrders } from '../client/ride-orders.js';
 import { parseBusinessCallInput } from '../domain/business-call-input.js';
-import { parseFollowOrderInput } from '../domain/follow-input.js';
 import { toInputFields, toInputObject } from '../domain/input-fields.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { parseChangeRideInput, type RideChange } from '../domain/ride-change.js';
@@ -12,14 +11,13 @@ import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId 
 import { businessCallStart } from '../temporal/business-call-start.js';
 import { changeRideStart } from '../temporal/change-ride-start.js';
 import { repeatWhenLost } from '../temporal/lost-update.js';
-import { orderStart } from '../temporal/order-start.js';
 import { rideStart } from '../temporal/ride-start.js';
 import type { businessCall } from '../workflows/business-call.js';
 import type { changeRide } from '../workflows/change-ride.js';
-import type { followOrder } from '../workflows/follow-order.js';
 import { orderTrailQuery } from '../workflows/follow-order-messages.js';
 import type { requestRide } from '../workflows/request-ride.js';
 import { rideStatusQuery } from '../workflows/request-ride-messages.js';
+import { followOperation } from './follow-operation.js';
 import { refusal, refuseBadInput } from './refusals.js';
 import { runOperation } from './run-operation.js';
 
@@ -36,9 +34,7 @@ export const createRideOrdersService = (taskQueue: string) => {
       return changeRideStart(parseChangeRideInput({ account, requestId, change, argument }), changeId, taskQueue);
     });
   return nexus.serviceHandler(rideOrders, {
-    followOrder: runOperation<typeof followOrder>('followOrder', (given) =>
-      orderStart(parseFollowOrderInput(given), taskQueue),
-    ),
+    followOrder: followOperation(taskQueue),
     orderTrail: async (_context, given) => {
       const key = refuseBadInput(() => parseOrderKey(given));
       const unknown = () => `order ${key.orderId} of account ${key.account} is not followed`;

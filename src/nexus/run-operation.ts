@@ -17,11 +17,8 @@ export const runOperation = <W extends Workflow>(
 ): nexus.OperationHandler<unknown, WorkflowResultType<W>> => ({
   async start(context, given) {
     const options = refuseBadInput(() => toStart(given, context.requestId));
-    const run = new WorkflowRunOperationHandler<unknown, WorkflowResultType<W>>((start) =>
-      startWorkflow<W>(start, workflowType, options),
-    );
     try {
-      return await run.start(context, given);
+      return await attach<W>(context, workflowType, options);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       return nexus.HandlerStartOperationResult.sync(await endOf<W>(options.workflowId));
@@ -30,8 +27,18 @@ export const runOperation = <W extends Workflow>(
   async cancel() {},
 });
 
+/** Starts a run, or joins the one that goes on, whose end becomes the answer of the operation. */
+export const attach = <W extends Workflow>(
+  context: nexus.StartOperationContext,
+  workflowType: string,
+  options: WorkflowStartOptions<W>,
+): Promise<nexus.HandlerStartOperationResult<WorkflowResultType<W>>> =>
+  new WorkflowRunOperationHandler<unknown, WorkflowResultType<W>>((start) =>
+    startWorkflow<W>(start, workflowType, options),
+  ).start(context, undefined);
+
 /** What a run that has ended came to: its result, or its failure as that of the operation. */
-async function endOf<W extends Workflow>(workflowId: string): Promise<WorkflowResultType<W>> {
+export async function endOf<W extends Workflow>(workflowId: string): Promise<WorkflowResultType<W>> {
   try {
     return await getClient().workflow.getHandle<W>(workflowId).result();
   } catch (error) {

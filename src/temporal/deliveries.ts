@@ -1,8 +1,11 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Account } from '../domain/account.js';
 import type { CompanyReportInput } from '../domain/company-report-input.js';
+import { FaretrailError } from '../domain/errors.js';
+import { isEndParkReason, type OrderDeliveryOutcome } from '../domain/forward-outcome.js';
 import type { AccountName } from '../domain/keys.js';
 import type { DeliveryNotice } from '../domain/notices.js';
+import { afterEnd } from '../domain/order-end.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
 import { type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
 import {
@@ -12,10 +15,10 @@ import {
   parkedDeliveryId,
   subscriptionId,
 } from '../domain/workflow-ids.js';
-import type { DeliveryPort, OrderDeliveryOutcome } from '../webhooks/delivery-port.js';
+import type { DeliveryPort } from '../webhooks/delivery-port.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { deliveryReceivedSignal } from '../workflows/follow-order-messages.js';
-import { orderStart } from './order-start.js';
+import { beginOrder, readLastRun } from './follow-start.js';
 import { reportStart } from './report-start.js';
 import { singleRunStart } from './single-run-start.js';
 import { toUnavailable } from './unavailability.js';
@@ -66,38 +69,61 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
 }
 
-function createOrderSignals({ client: { workflow }, taskQueue, untracked, inTime }: Parts): DeliveryPort['toOrder'] {
-  async function signal(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<OrderDeliveryOutcome> {
-    const handle = workflow.getHandle(followOrderId(key));
-    const isRunning = await found(inTime(() => handle.signal(deliveryReceivedSignal, { deliveries })));
-    if (isRunning) return 'signalled';
-    if (untracked(key.account) === 'follow') return await start(key, deliveries);
-    const about = await orNull(inTime(() => handle.describe()));
-    if (about?.status.name === 'RUNNING') return await signal(key, deliveries); // started just now
-    return about === null ? 'ignored' : 'finished';
-  }
-
-  /** The server tells an order that has ended from one that nobody has followed, in one step with the start. */
-  async function start({ account, orderId }: FollowOrderKey, deliveries: DeliveryNotice[]) {
-    const started = inTime(() =>
-      workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
-        ...orderStart({ account, orderId }, taskQueue),
-        signal: deliveryReceivedSignal,
-        signalArgs: [{ deliveries }],
-      }),
-    );
-    return (await unlessEnded(started)) ? 'started' : 'finished';
-  }
-
+function createOrderSignals(parts: Parts): DeliveryPort['toOrder'] {
   return async (key, deliveries) => {
     let first: OrderDeliveryOutcome | undefined;
     for (const some of inParts(deliveries)) {
-      const outcome = await signal(key, some);
+      const outcome = await parts.inTime(() => sendToOrder(parts, key, some));
+      if (first !== undefined && isEndParkReason(outcome)) {
+        throw new FaretrailError('OrderContended', 'the following was stopped while deliveries were sent'); // all are sent again
+      }
       first ??= outcome;
-      if (outcome === 'finished' || outcome === 'ignored') break; // the same for the rest
+      if (outcome !== 'signalled' && outcome !== 'started') break; // the same for the rest
     }
     return first ?? 'ignored';
   };
+}
+
+/** Callers that start and end runs at the same time cost a round each. */
+const maxRounds = 5;
+
+async function sendToOrder(
+  parts: Parts,
+  key: FollowOrderKey,
+  deliveries: DeliveryNotice[],
+): Promise<OrderDeliveryOutcome> {
+  const { client, untracked } = parts;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const handle = client.workflow.getHandle(followOrderId(key));
+    if (await found(handle.signal(deliveryReceivedSignal, { deliveries }))) return 'signalled';
+    if (untracked(key.account) === 'follow') return await startWith(parts, key, deliveries);
+    const last = await readLastRun(client, key);
+    if (last.kind === 'none') return 'ignored';
+    if (last.kind === 'ended') return await startWith(parts, key, deliveries);
+  }
+  throw new FaretrailError('OrderContended', `${followOrderId(key)} is started and ended by others all the time`);
+}
+
+/** In one step with the start of a run, unless an earlier run ended in a way that forbids one. */
+async function startWith(
+  { client, taskQueue }: Parts,
+  { account, orderId }: FollowOrderKey,
+  deliveries: DeliveryNotice[],
+): Promise<OrderDeliveryOutcome> {
+  const begun = await beginOrder(client, {
+    input: { account, orderId },
+    taskQueue,
+    start: (options) =>
+      client.workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
+        ...options,
+        signal: deliveryReceivedSignal,
+        signalArgs: [{ deliveries }],
+      }),
+    isStartedAgain: (end) => afterEnd(end) === 'again',
+  });
+  if (!('stays' in begun)) return 'started';
+  const verdict = afterEnd(begun.stays);
+  return verdict === 'again' ? 'started' : verdict;
 }
 
 async function signalReport(

@@ -1,7 +1,6 @@
 import {
   type Client,
   isGrpcDeadlineError,
-  WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -9,18 +8,18 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import type { FollowedOrders } from '../activities/index.js';
 import type { FollowedEnd } from '../domain/following.js';
-import type { Notify } from '../domain/notify.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import type { followOrder } from '../workflows/follow-order.js';
-import { receiversAddedSignal, refreshOrderUpdate } from '../workflows/follow-order-messages.js';
-import { orderStart } from './order-start.js';
+import { followRequestedSignal, refreshOrderUpdate } from '../workflows/follow-order-messages.js';
+import { beginFollowing } from './follow-start.js';
 
 /** Temporal's client has no deadline of its own. */
 const deadlineMs = 5_000;
 /** A read takes a moment; while the service cannot be read, the change that asked for it has been made all the same. */
 const refreshWithinMs = 10_000;
 
-type SignalArguments = [{ receivers: Notify[] }];
+/** A ride and the ten receivers of its caller are one too many for one request. */
+const receiversPerRequest = 10;
 
 /** The runs of `followOrder` on `taskQueue`. */
 export function createFollowedOrders(client: Client, taskQueue: string): FollowedOrders {
@@ -29,18 +28,11 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
     client.workflow.getHandle<typeof followOrder>(followOrderId(key));
   return {
     async start({ input, receivers }) {
-      try {
-        // One step: a delivery may have started the run just now, and then its input names nobody.
-        await inTime(() =>
-          client.workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
-            ...orderStart(input, taskQueue),
-            signal: receiversAddedSignal,
-            signalArgs: [{ receivers }],
-          }),
-        );
-      } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error; // it has ended; its end can be read
-      }
+      const notify = receivers.slice(0, receiversPerRequest);
+      const begun = await inTime(() => beginFollowing(client, { input: { ...input, notify }, taskQueue }));
+      const others = receivers.slice(receiversPerRequest);
+      if ('stays' in begun || others.length === 0) return; // of an end there is nothing to tell, and it can be read
+      await inTime(() => handleOf(input).signal(followRequestedSignal, { notify: others }));
     },
     async readEnd(key) {
       try {

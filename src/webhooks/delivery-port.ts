@@ -1,15 +1,13 @@
+import type { OrderDeliveryOutcome } from '../domain/forward-outcome.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { ParkedDeliveryInput } from '../domain/parked-delivery.js';
 import type { SubscriptionMemo } from '../domain/subscription.js';
 import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
-/** What became of deliveries about an order. */
-export type OrderDeliveryOutcome = 'signalled' | 'started' | 'finished' | 'ignored';
-
 /** The ingress's one door to Temporal. Every call ends within seconds; one that rejects may be repeated without harm. */
 export interface DeliveryPort {
-  /** One signal for all of them. An order that nobody follows is started or ignored, as its account says; never one that
-   *  has ended (I5). */
+  /** One signal for all of them. An order that was never followed is started or ignored, as its account says; one whose
+   *  following broke off is started anew; one that has ended at the service never (I5). */
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<OrderDeliveryOutcome>;
   /** One signal for all of them; starts the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<void>;

@@ -1,16 +1,14 @@
 import { FaretrailError } from '../domain/errors.js';
+import { type ForwardOutcome, isEndParkReason } from '../domain/forward-outcome.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import type { ParkReason } from '../domain/parked-delivery.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
-import type { DeliveryPort, OrderDeliveryOutcome } from './delivery-port.js';
+import type { DeliveryPort } from './delivery-port.js';
 import type { JournaledDelivery } from './journaled-delivery.js';
 
 /** Judges a delivery that was admitted by its path alone: why it must be parked, or null. Rejects while nobody knows. */
 export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
-
-/** What became of deliveries that have left the ingress. */
-export type ForwardOutcome = OrderDeliveryOutcome | 'reported' | 'parked';
 
 /** Is told of what has left the ingress, for metrics. */
 export type OnForwarded = (about: SubscriptionKey, outcome: ForwardOutcome, deliveries: number) => void;
@@ -50,44 +48,52 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     return { index, delivery, reason: hasNoPlace ? 'noOrderId' : reason };
   }
 
-  async function signal(judged: readonly Judged[]): Promise<void> {
+  /** Gives the reason why they must be parked instead, if there is one. */
+  async function signal(judged: readonly Judged[]): Promise<ParkReason | null> {
     const [first] = judged;
-    if (!first) return;
+    if (!first) return null;
     const { account, eventType, orderId, deliveryId } = first.delivery;
     const notices = judged.map(({ delivery }) => toNotice(delivery));
     if (eventType === 'business_report') {
       await port.toReport({ account, about: orderId ?? toOrderId(deliveryId) }, notices);
       onForwarded?.({ account, eventType }, 'reported', judged.length);
-    } else {
-      const outcome = await port.toOrder({ account, orderId: orderId as OrderId }, notices);
-      onForwarded?.({ account, eventType }, outcome, judged.length);
+      return null;
     }
+    const outcome = await port.toOrder({ account, orderId: orderId as OrderId }, notices);
+    if (isEndParkReason(outcome)) return outcome;
+    onForwarded?.({ account, eventType }, outcome, judged.length);
+    return null;
   }
 
-  async function park({ delivery, reason }: Judged): Promise<void> {
-    const { account, eventType, deliveryId, receivedAt, sealed = '' } = delivery;
-    if (reason === null) return;
-    await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed });
+  async function park({ delivery, reason }: Judged): Promise<null> {
+    const { account, eventType, orderId, deliveryId, receivedAt, sealed = '' } = delivery;
+    if (reason === null) return null;
+    const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
+    await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
     onForwarded?.({ account, eventType }, 'parked', 1);
+    return null;
   }
 
   return async (deliveries) => {
     const result: RoutingResult = { done: [], error: null };
-    const attempt = async (judged: readonly Judged[], act: () => Promise<void>): Promise<void> => {
+    /** Gives those that must be parked. */
+    const attempt = async (judged: readonly Judged[], act: () => Promise<ParkReason | null>): Promise<Judged[]> => {
       try {
-        await act();
+        const reason = await act();
+        if (reason !== null) return judged.map((one) => ({ ...one, reason }));
         result.done.push(...judged.map(({ index }) => index));
       } catch (error) {
         result.error ??= toError(error);
       }
+      return [];
     };
     const verdicts = await Promise.allSettled(deliveries.map(judge));
     const judged = verdicts.flatMap((verdict) => (verdict.status === 'fulfilled' ? [verdict.value] : []));
     const unknown = verdicts.find((verdict) => verdict.status === 'rejected');
     if (unknown) result.error = toError(unknown.reason);
     const toSignal = judged.filter(({ reason }) => reason === null);
-    const toPark = judged.filter(({ reason }) => reason !== null);
-    await attempt(toSignal, () => signal(toSignal));
+    const refused = await attempt(toSignal, () => signal(toSignal));
+    const toPark = [...judged.filter(({ reason }) => reason !== null), ...refused];
     for (let from = 0; from < toPark.length; from += parkedAtOnce) {
       const some = toPark.slice(from, from + parkedAtOnce);
       await Promise.all(some.map((one) => attempt([one], () => park(one))));

@@ -16,6 +16,7 @@ import type { OrderId } from '../domain/keys.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
 import { describeParked } from '../domain/parked-delivery-details.js';
 import {
+  type HandOverOutcome,
   parkedMemoField,
   parseDiscardInput,
   parseParkedDeliveryInput,
@@ -75,10 +76,8 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
   try {
     const { account, eventType, deliveryId, receivedAt } = parked.delivery;
     const handedOver = await handOver({ account, eventType, deliveryId, receivedAt, orderId });
-    if (handedOver === 'ignored') {
-      const message = `Nobody follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
-      throw ApplicationFailure.nonRetryable(message, 'NotRouted');
-    }
+    const refusal = refusalOf(handedOver, account, orderId);
+    if (refusal !== null) throw ApplicationFailure.nonRetryable(refusal, 'NotRouted');
     decide(parked, { outcome: 'routed', orderId });
     return { ...parked.delivery, handedOver };
   } finally {
@@ -86,8 +85,25 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
   }
 }
 
+/** Why the delivery has reached nobody and stays; null when it has. */
+function refusalOf(handedOver: HandOverOutcome, account: string, orderId: OrderId): string | null {
+  switch (handedOver) {
+    case 'ignored':
+      return `Nobody follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
+    case 'followingStopped':
+      return `The following of order ${orderId} was stopped. Follow it again first: track ${account} ${orderId} --again`;
+    case 'endUnreadable':
+      return `How the following of order ${orderId} ended cannot be read here. Follow it again first: track ${account} ${orderId} --again`;
+    case 'signalled':
+    case 'started':
+    case 'late':
+    case 'reported':
+      return null;
+  }
+}
+
 /** A person waits for the answer, so it is not tried for long; a delivery that arrives twice is one. */
-async function handOver(input: Parameters<DeliveryActivities['handOverDelivery']>[0]) {
+async function handOver(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<HandOverOutcome> {
   const { handOverDelivery } = proxyActivities<DeliveryActivities>({
     startToCloseTimeout: 10_000,
     scheduleToCloseTimeout: 20_000,

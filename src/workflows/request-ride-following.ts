@@ -1,13 +1,14 @@
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { log, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
 import type { FollowingActivities } from '../activities/following-activities.js';
 import { readInstant } from '../domain/follow-input.js';
 import type { FollowedEnd } from '../domain/following.js';
 import type { OrderId } from '../domain/keys.js';
+import { brokenOffAgain, followAgainAfterMs } from '../domain/requested-ride.js';
 import type { OrderTrail } from '../domain/trail.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
 import { unless } from './interruptible.js';
 import { rideOrderChangedSignal } from './request-ride-messages.js';
-import type { Ride } from './request-ride-state.js';
+import { type Ride, stand } from './request-ride-state.js';
 
 const startToCloseTimeout = 15_000;
 /** The waiting activity names each delay itself; this one speaks after the death of a worker. */
@@ -56,6 +57,17 @@ export async function awaitEnd(ride: Ride, mustLeave: () => boolean): Promise<Fo
     const end = await unless(isNews, () => awaitFollowed({ ...orderKey(ride), isEndTold }));
     if (end !== undefined || mustLeave()) return end;
   }
+}
+
+/** The run that followed the order broke off: it is followed again, since the car may be on its way. Pauses grow. */
+export async function followAgain(ride: Ride, { type, message }: { type: string; message: string }): Promise<void> {
+  const now = new Date().toISOString();
+  const followedAgain = brokenOffAgain(ride.standing.followedAgain, `${type}: ${message}`, now);
+  log.warn('the run that followed the order broke off', { type, times: followedAgain.times });
+  stand(ride, { followedAgain });
+  ride.isEndTold = false;
+  await sleep(followAgainAfterMs(followedAgain), { summary: 'Until the order is followed again' });
+  await startFollowing(ride);
 }
 
 /** Has the order read now, so that a change is seen at once. Null when that cannot be done quickly; it is read anyway. */

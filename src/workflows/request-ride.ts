@@ -14,7 +14,7 @@ import { openRide, outcomeUnknown, type RideResult, rideCallId } from '../domain
 import { parseRequestRideInput, type RequestRideInput } from '../domain/ride-input.js';
 import { requestRideId } from '../domain/workflow-ids.js';
 import { refuseBadInput } from './bad-input.js';
-import { awaitEnd, startFollowing } from './request-ride-following.js';
+import { awaitEnd, followAgain, startFollowing } from './request-ride-following.js';
 import { listen } from './request-ride-inbox.js';
 import { readReceipt } from './request-ride-receipt.js';
 import {
@@ -38,7 +38,7 @@ export interface RequestRideProgress {
 /**
  * The whole life of one ride: orders it, follows the order to its end, reads the receipt. It never books twice by itself:
  * a create whose outcome is unknown waits for `resolveRide`. Fails with `InvalidInput` (names the field), with the failure
- * of a create that was refused, with `OutcomeUnknown` once a person gave up, and with that of `followOrder`.
+ * of a create that was refused, and with `OutcomeUnknown` once a person gave up; never for the run that follows its order.
  */
 export async function requestRide(input: RequestRideInput, progress?: RequestRideProgress): Promise<RideResult> {
   const ride = open(input, progress);
@@ -132,8 +132,9 @@ async function followRide(ride: Ride): Promise<void> {
     const end = await awaitEnd(ride, () => isLong(ride));
     if (end === undefined) {
       await continueIfLong(ride);
+    } else if (end.kind === 'failed') {
+      await followAgain(ride, end);
     } else {
-      if (end.kind === 'failed') throw ApplicationFailure.nonRetryable(end.message, end.type);
       ride.trail = end.trail;
       const { status, outcome } = end.trail;
       stand(ride, { stage: 'receipt', status, outcome });

@@ -7,6 +7,6 @@ it('an added receiver that cannot be told is named by its place in the list, bef
   const client = { workflow: { getHandle: () => ({}) } } as unknown as Client;
   const order = orderHandle(client, { account: toAccountName('partner'), orderId: toOrderId('42') });
   const receivers = [{ url: 'https://orders.example' }, { url: 'ftp://orders.example' }];
-  const refusal = { code: 'InvalidInput', message: expect.stringMatching(/^receivers\[1\]\.url: /) };
+  const refusal = { code: 'InvalidInput', message: expect.stringMatching(/^notify\[1\]\.url: /) };
   await expect(order.notify(receivers)).rejects.toMatchObject(refusal);
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { BusinessCallInputShape } from '../../src/contracts/call-shapes.js';
-import { FollowOrderInputShape } from '../../src/contracts/order-shapes.js';
+import { FollowOrderInputShape, FollowRequestShape } from '../../src/contracts/order-shapes.js';
 import { RouteDeliveryShape } from '../../src/contracts/parked-shapes.js';
 import { CompanyReportInputShape } from '../../src/contracts/report-shapes.js';
 import { RequestRideInputShape, RideResolutionShape } from '../../src/contracts/ride-shapes.js';
 import { SubscriptionInputShape } from '../../src/contracts/subscription-shapes.js';
 import { parseBusinessCallInput } from '../../src/domain/business-call-input.js';
 import { parseCompanyReportInput } from '../../src/domain/company-report-input.js';
-import { parseFollowOrderInput } from '../../src/domain/follow-input.js';
+import { parseFollowOrderInput, parseFollowRequest } from '../../src/domain/follow-input.js';
 import { parseRouteInput } from '../../src/domain/parked-delivery-input.js';
 import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride-input.js';
 import { parseSubscriptionInput } from '../../src/domain/subscription-input.js';
@@ -31,6 +31,17 @@ const accepted: [string, z.ZodType, (value: unknown) => unknown, unknown[]][] = 
       { ...order, reference: 'trip-9', scheduledAt: '2026-05-01T08:30:00+02:00', followForMs: 1_000 },
       { ...order, reference: null, scheduledAt: null, notify: null, followForMs: null },
       { ...order, notify: [{ workflowId: 'w', signal: 's' }, { url: 'https://shop.example/changes' }] },
+    ],
+  ],
+  [
+    'followRequested',
+    FollowRequestShape,
+    parseFollowRequest,
+    [
+      {},
+      { reference: 'trip-9', scheduledAt: '2026-05-01T08:30:00+02:00', followForMs: 1_000 },
+      { reference: null, scheduledAt: null, notify: null, followForMs: null },
+      { notify: Array(10).fill({ url: 'https://shop.example/changes' }) },
     ],
   ],
   [
@@ -85,6 +96,21 @@ const refused: typeof accepted = [
       { ...order, followForMs: 999 },
       { ...order, notify: [{ workflowId: 'w' }] },
       { ...order, notify: [{ workflowId: 'w', signal: 's', url: 'https://shop.example' }] },
+    ],
+  ],
+  [
+    'followRequested',
+    FollowRequestShape,
+    parseFollowRequest,
+    [
+      null,
+      order,
+      { receivers: [] },
+      { reference: '' },
+      { scheduledAt: 'tomorrow' },
+      { followForMs: 999 },
+      { notify: [{ workflowId: 'w' }] },
+      { notify: Array(11).fill({ url: 'https://shop.example/changes' }) },
     ],
   ],
   [

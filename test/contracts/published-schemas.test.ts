@@ -48,7 +48,7 @@ describe('recorded runs fit the published schemas', () => {
     if (result) expect(ended.flatMap((run) => faultsIn(result, run.result, run.file))).toEqual([]);
   });
 
-  it('signals of deliveries, of changes and of receivers', () => {
+  it('signals of deliveries, of changes and of requests', () => {
     const signals = (wanted: string) =>
       ofType('followOrder').flatMap(({ got }) =>
         got.filter(([name]) => name === wanted).map(([, argument]) => argument),
@@ -63,9 +63,8 @@ describe('recorded runs fit the published schemas', () => {
     expect(reported.length).toBeGreaterThan(0);
     expect(reported.flatMap((notice) => faultsIn('company-report-notice', notice))).toEqual([]);
     // One that cannot be read is recorded, too.
-    const added = signals('receiversAdded').filter((one) => Array.isArray((one as { receivers?: unknown }).receivers));
-    expect(added.length).toBeGreaterThan(0);
-    expect(added.flatMap((argument) => faultsIn('receivers-added', argument))).toEqual([]);
+    const requests = signals('followRequested').filter((one) => faultsIn('follow-request', one).length === 0);
+    expect(requests.length).toBeGreaterThan(0);
   });
 
   it('and what does not fit is found out', () => {

@@ -134,9 +134,9 @@ describe('a parked delivery', () => {
     await expect(refused).rejects.toThrow(WorkflowUpdateFailedError);
     await expect(refused).rejects.toMatchObject({ cause: { type: 'NotRouted' } });
     expect(await handle.query('parkedDelivery')).toMatchObject({ outcome: 'waiting', orderId: null });
-    next = async () => 'finished';
+    next = async () => 'late';
     const answer = await handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId: '4712' }] });
-    expect(answer).toMatchObject({ outcome: 'routed', orderId: '4712', handedOver: 'finished' });
+    expect(answer).toMatchObject({ outcome: 'routed', orderId: '4712', handedOver: 'late' });
   });
 
   it('takes one decision at a time', async () => {

@@ -131,6 +131,15 @@ export const ridePaths: Record<string, Path> = {
     await handle.result();
     return { workflowId: handle.workflowId, runId };
   },
+  async 'ride-followed-again'(stack) {
+    const handle = await following(stack);
+    const { orderId } = await standingOf(handle);
+    await stack.client.workflow.getHandle(`order/business/${orderId}`).terminate('recorded');
+    await stands(handle, { followedAgain: { times: 1 } });
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    return handle;
+  },
   async 'ride-run-cancelled'(stack) {
     const handle = await following(stack);
     await handle.cancel();
@@ -157,8 +166,8 @@ export const ridePaths: Record<string, Path> = {
     const handle = await following(stack);
     const { orderId } = await standingOf(handle);
     const run = stack.client.workflow.getHandle(`order/business/${orderId}`);
-    await run.signal('receiversAdded', { receivers: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
-    await run.signal('receiversAdded', { receivers: 'nobody' });
+    await run.signal('followRequested', { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
+    await run.signal('followRequested', { notify: 'nobody' });
     await handle.executeUpdate('cancelRide');
     await run.result();
     return run;

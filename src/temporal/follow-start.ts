@@ -1,0 +1,141 @@
+import {
+  type Client,
+  isGrpcServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionDescription,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { FaretrailError } from '../domain/errors.js';
+import type { FollowOrderInput, FollowRequest } from '../domain/follow-input.js';
+import { isFollowedAgain, type OrderEnd } from '../domain/order-end.js';
+import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { followRequestedSignal } from '../workflows/follow-order-messages.js';
+import { type OrderStart, orderRestart, orderStart } from './order-start.js';
+
+// The one rule of how an order comes to be followed, whoever wants it and whatever became of earlier runs.
+
+/** The newest run of an order. `open`: it goes on, or is just being continued. */
+export type LastRun = { kind: 'none' } | { kind: 'open' } | { kind: 'ended'; runId: string; end: OrderEnd };
+
+/** The answer to a start: that of `start`, and how the run before ended that the new one goes on with; or the end that stays. */
+export type OrderBegun<T> = { answer: T; after: OrderEnd | null } | { stays: OrderEnd };
+
+/** What is started, and by which end of an earlier run it is started anew. */
+export interface OrderBeginning<T> {
+  input: FollowOrderInput;
+  taskQueue: string;
+  /** Starts with these options. Rejects with `WorkflowExecutionAlreadyStartedError` where they do not allow it. */
+  start(options: OrderStart): Promise<T>;
+  isStartedAgain(end: OrderEnd): boolean;
+}
+
+/** Callers that are faster cost a round each; more than two at the same moment are rare. */
+const maxRounds = 5;
+
+/**
+ * Starts a run of the order, joins the one that goes on, or starts it anew. The calls beside the start are made only where a run
+ * has ended. Any number of callers may do so at once.
+ */
+export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>): Promise<OrderBegun<T>> {
+  const { input, taskQueue, start, isStartedAgain } = beginning;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const first = await unlessEnded(start(orderStart(input, taskQueue)));
+    if (first) return { ...first, after: null };
+    const last = await readLastRun(client, input);
+    if (last.kind !== 'ended') continue; // somebody else has just started it, or Temporal has just forgotten it
+    if (!isStartedAgain(last.end)) return { stays: last.end };
+    const { runId, end } = last;
+    const again = await unlessEnded(start(orderRestart(input, taskQueue, { runId, hasResult: end !== 'brokenOff' })));
+    if (again) return { ...again, after: end };
+  }
+  throw new FaretrailError('OrderContended', `${followOrderId(input)} is started and ended by others all the time`);
+}
+
+/** Has an order followed as `input` says, in one step with its start. `again`: also one whose following was stopped or expired. */
+export const beginFollowing = (
+  client: Client,
+  { input, taskQueue, again = false }: { input: FollowOrderInput; taskQueue: string; again?: boolean },
+): Promise<OrderBegun<unknown>> =>
+  beginOrder(client, {
+    input,
+    taskQueue,
+    start: (options) =>
+      client.workflow.signalWithStart<typeof followOrder, [FollowRequest]>('followOrder', {
+        ...options,
+        signal: followRequestedSignal,
+        signalArgs: [toFollowRequest(input)],
+      }),
+    isStartedAgain: (end) => isFollowedAgain(end, again),
+  });
+
+/** What the run is told, too, since it may be there already. */
+export function toFollowRequest({ account: _account, orderId: _orderId, ...request }: FollowOrderInput): FollowRequest {
+  return request;
+}
+
+/** The newest run of an order; one that has ended is asked how. */
+export async function readLastRun(client: Client, key: FollowOrderKey): Promise<LastRun> {
+  const workflowId = followOrderId(key);
+  try {
+    const { runId, status } = await client.workflow.getHandle(workflowId).describe();
+    const end = await readEnd(client, { workflowId, runId, status });
+    return end === null ? { kind: 'open' } : { kind: 'ended', runId, end };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { kind: 'none' };
+    throw error;
+  }
+}
+
+async function readEnd(
+  { workflow }: Client,
+  { workflowId, runId, status }: Pick<WorkflowExecutionDescription, 'workflowId' | 'runId' | 'status'>,
+): Promise<OrderEnd | null> {
+  switch (status.name) {
+    case 'FAILED':
+    case 'CANCELLED':
+    case 'TERMINATED':
+    case 'TIMED_OUT':
+      return 'brokenOff';
+    case 'COMPLETED':
+      return toEnd(await orUnreadable(workflow.getHandle(workflowId, runId, { followRuns: false }).result()));
+    default:
+      return null;
+  }
+}
+
+const outcomes: Record<Exclude<OrderEnd, 'brokenOff' | 'unreadable'>, true> = {
+  completed: true,
+  cancelled: true,
+  rejected: true,
+  stopped: true,
+  expired: true,
+};
+
+function toEnd(result: unknown): OrderEnd {
+  const { outcome } = (result ?? {}) as { outcome?: unknown };
+  return typeof outcome === 'string' && Object.hasOwn(outcomes, outcome) ? (outcome as OrderEnd) : 'unreadable';
+}
+
+/** Undefined for a result that Temporal gives and this process cannot read. */
+async function orUnreadable(result: Promise<unknown>): Promise<unknown> {
+  try {
+    return await result;
+  } catch (error) {
+    const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+    const isOfServer = isGrpcServiceError(answer) || error instanceof WorkflowFailedError;
+    if (isOfServer || error instanceof WorkflowNotFoundError) throw error;
+    return undefined;
+  }
+}
+
+/** Undefined: the options do not allow a run after the one that has ended. */
+async function unlessEnded<T>(start: Promise<T>): Promise<{ answer: T } | undefined> {
+  try {
+    return { answer: await start };
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+    throw error;
+  }
+}
