@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../src/domain/errors.js';
+import { toOrderId } from '../../src/domain/keys.js';
 import { type ParkedDelivery, parkReasons } from '../../src/domain/parked-delivery.js';
 import { describeParked } from '../../src/domain/parked-delivery-details.js';
 import {
@@ -38,6 +39,13 @@ describe('the input of a parked delivery', () => {
     expect(parse).not.toThrow('sealed.text');
   });
 
+  it('may lack a body where it names its order', () => {
+    const ofOrder = { ...input, reason: 'followingStopped', aboutOrderId: '42', sealed: '' };
+    expect(parseParkedDeliveryInput(ofOrder)).toEqual(ofOrder);
+    expect(() => parseParkedDeliveryInput({ ...input, sealed: '' })).toThrow('sealed');
+    expect(() => parseParkedDeliveryInput({ ...ofOrder, aboutOrderId: 'a/b' })).toThrow('aboutOrderId');
+  });
+
   it('of its updates is read in the same way', () => {
     expect(parseRouteInput({ orderId: 4711 })).toEqual({ orderId: '4711' });
     expect(parseDiscardInput({ reason: 'x' })).toEqual({ reason: 'x' });
@@ -55,6 +63,13 @@ describe('a parked delivery in the Temporal UI', () => {
     const text = describeParked(waiting);
     expect(text).toContain('**Waits for a person**: no order id was found in it.');
     expect(text).toContain(`\`faretrail route business ${input.deliveryId} --order ID\``);
+  });
+
+  it('of an order whose following was stopped names the order, to be followed again', () => {
+    const text = describeParked({ ...waiting, reason: 'followingStopped', aboutOrderId: toOrderId('42') });
+    expect(text).toContain('**Waits for a person**: the following of its order was stopped.');
+    expect(text).toContain('`faretrail track business 42 --again`');
+    expect(text).toContain(`\`faretrail route business ${input.deliveryId} --order 42\``);
   });
 
   it('says what became of it, and then offers no command', () => {

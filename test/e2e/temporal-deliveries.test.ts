@@ -73,13 +73,14 @@ describe('deliveries about an order', () => {
     expect(await port.toOrder(key, [notice()])).toBe('signalled');
   });
 
-  it.each([following, ignoring])('never start a second run of one that has ended (account %s)', async (account) => {
+  it.each([following, ignoring])('start a run anew that was terminated (account %s)', async (account) => {
     const key = anOrder(account);
     const { firstExecutionRunId } = await follow(key);
     await handleOf(followOrderId(key)).terminate();
-    expect(await port.toOrder(key, [notice()])).toBe('finished');
-    const { runId, status } = await handleOf(followOrderId(key)).describe();
-    expect([runId, status.name]).toEqual([firstExecutionRunId, 'TERMINATED']);
+    const deliveries = [notice()];
+    expect(await port.toOrder(key, deliveries)).toBe('started');
+    expect((await handleOf(followOrderId(key)).describe()).runId).not.toBe(firstExecutionRunId);
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
   });
 
   it('are several signals when there are thousands', async () => {

@@ -32,6 +32,34 @@ describe('deliveries on their way', () => {
     expect(calls).toEqual([`order 42: ${id('b')}`, `parked otherCompany: ${id('a')}`, `parked noOrderId: ${id('c')}`]);
   });
 
+  it('that must wait for a person, since following ended in such a way, are parked one by one', async () => {
+    const { port } = recordedPort();
+    const parked: unknown[] = [];
+    const outcomes: unknown[] = [];
+    let refusals = 1;
+    const route = createRouting({
+      port: {
+        ...port,
+        toOrder: async () => 'followingStopped',
+        async park({ receivedAt: _, ...delivery }) {
+          if (delivery.deliveryId === id('b') && refusals-- > 0) throw new Error('not now');
+          parked.push(delivery);
+        },
+      },
+      check: passAll,
+      onForwarded: (_about, outcome, count) => void outcomes.push([outcome, count]),
+    });
+    const both = [aDelivery({ deliveryId: id('a') }), aDelivery({ deliveryId: id('b') })];
+    expect(await route(both)).toMatchObject({ done: [0], error: { message: 'not now' } });
+    expect(await route(both.slice(1))).toEqual({ done: [0], error: null });
+    const base = { account: 'business', eventType: 'status_changed', reason: 'followingStopped', sealed: '' };
+    expect(parked).toEqual(['a', 'b'].map((digit) => ({ ...base, deliveryId: id(digit), aboutOrderId: '42' })));
+    expect(outcomes).toEqual([
+      ['parked', 1],
+      ['parked', 1],
+    ]);
+  });
+
   it('that were admitted by their path alone are checked first', async () => {
     const { port, calls } = recordedPort();
     const route = createRouting({

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { createDeliveryPort } from '../../src/temporal/deliveries.js';
+import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
+import {
+  type AnOrder,
+  anOrderOf,
+  brokenOff,
+  deliveryOf,
+  goesOnAfter,
+  orderRunOf,
+  startedWith,
+  takenBack,
+} from '../support/order-ends.js';
+import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { patient } from '../support/patience.js';
+import {
+  followThroughCli,
+  followThroughClient,
+  followThroughNexus,
+  followThroughTemporal,
+  type WayToFollow,
+} from '../support/ways-in.js';
+
+const endpoint = `rides-${randomUUID()}`;
+let receiver: NotifyReceiver;
+let stack: OrderStack;
+let caller: CallerWorker;
+let ways: Record<'cli' | 'client' | 'nexus' | 'temporal', WayToFollow>;
+beforeAll(async () => {
+  receiver = await startNotifyReceiver();
+  stack = await startOrderStack({ env: receiver.env });
+  await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
+  caller = await startCallerWorker(stack, { namespace: `trips-${randomUUID()}` });
+  ways = {
+    cli: followThroughCli(stack),
+    client: followThroughClient(stack),
+    nexus: followThroughNexus(caller, endpoint),
+    temporal: followThroughTemporal(stack),
+  };
+}, 120_000);
+afterAll(async () => {
+  await caller?.close();
+  await stack?.close();
+  await receiver?.close();
+});
+
+const anOrder = () => anOrderOf(stack);
+const runOf = (order: AnOrder) => orderRunOf(stack, order);
+
+async function signalDelivery({ account, orderId }: AnOrder): Promise<string> {
+  const { client, config } = stack;
+  const port = createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
+  return await port.toOrder({ account: toAccountName(account), orderId: toOrderId(orderId) }, [deliveryOf('Routing')]);
+}
+
+/** The new run is told which one it goes on with. */
+async function expectContinues(way: WayToFollow, order: AnOrder, runId: string): Promise<void> {
+  expect((await startedWith(stack, order))[1]).toEqual(way.continues ? { continues: runId } : undefined);
+}
+
+describe.concurrent.each(['client', 'cli', 'nexus', 'temporal'] as const)(
+  'an order that is followed through the way %s',
+  (name) => {
+    it.each(Object.entries(brokenOff))('is followed again after %s', async (_, breakOff) => {
+      const order = anOrder();
+      const runId = await breakOff(stack, order);
+      await ways[name].follow({ ...order, reference: 'trip-9' });
+      await goesOnAfter(stack, order, runId);
+      await expectContinues(ways[name], order, runId);
+      expect(await runOf(order).result()).toMatchObject({ reference: 'trip-9' });
+    });
+
+    it.each(Object.entries(takenBack))('is followed again after %s only where the caller says so', async (_, end) => {
+      const order = anOrder();
+      const runId = await end(stack, order);
+      await ways[name].follow(order).catch((error: unknown) => expect(String(error)).toMatch(/already started/));
+      expect(await runOf(order).describe()).toMatchObject({ runId, status: { name: 'COMPLETED' } });
+      await ways[name].follow(order, true);
+      await goesOnAfter(stack, order, runId);
+      await expectContinues(ways[name], order, runId);
+    });
+
+    it('has all that its caller wants though a delivery came first', async () => {
+      const order = anOrder();
+      expect(await signalDelivery(order)).toBe('started');
+      const path = `/${name}/${order.orderId}`;
+      const scheduledAt = '2031-05-01T08:30:00.000Z';
+      await ways[name].follow({
+        ...order,
+        reference: 'trip-9',
+        scheduledAt,
+        notify: [{ url: `${receiver.origin}${path}` }],
+      });
+      await vi.waitFor(() => expect(receiver.taken(path)).toEqual(['Routing']), patient);
+      stack.sandbox.setStatus('business', order.orderId, 'Completed');
+      expect(await runOf(order).result()).toMatchObject({
+        outcome: 'completed',
+        reference: 'trip-9',
+        reads: expect.any(Number),
+      });
+      await vi.waitFor(() => expect(receiver.taken(path)).toEqual(['Routing', 'Completed']), patient);
+    });
+
+    it('stays as it ended at the service, whatever the caller says', async () => {
+      const order = { ...anOrder(), orderId: stack.newOrder('business', [['Completed', 0]]) };
+      const { firstExecutionRunId: runId } = await stack.follow('business', order.orderId);
+      await runOf(order).result();
+      const says = ways[name].continues; // who uses Temporal alone may start whatever run
+      await ways[name].follow(order, says).catch((error: unknown) => expect(String(error)).toMatch(/already started/));
+      expect(await runOf(order).describe()).toMatchObject({ runId, status: { name: 'COMPLETED' } });
+    });
+  },
+);
+
+it.each(['client', 'nexus', 'temporal'] as const)(
+  'an order that a delivery found first is followed for as long as a caller says later, through the way %s',
+  async (name) => {
+    const order = anOrder();
+    await signalDelivery(order);
+    await ways[name].follow({ ...order, followForMs: 1_000 });
+    expect(await runOf(order).result()).toMatchObject({ outcome: 'expired' });
+  },
+);
+
+it('many callers at once take a stop back once', async () => {
+  const order = anOrder();
+  const runId = await takenBack['a stop by mistake']?.(stack, order);
+  await Promise.all([1, 2, 3, 4].map(() => ways.client.follow(order, true)));
+  const first = (await runOf(order).describe()).runId;
+  await goesOnAfter(stack, order, runId ?? '');
+  expect((await runOf(order).describe()).runId).toBe(first);
+});
+
+it('the command line shows how an order ended that it does not follow again, and says how to', async () => {
+  const order = anOrder();
+  await takenBack['a stop by mistake']?.(stack, order);
+  expect(await ways.cli.follow(order)).toMatchObject({ state: 'alreadyEnded', trail: { outcome: 'stopped' } });
+  expect(await ways.cli.follow(order, true)).toMatchObject({ state: 'startedAgain' });
+  await runOf(order).terminate();
+});
