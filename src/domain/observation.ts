@@ -21,10 +21,10 @@ export interface LookInput {
   scheduledAt: string | null;
   /** Deliveries announce its changes: the status may be another by the time of a poll, which asks the run for it. */
   pushed: boolean;
-  /** Nobody but the caller vouches for the order: not read yet, named by no delivery, made by no ride. */
-  mayBeUnknown: boolean;
   /** No request to the service before this instant (its own `Retry-After`, or our back-off). */
   notBefore: string | null;
+  /** Nobody but the caller vouches for the order: not read yet, named by no delivery, made by no ride. */
+  mayBeUnknown: boolean;
   /** A person asked for this read and waits for it: it goes ahead of all waits, once a minute for each account. */
   forPerson?: boolean;
   /** Of the deliveries that led to the look, newest last, where traces are on. */

@@ -5,7 +5,10 @@ import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeliveryNotice } from '../../src/domain/notices.js';
 import type { OrderTrail } from '../../src/domain/trail.js';
+import { repeatWhenLost } from '../../src/temporal/lost-update.js';
+import { stopFollowingUpdate } from '../../src/workflows/follow-order-messages.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { startToldWorkflow } from '../support/signal-receiver.js';
 
 // Polls are so slow here that whatever is seen was seen because of a message.
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
@@ -98,6 +101,27 @@ describe('a delivery', () => {
     expect(await trailOf(handle)).toMatchObject({ status: 'Routing', terminal: false });
   });
 
+  it('keeps its claim until a reading answers it: trouble loses no status and no announcement', async () => {
+    const { orderId, handle } = await followed('Routing');
+    const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
+    const readsBefore = readsOf(orderId).length;
+    for (const status of ['Confirmed', 'Waiting'])
+      await handle.signal('deliveryReceived', { deliveries: [delivery(status)] });
+    await expect.poll(() => trailOf(handle)).toMatchObject({ attention: { code: 'forbidden' } });
+    stack.sandbox.clearFault(fault);
+    stack.sandbox.setStatus('business', orderId, 'Driving');
+    await sleep(1_000);
+    expect(readsOf(orderId).length, 'no read is repeated for what is left').toBeLessThanOrEqual(readsBefore + 2);
+    const trail = await handle.executeUpdate<OrderTrail, []>('refreshOrder');
+    expect(statuses(trail)).toEqual([
+      'Routing by read',
+      'Confirmed by delivery',
+      'Waiting by delivery',
+      'Driving by read',
+    ]);
+    expect(trail).toMatchObject({ status: 'Driving', pushed: true, attention: null });
+  });
+
   it('is counted as a duplicate when it comes again', async () => {
     const { handle } = await followed('Routing');
     const same = delivery();
@@ -159,6 +183,36 @@ describe('an update', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'stopped', status: 'Driving' });
   });
 
+  it('stopFollowing that comes while a run gives way to the next is answered with its outcome', async () => {
+    const notify = Array.from({ length: 10 }, (_, index) => ({ workflowId: `nobody-${index}`, signal: 's' }));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const orderId = stack.newOrder('business', [['Routing', 0]]);
+        // It continues as new after each look, once its receivers have been told.
+        const handle = await stack.follow('business', orderId, { notify }, { maxEvents: 1, maxSignals: 100 });
+        await expect.poll(async () => (await trailOf(handle)).status).toBe('Routing');
+        stack.sandbox.setStatus('business', orderId, 'Driving');
+        await handle.signal('deliveryReceived', { deliveries: [delivery('Driving')] });
+        await sleep(index * 25);
+        return await repeatWhenLost(() =>
+          handle.executeUpdate(stopFollowingUpdate, { args: [{ reason: 'not ours' }] }),
+        );
+      }),
+    );
+    expect(answers.map(({ outcome }) => outcome)).toEqual(answers.map(() => 'stopped'));
+  });
+
+  it('refreshOrder and stopFollowing at once are both answered with the end', async () => {
+    const { orderId, handle } = await followed('Driving');
+    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 3_000, orderId });
+    const refreshed = handle.executeUpdate('refreshOrder');
+    await expect.poll(() => readsOf(orderId).length).toBe(2);
+    const stopped = handle.executeUpdate('stopFollowing', { args: [{ reason: 'not ours' }] });
+    const end = { outcome: 'stopped', status: 'Driving' };
+    expect([await refreshed, await stopped]).toMatchObject([end, end]);
+    stack.sandbox.clearFault(fault);
+  });
+
   it.each([[{}], [{ reason: '' }], [{ reason: 'x', also: 1 }], ['text'], [null]])(
     'stopFollowing refuses %j with a message that names the field, and the run goes on',
     async (input) => {
@@ -204,14 +258,9 @@ describe('a run that continues as new', () => {
 
 describe('others', () => {
   it('are told of each change and of the end by signal, in order', async () => {
-    const receiverId = `receiver-${randomUUID()}`;
-    // Any workflow takes a signal; this one, of a type that no worker knows here, keeps it in its history.
-    await stack.client.workflow.start('receiver', { workflowId: receiverId, taskQueue: `none-${receiverId}` });
+    const { receiver, told, end } = await startToldWorkflow(stack);
     const orderId = stack.newOrder('business', [['Routing', 0]]);
-    const notify = [
-      { workflowId: receiverId, signal: 'rideChanged' },
-      { workflowId: 'nobody', signal: 'rideChanged' },
-    ];
+    const notify = [receiver, { workflowId: 'nobody', signal: 'rideChanged' }];
     const handle = await stack.follow('business', orderId, { notify, reference: 'r1' });
     for (const status of ['Confirmed', 'Completed']) {
       await expect
@@ -222,23 +271,14 @@ describe('others', () => {
       if (status !== 'Completed') await expect.poll(async () => (await trailOf(handle)).status).toBe(status);
     }
     await handle.result();
-    const told = await signalsOf(receiverId);
-    expect(told.map(({ status, outcome }) => [status, outcome])).toEqual([
+    expect((await told()).map(({ status, outcome }) => [status, outcome])).toEqual([
       ['Routing', null],
       ['Confirmed', null],
       ['Completed', 'completed'],
     ]);
-    expect(told[0]).toMatchObject({ account: 'business', orderId, reference: 'r1' });
-    await stack.client.workflow.getHandle(receiverId).terminate();
+    expect((await told())[0]).toMatchObject({ account: 'business', orderId, reference: 'r1' });
+    await end();
   });
-
-  async function signalsOf(workflowId: string): Promise<OrderTrail[]> {
-    const { events } = await stack.client.workflow.getHandle(workflowId).fetchHistory();
-    const payloads = (events ?? []).flatMap(
-      (event) => event.workflowExecutionSignaledEventAttributes?.input?.payloads ?? [],
-    );
-    return payloads.map(({ data }) => JSON.parse(Buffer.from(data ?? []).toString()));
-  }
 });
 
 describe('bad input fails the run at once, and names the field', () => {

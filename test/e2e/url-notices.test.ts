@@ -192,7 +192,7 @@ describe('a URL', () => {
     const path = newPath();
     const { orderId, handle } = await follow([]);
     await expect.poll(async () => (await handle.query('orderTrail')) as object).toMatchObject({ status: 'Routing' });
-    await handle.signal('receiversAdded', { receivers: [{ url: `${receiver.origin}${path}` }] });
+    await handle.signal('followRequested', { notify: [{ url: `${receiver.origin}${path}` }] });
     await ride({ orderId, handle });
     await handle.result();
     await expect.poll(() => receiver.taken(path)).toEqual(course);

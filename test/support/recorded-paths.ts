@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { AccessTokenInput } from '../../src/domain/access-token-input.js';
-import { toAccountName, toScope } from '../../src/domain/keys.js';
+import type { FollowRequest } from '../../src/domain/follow-input.js';
+import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import type { RenewalCause } from '../../src/domain/token-lease.js';
-import { accessTokenId } from '../../src/domain/workflow-ids.js';
+import { accessTokenId, followOrderId, fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import type { accessToken } from '../../src/workflows/access-token.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
 import { patient } from './patience.js';
 import { callPaths } from './recorded-calls.js';
@@ -37,7 +39,7 @@ const delivery = (status: string) => ({
 const continued = (handle: { firstExecutionRunId: string; describe(): Promise<{ runId: string }> }) =>
   vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId), patient);
 
-const shows = (handle: FollowHandle, attribute: string, value: string) =>
+const shows = (handle: Pick<FollowHandle, 'describe'>, attribute: string, value: string) =>
   vi.waitFor(async () => expect((await handle.describe()).searchAttributes[attribute]).toEqual([value]), patient);
 
 /** Follows an order that stays `Driving`, until that was read. */
@@ -75,6 +77,45 @@ async function completed(
   const handle = await stack.follow('partner', stack.newOrder('partner', ride), ...more);
   await handle.result();
   return handle;
+}
+
+/** An order that stays `Driving`, followed by a signal with start. */
+async function requested({ client, config, newOrder }: OrderStack, input: FollowRequest, request: FollowRequest) {
+  const key = { account: toAccountName('partner'), orderId: toOrderId(newOrder('partner', [['Driving', 0]])) };
+  return await client.workflow.signalWithStart<typeof followOrder, [FollowRequest]>('followOrder', {
+    workflowId: followOrderId(key),
+    taskQueue: config.taskQueue,
+    args: [{ ...key, ...input }],
+    signal: 'followRequested',
+    signalArgs: [request],
+  });
+}
+
+/** Goes on from an earlier run. */
+async function continuing({ client, config }: OrderStack, workflowId: string, continues: string) {
+  const key = fromFollowOrderId(workflowId);
+  if (!key) throw new Error(`not the id of an order: ${workflowId}`);
+  return await client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId,
+    taskQueue: config.taskQueue,
+    args: [key, { continues }],
+  });
+}
+
+async function ended(started: Promise<FollowHandle>): Promise<RecordedRun> {
+  const handle = await started;
+  await handle.result();
+  return handle;
+}
+
+async function followedAgain(stack: OrderStack, end: (handle: FollowHandle) => Promise<unknown>): Promise<RecordedRun> {
+  const { handle, orderId } = await driving(stack, { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
+  await handle.signal('deliveryReceived', delivery('Driving'));
+  await end(handle);
+  const next = continuing(stack, handle.workflowId, handle.firstExecutionRunId);
+  await shows(await next, 'RideStatus', 'Driving');
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  return await ended(next);
 }
 
 const shortRuns = { maxEvents: 20, maxSignals: 100 };
@@ -139,6 +180,35 @@ const orderPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
     await shows(handle, 'RideAttention', 'forbidden');
     await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
     return handle;
+  },
+  async 'order-asked-for-with-its-start'(stack) {
+    const notify = [{ workflowId: 'nobody', signal: 'rideChanged' }];
+    const handle = await requested(stack, { reference: 'r', notify }, { reference: 'r', notify });
+    await shows(handle, 'RideStatus', 'Driving');
+    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
+    return handle;
+  },
+  async 'order-asked-for-late'(stack) {
+    const { handle } = await driving(stack);
+    const notify = [{ workflowId: 'nobody', signal: 'rideChanged' }];
+    await handle.signal('followRequested', { scheduledAt: '2031-05-01T10:00:00Z', notify });
+    await handle.executeUpdate('refreshOrder');
+    await handle.signal('followRequested', { followForMs: 1_000, reference: 7 as never });
+    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
+    return handle;
+  },
+  'order-followed-again-after-stopped': (stack) =>
+    followedAgain(stack, (handle) => handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] })),
+  'order-followed-again-after-terminated': (stack) => followedAgain(stack, (handle) => handle.terminate()),
+  async 'order-followed-again-after-its-end'(stack) {
+    const { workflowId, firstExecutionRunId } = await completed(stack);
+    return await ended(continuing(stack, workflowId, firstExecutionRunId));
+  },
+  async 'order-followed-again-after-nothing'(stack) {
+    const { orderId, handle } = await driving(stack);
+    await handle.terminate();
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    return await ended(continuing(stack, handle.workflowId, randomUUID()));
   },
   'order-that-tells-others': (stack) => completed(stack, { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] }),
   async 'order-continued-as-new'(stack) {

@@ -139,6 +139,36 @@ describe('trouble that a person repairs', () => {
   });
 });
 
+describe('what deliveries claim while the order cannot be read', () => {
+  const delivery = (status: string) => ({
+    deliveries: [{ deliveryId: status, eventType: 'status_changed', receivedAt: '2031-05-01T10:00:00.000Z', status }],
+  });
+
+  it('stands in the timeline once a poll reads it again, the change counts as announced, and no read is made for it meanwhile', async () => {
+    const handle = await stack.start((elapsedMs) => {
+      if (elapsedMs >= minute && elapsedMs < 20 * minute) refuse('FORBIDDEN', 403)();
+      return reading(elapsedMs < minute ? 'Routing' : elapsedMs < 40 * minute ? 'Driving' : 'Completed');
+    });
+    await expect.poll(() => stack.reads.length).toBeGreaterThan(0);
+    await stack.env.sleep(3 * minute);
+    for (const status of ['Confirmed', 'Waiting']) await handle.signal('deliveryReceived', delivery(status));
+    await stack.env.sleep(22 * minute);
+    expect(await handle.query('orderTrail')).toMatchObject({ status: 'Driving', pushed: true, attention: null });
+    const { timeline } = await handle.result();
+    expect(timeline.map(({ status, source }) => `${status} by ${source}`)).toEqual([
+      'Routing by read',
+      'Confirmed by delivery',
+      'Waiting by delivery',
+      'Driving by read',
+      'Completed by read',
+    ]);
+    // One a minute, and one for the deliveries each.
+    const first = stack.reads[0] ?? 0;
+    const during = stack.reads.filter((at) => at - first >= 3 * minute && at - first < 19 * minute);
+    expect(during.length).toBeLessThan(20);
+  });
+});
+
 describe('an order that the service does not know', () => {
   const missingFor =
     (forMs: number): ScriptedService =>
@@ -161,6 +191,34 @@ describe('an order that the service does not know', () => {
     expect(tookMs).toBeGreaterThanOrEqual(2 * minute);
     expect(tookMs).toBeLessThan(2.5 * minute);
   });
+});
+
+describe('an order that the service does not know yet, though somebody else vouches for it', () => {
+  const ride = { workflowId: 'ride/partner/trip-9', signal: 'rideOrderChanged' };
+  const delivery = {
+    deliveries: [{ deliveryId: 'd', eventType: 'status_changed', receivedAt: '2031-05-01T10:00:00Z' }],
+  };
+
+  it.each([
+    ['a ride that follows it from the start', { notify: [ride] }, null],
+    ['a ride that joins', {}, ['followRequested', { notify: [ride] }]],
+    ['a delivery', {}, ['deliveryReceived', delivery]],
+  ] as const)(
+    'is followed for as long as it takes: %s',
+    async (_, { notify = [] }: { notify?: readonly object[] }, message) => {
+      const handle = await stack.start(
+        (elapsedMs) => {
+          if (elapsedMs < 30 * minute) refuse('ORDER_UNKNOWN', 404)();
+          return reading('Completed');
+        },
+        { notify: notify as never },
+      );
+      await expect.poll(() => stack.reads.length).toBeGreaterThan(0);
+      await stack.env.sleep(minute);
+      if (message) await handle.signal(message[0], message[1] as never);
+      expect(await handle.result()).toMatchObject({ outcome: 'completed', attention: null });
+    },
+  );
 });
 
 it('stops following with the outcome expired, counted from the later of start and pick-up', async () => {
