@@ -69,7 +69,7 @@ export interface OrderWorkerParts {
 /** One SDK worker for the workflows, and one for each account's calls. */
 export interface OrderWorker {
   workers: readonly Worker[];
-  /** Resolves when all have drained; rejects, after stopping the others, when one fails. */
+  /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure. */
   run(): Promise<void>;
   shutdown(): void;
 }
@@ -185,7 +185,9 @@ function failNotHeld(name: AccountName): never {
   throw ApplicationFailure.create({ type: 'AccountNotHeld', message: `This worker holds no account "${name}".` });
 }
 
-function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void>): OrderWorker {
+/** The failure of one stops the others; what these have under way ends well before `run` rejects with it. */
+export function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void>): OrderWorker {
+  const failures: unknown[] = [];
   const shutdown = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
@@ -193,17 +195,14 @@ function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void
     workers,
     shutdown,
     async run() {
-      const runs = workers.map((worker) => worker.run().catch(stopOthers));
-      try {
-        await Promise.all(runs);
-      } finally {
-        await whenStopped();
-      }
+      await Promise.all(workers.map((worker) => worker.run().catch(stopOthers)));
+      await whenStopped();
+      if (failures.length > 0) throw failures[0];
     },
   };
 
-  function stopOthers(error: unknown): never {
+  function stopOthers(error: unknown): void {
+    failures.push(error);
     shutdown();
-    throw error;
   }
 }

@@ -81,15 +81,15 @@ async function servePages({ metricsPort }: WorkerConfig, shown: Shown): Promise<
   const { metrics, worker, connection, sdkMetricsPort } = shown;
   const { workers } = worker;
   const states = () => workers.map((worker) => worker.getState());
-  const isRunning = () => states().every((state) => state === 'RUNNING');
   return await startMetricsServer({
     port: metricsPort,
     registry: metrics.registry,
     sdkMetricsUrl: `http://127.0.0.1:${sdkMetricsPort}/metrics`,
-    // A worker that drains is alive: a probe must not kill it.
-    isLive: () => states().every((state) => state !== 'FAILED'),
+    // A worker that drains is alive, even beside one that has failed: a probe must not kill it.
+    isLive: () => states().some((state) => state !== 'FAILED'),
     async whyNotReady() {
-      if (!isRunning()) return 'the worker is not polling';
+      if (states().includes('FAILED')) return 'the worker has failed and ends once its calls under way have ended';
+      if (states().some((state) => state !== 'RUNNING')) return 'the worker is not polling';
       const ask = () => connection.workflowService.getSystemInfo({});
       return await connection.withDeadline(Date.now() + 2_000, ask).then(
         () => null,
