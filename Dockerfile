@@ -14,6 +14,8 @@ RUN node local/prepare.mjs
 # What is left of the packages is what runs; the native library comes for five platforms.
 RUN npm prune --omit=dev --no-audit --no-fund \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
+# The authorities that Node brings along, as the CA file of the system: Temporal's native library trusts that file, of which a slim image has none.
+RUN node --print 'tls.rootCertificates.join("\n")' > ca-certificates.crt
 
 FROM node:${NODE_VERSION}-bookworm-slim AS runtime
 WORKDIR /app
@@ -23,6 +25,7 @@ ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=13107
 # A new volume takes its owner from here.
 ENV FARETRAIL_JOURNAL_DIR=/var/lib/faretrail/journal
 RUN install -d -o 1000 -g 1000 -m 700 /var/lib/faretrail/journal
+COPY --from=build /build/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist/src dist/src

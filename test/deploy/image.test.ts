@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
 import { nodeFlags } from '../../local/stack/node-args.js';
 import { dockerfile, inProject } from './deployment-files.js';
@@ -39,6 +41,25 @@ describe('the image', () => {
       [],
     );
   });
+});
+
+it('the image has a CA file where the native library of a worker looks, with the authorities that Node trusts', () => {
+  const [, made = ''] =
+    /^\S+=build \/build\/(\S+) \/etc\/ssl\/certs\/ca-certificates\.crt$/.exec(
+      all('COPY').find((rest) => rest.includes('/etc/ssl/')) ?? '',
+    ) ?? [];
+  const step = all('RUN').find((rest) => rest.endsWith(`> ${made}`)) ?? expect.fail('nothing makes it');
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-ca-file-'));
+  try {
+    expect(spawnSync('sh', ['-c', step], { cwd: folder, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    const found = readFileSync(join(folder, made), 'utf8').match(/-----BEGIN [\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+    expect(found.length).toBeGreaterThan(100);
+    expect(found.map((one) => new X509Certificate(one).fingerprint256)).toEqual(
+      rootCertificates.map((one) => new X509Certificate(one).fingerprint256),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 describe('a command of the image', () => {
