@@ -3,6 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import {
@@ -196,11 +197,58 @@ describe('the run of the order', () => {
     await runOf(orderId).terminate();
   });
 
-  it('takes the ride with it when somebody ends it', async () => {
+  const namespace = 'default';
+  it.each([
+    ['terminates', (orderId: string) => runOf(orderId).terminate()],
+    ['cancels', (orderId: string) => runOf(orderId).cancel()],
+    [
+      'deletes',
+      (orderId: string) => {
+        const workflowExecution = { workflowId: runOf(orderId).workflowId };
+        return stack.client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+      },
+    ],
+  ])('is replaced by the ride as often as somebody %s it, and the ride has the right end', async (_, breakOff) => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    const { handle, requestId } = await ordered({}, { limits: { ...shortLimits, maxEvents: 20 } });
+    await stands(handle, { stage: 'following', status: 'Routing' });
+    const { orderId } = await standingOf(handle);
+    if (orderId === null) return expect.fail('no order');
+    for (let times = 1; times <= 2; times += 1) {
+      const { runId } = await runOf(orderId).describe();
+      await breakOff(orderId);
+      // It would be found by the next look, which may be a minute away.
+      await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
+      await stands(handle, { stage: 'following', followedAgain: { times, reason: /^NotFollowed: / } });
+      await expect.poll(() => runOf(orderId).describe()).not.toMatchObject({ runId });
+      await expect
+        .poll(() => runOf(orderId).query('orderTrail'))
+        .toMatchObject({ reference: requestId, status: 'Routing' });
+    }
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed', trail: { outcome: 'completed' } });
+    expect(ordersOf(stack, requestId)).toHaveLength(1);
+  });
+
+  it('ends the ride when a person stops it', async () => {
     stack.sandbox.setBookingSettings({ script: goesOn });
     const { handle } = await ordered();
-    await stands(handle, { stage: 'following' });
-    await runOf((await standingOf(handle)).orderId ?? '').terminate();
-    expect(await failureOf(handle.result())).toMatchObject({ type: 'NotFollowed' });
+    await stands(handle, { stage: 'following', status: 'Routing' });
+    const run = runOf((await standingOf(handle)).orderId ?? '');
+    await repeatWhenLost(() =>
+      run.executeUpdate('stopFollowing', { args: [{ reason: 'by phone' }], updateId: 'stop' }),
+    );
+    expect(await handle.result()).toMatchObject({ outcome: 'stopped' });
+  });
+
+  it('is told of up to ten receivers and the ride, though a request takes ten', async () => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    const notify = Array.from({ length: 10 }, (_, i) => ({ workflowId: `nobody-${i}`, signal: 'rideChanged' }));
+    const { handle } = await ordered({ notify });
+    const { orderId } = await handle.result();
+    const { events } = await runOf(orderId ?? '').fetchHistory();
+    const told = events?.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    const receivers = new Set(told?.map(({ workflowExecution }) => workflowExecution?.workflowId));
+    expect(receivers).toEqual(new Set([handle.workflowId, ...notify.map(({ workflowId }) => workflowId)]));
   });
 });

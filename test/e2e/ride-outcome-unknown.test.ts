@@ -57,6 +57,22 @@ describe('a create whose answer was lost, at a service that knows no create by i
     expect(made()).toHaveLength(1);
   });
 
+  it('is resolved by the id of an order whose following has failed before', async () => {
+    const { handle, orderId } = await unknown();
+    const workflowId = `order/business/${orderId}`;
+    const { taskQueue } = stack.config;
+    const misspelt = await stack.client.workflow.start('followOrder', {
+      workflowId,
+      taskQueue,
+      args: [{ order: orderId }],
+    });
+    await failureOf(misspelt.result());
+    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    await stands(handle, { stage: 'following', status: 'Routing' });
+    await handle.executeUpdate('cancelRide');
+    expect(await handle.result()).toMatchObject({ orderId, outcome: 'cancelled' });
+  });
+
   it('is tried again when a person says so, and may be lost again', async () => {
     const { handle, made } = await unknown();
     stack.sandbox.setFault({ ...lostAnswer, when: 'request' });
