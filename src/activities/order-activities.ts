@@ -43,8 +43,10 @@ export type OrderActivities = ReturnType<typeof createOrderActivities>;
 /** Polls that began together drift apart by up to a tenth of their pace. */
 const jitterShare = 0.1;
 
-/** An order that was made a moment ago, or moved between replicas of the service, is found everywhere long before that. */
+/** An order that was made a moment ago is found on all replicas of the service long before that. */
 const unknownAfterMs = 5 * 60_000;
+/** More than the pause between two looks for an order that is not found: the path was right between the two. */
+const provenWithinMs = 90_000;
 
 /** A wait that began just now does not hold up a person: the next attempt takes their turn. */
 const turnPauseMs = 100;
@@ -88,6 +90,7 @@ export function createOrderActivities({
     const run = input.pushed && !isOneShot ? await askRun(readShown) : null;
     const current = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
     const held = account(input.account);
+    const isPathProven = before?.code === 'orderNotFound' && isProvenSince(Date.parse(before.since), input);
     let reading: OrderReading;
     try {
       reading = await readOrder(held, input.orderId, { signal: cancellationSignal(), isThrough });
@@ -97,7 +100,7 @@ export function createOrderActivities({
       const trouble = toReadTrouble(error, { account: input.account, lookup }, now());
       if (!trouble) throw error;
       const struggle = looking.after(before, trouble, shown);
-      if (isUnknown(error, input, struggle)) return { kind: 'unknownOrder', reads };
+      if (isPathProven && isUnknown(error, input, struggle)) return { kind: 'unknownOrder', reads };
       // A wait is no answer to somebody who wants a read.
       if (isOneShot && struggle.code === shown && !(error instanceof QuietTime))
         return toObservation(struggle, reads, now());
@@ -131,13 +134,16 @@ export function createOrderActivities({
     return true;
   }
 
-  /** Does the order surely not exist? A 404 of a proxy, of a wrong path or of a replica that lags behind looks almost the same. */
-  function isUnknown(error: unknown, input: LookInput, { code, since }: Struggle): boolean {
-    if (!input.mayBeUnknown || code !== 'orderNotFound') return false;
-    const isSaidByService = error instanceof RideApiError && error.upstreamCode !== null;
-    const firstAt = Date.parse(since);
-    const isLasting = now() - firstAt >= unknownAfterMs;
-    return isSaidByService && isLasting && provenPaths.isProven(input.account, firstAt, input.orderId);
+  /** Before the look: another order may be read in the moment in which the path is mended, and this one just before. */
+  function isProvenSince(firstAt: number, { account: name, orderId }: LookInput): boolean {
+    return provenPaths.isProven(name, Math.max(firstAt, now() - provenWithinMs), orderId);
+  }
+
+  /** Does the order surely not exist, if the path is right? A 404 of a proxy or of a replica that lags behind looks almost the same. */
+  function isUnknown(error: unknown, { mayBeUnknown }: LookInput, { since }: Struggle): boolean {
+    const isSaidByService =
+      error instanceof RideApiError && error.code === 'ORDER_UNKNOWN' && error.upstreamCode !== null;
+    return mayBeUnknown && isSaidByService && now() - Date.parse(since) >= unknownAfterMs;
   }
 
   function stillSo(status: string, input: LookInput, elapsedMs: number): ApplicationFailure {

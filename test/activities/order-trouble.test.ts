@@ -9,6 +9,7 @@ import { apiError, apiErrorCodes } from './api-errors.js';
 import {
   type Attempt,
   account,
+  answer,
   createLookStage,
   delayOf,
   iso,
@@ -280,35 +281,45 @@ describe('an order that the service does not know', () => {
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Pending' } });
   });
 
-  /** Looks for an hour; another order of the account is read after `otherReadMs`. */
-  async function lookedForAnHour(input: Partial<LookInput>, upstreamCode: string | null, read = other) {
-    const stage = stageWith(unknown(upstreamCode));
-    stage.provenPaths.prove(account.name, other); // before the first 404: it proves nothing of the profile of today
-    stage.now += 1;
-    const first = await stage.attempt('observeOrder', lookAt(input));
-    stage.now += minute;
-    stage.provenPaths.prove(account.name, read);
-    const attempts = await stage.run('observeOrder', lookAt(input), { heartbeatDetails: first.heartbeats.at(-1) });
-    return { stage, attempts };
+  /** Looks for an hour; `read` is read beside each look until `readsEndMs`. */
+  async function lookedForAnHour(
+    input: Partial<LookInput>,
+    { upstreamCode = 'not_found' as string | null, read = other, readsEndMs = 60 * minute } = {},
+  ) {
+    const stage = createLookStage((on) => async () => {
+      if (on.now < start + readsEndMs) on.provenPaths.prove(account.name, read);
+      return answer(on);
+    });
+    stage.answers = [unknown(upstreamCode)];
+    return { stage, attempts: await stage.run('observeOrder', lookAt(input)) };
   }
 
-  it('is unknown for good once it was looked for for five minutes and another order was read meanwhile', async () => {
-    const { stage, attempts } = await lookedForAnHour(lookedFor, 'not_found');
+  it('is unknown for good after five minutes in which other orders were read', async () => {
+    const { stage, attempts } = await lookedForAnHour(lookedFor);
     expect(lastSeen(attempts)).toEqual({ kind: 'unknownOrder', reads: attempts.length });
-    expect(stage.now - start).toBeGreaterThanOrEqual(5 * minute);
-    expect(stage.now - start).toBeLessThan(6.1 * minute);
+    expect(stage.now).toBe(start + 5 * minute);
   });
 
   it.each([
-    ['somebody else vouches for it', { ...lookedFor, mayBeUnknown: false }, 'not_found', other],
-    ['the 404 is no word of the service', lookedFor, null, other],
-    ['no other order was read', lookedFor, 'not_found', toOrderId('4711')],
-  ] as const)('is looked for on and on where %s', async (_, input, upstreamCode, read) => {
-    const { stage, attempts } = await lookedForAnHour(input, upstreamCode, read);
+    ['somebody else vouches for it', { ...lookedFor, mayBeUnknown: false }, {}],
+    ['the 404 is no word of the service', lookedFor, { upstreamCode: null }],
+    ['no other order was read', lookedFor, { read: toOrderId('4711') }],
+    ['no other order was read lately', lookedFor, { readsEndMs: 3 * minute }],
+    ['nothing was read at all', lookedFor, { readsEndMs: 0 }],
+  ] as const)('is looked for on and on where %s', async (_, input, about) => {
+    const { stage, attempts } = await lookedForAnHour(input, about);
     expect(attempts.every(({ seen }) => seen === undefined)).toBe(true);
-    expect(stage.now - start).toBeGreaterThanOrEqual(60 * minute);
-    expect(stage.asked.length).toBeGreaterThan(55);
-    expect(stage.asked.length).toBeLessThan(65);
+    expect(stage.asked.length).toBe(61);
+  });
+
+  it('is looked for on when the path is mended while the last of the 404 is on its way', async () => {
+    const stage = createLookStage((on) => async () => {
+      if (on.now === start + 5 * minute) on.provenPaths.prove(account.name, other);
+      return answer(on);
+    });
+    stage.answers = [...Array(6).fill(unknown()), readingOf('Pending')];
+    const attempts = await stage.run('observeOrder', lookAt(lookedFor));
+    expect(lastSeen(attempts)).toMatchObject({ kind: 'reading' });
   });
 });
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { RideApiError } from '../../src/ride-api/errors.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
-import { startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
+import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
 import { goExample, pythonExample } from './example-programs.js';
 
 const programs = [
@@ -17,9 +17,9 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => Promise.all([fleet?.close(), stack?.close()]), 60_000);
 
-/** Ends the run after two minutes, which the server of the stack skips. */
+/** Ends the run after some minutes, which the server of the stack skips, since another order can be read. */
 function orderNotFound(): never {
-  throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: null, requestId: null }, { retry: false });
+  throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: 'not_found', requestId: null }, { retry: false });
 }
 
 for (const { language, program } of programs) {
@@ -44,6 +44,7 @@ for (const { language, program } of programs) {
     });
 
     it('is told when the service does not know the order', async () => {
+      await stack.start((elapsedMs) => reading(elapsedMs < 1_800_000 ? 'Driving' : 'Completed'));
       const order = await stack.start(orderNotFound);
       await expect(order.result()).rejects.toThrow();
       const [, account = '', orderId = ''] = order.workflowId.split('/');

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
+import type { WorkerEnv } from './accounts.js';
 import { jsonFile } from './json-file.js';
 import { type OrderStack, startOrderStack } from './order-stack.js';
 
@@ -18,7 +19,11 @@ export interface RideLanes {
   close(): Promise<void>;
 }
 
-export async function startRideLanes(count: number, options: SandboxOptions = {}): Promise<RideLanes> {
+export async function startRideLanes(
+  count: number,
+  options: SandboxOptions = {},
+  more: WorkerEnv = {},
+): Promise<RideLanes> {
   const lanes = await Promise.all(
     Array.from({ length: count }, async (_, i) => ({ account: `lane-${i}`, sandbox: await startSandbox(options) })),
   );
@@ -26,7 +31,7 @@ export async function startRideLanes(count: number, options: SandboxOptions = {}
     fileURLToPath(new URL('./hurried-workflows.ts', import.meta.url)),
     new DefaultLogger('ERROR'),
   );
-  const env = { FARETRAIL_ACCOUNTS_FILE: accountsFile(lanes), FARETRAIL_POLL_RESERVED_MS: '500' };
+  const env = { FARETRAIL_ACCOUNTS_FILE: accountsFile(lanes), FARETRAIL_POLL_RESERVED_MS: '500', ...more };
   const stack = await startOrderStack({ env, workflowBundle: { code } });
   return {
     stack,

@@ -7,7 +7,7 @@ import { inject } from 'vitest';
 import { loadWorkerConfig, type WorkerConfig } from '../../src/config.js';
 import type { AccessTokenInput } from '../../src/domain/access-token-input.js';
 import type { FollowOrderInput } from '../../src/domain/follow-input.js';
-import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { type OrderId, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import type { OrderReading } from '../../src/domain/observation.js';
 import { toRideStatus } from '../../src/domain/ride-status.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
@@ -15,9 +15,13 @@ import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../src/order-worker.js';
 import { createRideApi, type ObtainedToken, type RideApi } from '../../src/ride-api/ride-api.js';
 import { createSealer } from '../../src/sealing/sealer.js';
+import { rideStart } from '../../src/temporal/ride-start.js';
 import type { accessToken } from '../../src/workflows/access-token.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
+import type { requestRide } from '../../src/workflows/request-ride.js';
+import { newRide } from '../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
+import type { RideRun } from './rides.js';
 import { quietRuntime } from './runtime.js';
 import { startTimeSkippingServer } from './time-skipping-server.js';
 
@@ -39,6 +43,8 @@ export interface TimeSkippingStack {
   /** What a token request does; default: a token of an hour. */
   onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
   start(service: ScriptedService, more?: Partial<FollowOrderInput>, limits?: FollowOrderLimits): Promise<FollowHandle>;
+  /** Starts a ride whose create succeeds at once; the service plays its order. */
+  startRide(service: ScriptedService): Promise<RideRun>;
   /** Starts a token lease of this account, which need not exist elsewhere. */
   startLease(more?: Partial<AccessTokenInput>): Promise<LeaseHandle>;
   close(): Promise<void>;
@@ -88,6 +94,12 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
         args: limits ? [{ ...key, ...more }, { limits }] : [{ ...key, ...more }],
       });
     },
+    async startRide(service: ScriptedService) {
+      const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };
+      services.set(orderOfRide(input.requestId), service);
+      const { args, ...options } = rideStart(input, taskQueueOf(worker));
+      return await env.client.workflow.start<typeof requestRide>('requestRide', { ...options, args });
+    },
     async startLease(more: Partial<AccessTokenInput> = {}) {
       const key = { account: toAccountName('partner'), scope: toScope(randomUUID()), credentialId };
       return await env.client.workflow.start<typeof accessToken>('accessToken', {
@@ -103,6 +115,8 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
     },
   });
 }
+
+const orderOfRide = (requestId: string): OrderId => toOrderId(`of-${requestId}`);
 
 const taskQueueOf = ({ workers: [first] }: OrderWorker): string => first?.options.taskQueue ?? '';
 
@@ -131,6 +145,10 @@ async function startWorker(
       const service = services.get(orderId);
       if (!service) throw new Error(`no script for ${orderId}`);
       return service(now() - since, now());
+    },
+    async callOperation(_account, { operation, requestId }) {
+      const orderId = orderOfRide(requestId.slice(requestId.lastIndexOf('.') + 1));
+      return { operation, status: 201, body: null, orderId };
     },
     async createSubscriber(_account, { hookAddress }) {
       const at = new Date(now()).toISOString();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OrderTrail } from '../../src/domain/trail.js';
-import { RideApiError, RideApiUnreachable, TokenRefused } from '../../src/ride-api/errors.js';
+import { RideApiError, RideApiUnreachable, TokenRefused, type UpstreamWords } from '../../src/ride-api/errors.js';
+import { isLong } from '../support/long.js';
 import {
   reading,
   type ScriptedService,
@@ -10,7 +11,7 @@ import {
 
 const second = 1_000;
 const minute = 60 * second;
-const words = { upstreamCode: null, requestId: null };
+const words: UpstreamWords = { upstreamCode: null, requestId: null };
 const later = { retry: true, afterMs: undefined } as const;
 
 let stack: TimeSkippingStack;
@@ -32,9 +33,9 @@ const interrupted =
   };
 
 const refuse =
-  (code: RideApiError['code'], status: number, decision: RideApiErrorDecision = { retry: false }) =>
+  (code: RideApiError['code'], status: number, decision: RideApiErrorDecision = { retry: false }, said = words) =>
   (): never => {
-    throw new RideApiError(code, status, words, decision);
+    throw new RideApiError(code, status, said, decision);
   };
 type RideApiErrorDecision = ConstructorParameters<typeof RideApiError>[3];
 
@@ -75,21 +76,22 @@ describe('trouble that passes by itself', () => {
     expect(result.events).toBeLessThan(60);
   });
 
-  it('waits as long as Retry-After says, with no attempt earlier, and still shows attention after five minutes', async () => {
+  it('waits as long as Retry-After says, with no attempt earlier, and shows at once until when', async () => {
     let askedAt = 0;
     const service: ScriptedService = (elapsedMs, now) => {
       if (elapsedMs === 0) return reading('Driving');
       if (askedAt === 0) {
         askedAt = now;
-        throw new RideApiError('RATE_LIMITED', 429, words, { retry: true, afterMs: 20 * minute });
+        throw new RideApiError('RATE_LIMITED', 429, words, { retry: true, afterMs: 9 * minute });
       }
       return reading('Completed');
     };
-    const result = await trailAfter(service, 10 * minute);
-    expect(result.during).toMatchObject({ attention: { code: 'upstreamUnavailable' } });
+    const result = await trailAfter(service, minute);
+    const until = expect.stringMatching(/ Nothing is sent until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/);
+    expect(result.during).toMatchObject({ attention: { code: 'upstreamUnavailable', message: until } });
     const next = stack.reads.find((at) => at > askedAt) ?? 0;
-    expect(next - askedAt).toBeGreaterThanOrEqual(20 * minute);
-    expect(next - askedAt).toBeLessThan(20 * minute + 15 * second);
+    expect(next - askedAt).toBeGreaterThanOrEqual(9 * minute);
+    expect(next - askedAt).toBeLessThan(9 * minute + 15 * second);
     expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
   });
 });
@@ -169,28 +171,68 @@ describe('what deliveries claim while the order cannot be read', () => {
   });
 });
 
-describe('an order that the service does not know', () => {
-  const missingFor =
-    (forMs: number): ScriptedService =>
-    (elapsedMs) => {
-      if (elapsedMs < forMs) refuse('ORDER_UNKNOWN', 404)();
-      return reading('Completed');
-    };
+const notFound = () => refuse('ORDER_UNKNOWN', 404, { retry: false }, { upstreamCode: 'not_found', requestId: null })();
 
-  it('is looked for for two minutes', async () => {
+describe('an order that the service does not find', () => {
+  const missingFor =
+    (forMs: number, then: ScriptedService = () => reading('Completed')): ScriptedService =>
+    (elapsedMs, now) =>
+      elapsedMs < forMs ? notFound() : then(elapsedMs, now);
+
+  it('is looked for for two minutes in silence', async () => {
     const handle = await stack.start(missingFor(1.5 * minute));
     expect(await handle.result()).toMatchObject({ outcome: 'completed', attention: null });
+    const { events } = await handle.fetchHistory();
+    expect(JSON.stringify(events)).not.toContain('orderNotFound');
   });
 
-  it('ends the run as OrderNotFound after two minutes, with a remedy', async () => {
-    const handle = await stack.start(missingFor(10 * minute));
+  it('shows it then with a remedy, and goes on by itself once it is found', async () => {
+    const { during, trail } = await trailAfter(missingFor(60 * minute), 10 * minute);
+    const message = expect.stringContaining('operations.orderStatus.path');
+    expect(during).toMatchObject({ status: null, attention: { code: 'orderNotFound', message } });
+    expect(trail).toMatchObject({ outcome: 'completed', attention: null });
+    expect(stack.reads.length).toBeLessThan(80);
+  });
+
+  it('ends as OrderNotFound once another order of the account was read under the same path', async () => {
+    const other = await stack.start((elapsedMs) => reading(elapsedMs < 30 * minute ? 'Driving' : 'Completed'));
+    const handle = await stack.start(missingFor(24 * 60 * minute));
     await expect(handle.result()).rejects.toMatchObject({
       cause: { type: 'OrderNotFound', message: expect.stringContaining('Check the id') },
     });
-    const tookMs = await durationMs(handle);
-    expect(tookMs).toBeGreaterThanOrEqual(2 * minute);
-    expect(tookMs).toBeLessThan(2.5 * minute);
+    expect(await durationMs(handle)).toBeGreaterThanOrEqual(5 * minute);
+    expect(await durationMs(handle)).toBeLessThan(10 * minute);
+    await other.result();
   });
+
+  const outages: [string, number, number][] = isLong
+    ? [
+        ['three minutes', 3, 20],
+        ['an hour', 60, 20],
+      ]
+    : [['half an hour', 30, 4]];
+  it.each(outages)('of which none is found for %s ends right all the same', async (_, minutes, count) => {
+    const beginsAt = await stack.env.currentTimeMs();
+    const wrongPath: ScriptedService = (elapsedMs, now) => {
+      if (now < beginsAt + minutes * minute) return notFound();
+      return reading(elapsedMs < (minutes + 2) * minute ? 'Driving' : 'Completed');
+    };
+    const orders = await Promise.all(Array.from({ length: count }, () => stack.start(wrongPath)));
+    const rides = await Promise.all(Array.from({ length: count / 4 }, () => stack.startRide(wrongPath)));
+    await expect.poll(() => stack.reads.length).toBeGreaterThan(0);
+    for (let times = 1; times <= 3; times += 1) {
+      await Promise.all(orders.slice(count / 2).map((order) => order.signal('deliveryReceived', deliveryOf(times))));
+      await stack.env.sleep((minutes * minute) / 3);
+    }
+    for (const order of orders) expect(await order.result()).toMatchObject({ outcome: 'completed', attention: null });
+    for (const ride of rides) expect(await ride.result()).toMatchObject({ outcome: 'completed' });
+  });
+});
+
+const deliveryOf = (times: number) => ({
+  deliveries: [
+    { deliveryId: `${times}`, eventType: 'status_changed', receivedAt: '2031-05-01T10:00:00.000Z', status: 'Driving' },
+  ],
 });
 
 describe('an order that the service does not know yet, though somebody else vouches for it', () => {
@@ -208,7 +250,7 @@ describe('an order that the service does not know yet, though somebody else vouc
     async (_, { notify = [] }: { notify?: readonly object[] }, message) => {
       const handle = await stack.start(
         (elapsedMs) => {
-          if (elapsedMs < 30 * minute) refuse('ORDER_UNKNOWN', 404)();
+          if (elapsedMs < 30 * minute) notFound();
           return reading('Completed');
         },
         { notify: notify as never },

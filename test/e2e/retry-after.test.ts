@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { companyReportId, followOrderId } from '../../src/domain/workflow-ids.js';
+import type { companyReport } from '../../src/workflows/company-report.js';
+import type { followOrder } from '../../src/workflows/follow-order.js';
+import { startCall } from '../support/calls.js';
+import { isLong } from '../support/long.js';
+import type { FollowHandle } from '../support/order-stack.js';
+import { patient } from '../support/patience.js';
+import { type Lane, type RideLanes, startRideLanes } from '../support/ride-lanes.js';
+import { subscribe, webhookEnv } from '../support/subscriptions.js';
+
+/** The longest wait that the worker grants, and for how long the service asks for one. */
+const longestMs = 8_000;
+const troubleMs = 5_000;
+/** With pauses of 1, 2 and 4 s, and one for a person, or one that was on its way when the trouble began. */
+const mostRequests = 4;
+
+const wishes = {
+  'a day': '86400',
+  'a date next year': new Date(Date.now() + 365 * 86_400_000).toUTCString(),
+  'no time': '0',
+  'less than no time': '-1',
+  'a word': 'soon',
+};
+const allCases = Object.entries(wishes).flatMap(([name, wish]) => [429, 503].map((status) => ({ status, name, wish })));
+const cases = allCases.filter((_, index) => isLong || [0, 3].includes(index % 4));
+const operations = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber', 'businessToken'] as const;
+type Operation = (typeof operations)[number];
+
+let rides: RideLanes;
+beforeAll(async () => {
+  const env = { FARETRAIL_RETRY_AFTER_MAX_MS: String(longestMs), ...webhookEnv() };
+  rides = await startRideLanes(cases.length, {}, env);
+});
+afterAll(() => rides?.close());
+
+const requests = ({ sandbox }: Lane, operation: Operation, isRefused: boolean) =>
+  sandbox.ledger({ operation }).filter(({ fault }) => (fault !== undefined) === isRefused);
+
+/** Has these operations refuse for a while. Each must be asked, but not often, and served soon after. */
+async function refuse(lane: Lane, refused: readonly Operation[], status: number, wish: string): Promise<void> {
+  const { sandbox } = lane;
+  sandbox.resetLedger();
+  const headers = { 'retry-after': wish };
+  for (const operation of refused) sandbox.setFault({ kind: 'reply', status, headers, operation });
+  await sleep(troubleMs);
+  sandbox.clearFaults();
+  const clearedAt = Date.now();
+  for (const operation of refused) {
+    const served = () => requests(lane, operation, false).find(({ at }) => Date.parse(at) >= clearedAt);
+    await vi.waitFor(() => expect(served(), operation).toBeDefined(), patient);
+    expect(Date.parse(served()?.at ?? '') - clearedAt, operation).toBeLessThan(longestMs + 10_000);
+    expect(requests(lane, operation, true).length, operation).toBeLessThanOrEqual(mostRequests);
+  }
+}
+
+async function follow({ account, sandbox }: Lane): Promise<FollowHandle> {
+  const { client, config } = rides.stack;
+  const key = { account: toAccountName(account), orderId: toOrderId(randomUUID()) };
+  sandbox.addOrder({ interface: 'business', orderId: key.orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+  const options = { workflowId: followOrderId(key), taskQueue: config.taskQueue, args: [key] as [typeof key] };
+  return await client.workflow.start<typeof followOrder>('followOrder', options);
+}
+
+async function report(account: string, { workflowId }: FollowHandle): Promise<void> {
+  const { client, config } = rides.stack;
+  const orderId = toOrderId(workflowId.split('/')[2] ?? '');
+  const key = { account: toAccountName(account), orderId };
+  const eventType = 'business_report' as const;
+  await client.workflow.signalWithStart<typeof companyReport, [object]>('companyReport', {
+    workflowId: companyReportId({ ...key, about: orderId }),
+    taskQueue: config.taskQueue,
+    args: [key],
+    signal: 'deliveryReceived',
+    signalArgs: [{ deliveries: [{ deliveryId: randomUUID(), eventType, receivedAt: new Date().toISOString() }] }],
+  });
+}
+
+/** A person asks for a read as soon as the order was refused once; gives how long after that it was read again. */
+async function refreshed(lane: Lane, order: FollowHandle): Promise<number> {
+  const times = () => requests(lane, 'orderDetails', true).map(({ at }) => Date.parse(at));
+  await vi.waitFor(() => expect(times().length).toBeGreaterThan(0), patient);
+  await sleep(100); // until the worker has the answer
+  const before = times().length;
+  const answer = order.executeUpdate('refreshOrder');
+  await vi.waitFor(() => expect(times().length).toBeGreaterThan(before), patient);
+  await answer;
+  return (times()[before] ?? 0) - (times()[before - 1] ?? 0);
+}
+
+describe.concurrent('a service that asks to wait', () => {
+  it.each(cases)('with $status for $name', async (one) => {
+    const { status, name, wish } = one;
+    const lane = rides.lanes[cases.indexOf(one)];
+    if (!lane) throw new Error('no lane');
+    const order = await follow(lane);
+    await refuse(lane, ['businessToken'], status, wish);
+    await vi.waitFor(async () => expect(await order.query('orderTrail')).toMatchObject({ status: 'Driving' }), patient);
+    const refusing = refuse(
+      lane,
+      ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'],
+      status,
+      wish,
+    );
+    const readAgain = name.startsWith('a d') ? refreshed(lane, order) : 0;
+    await report(lane.account, order);
+    const call = await startCall(rides.stack, 'companySettings', { account: toAccountName(lane.account) });
+    const subscription = await subscribe(rides.stack, { account: toAccountName(lane.account) });
+    await refusing;
+    expect(await readAgain).toBeLessThan(longestMs - 1_000);
+    expect(await call.result()).toMatchObject({ status: 200 });
+    await subscription.active();
+    await Promise.all([order.terminate(), subscription.handle.terminate()]);
+  });
+});
