@@ -5,6 +5,8 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   text: string;
+  /** Sent instead of the text. */
+  bytes?: Buffer;
   /** The running number of a token that the call issued. */
   tokenNumber?: number;
   /** Of the order that the call is about, where only carrying it out tells. */

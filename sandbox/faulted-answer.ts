@@ -66,7 +66,8 @@ function retryAfter(
   return { 'retry-after': retryAfterAs === 'date' ? date() : String(retryAfterSeconds) };
 }
 
-function replyAnswer({ status, headers, body }: Extract<Fault, { kind: 'reply' }>): Answer {
+function replyAnswer({ status, headers, body, bytes }: Extract<Fault, { kind: 'reply' }>): Answer {
+  if (bytes !== undefined) return { status, headers, text: '', bytes: Buffer.from(bytes, 'base64') };
   if (typeof body === 'string' || body === undefined) return { status, headers, text: body ?? '' };
   return jsonAnswer(status, body, headers);
 }

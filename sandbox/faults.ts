@@ -48,6 +48,8 @@ const AnyFault = z.discriminatedUnion('kind', [
     headers: z.record(z.string(), z.string()).default({}),
     /** Text is sent as it is, anything else as JSON. */
     body: z.unknown().optional(),
+    /** Bytes to send instead, in base64: they need be no text. */
+    bytes: z.base64().optional(),
   }),
   /** The usual token answer `without` some fields, and `with` others laid over it. */
   kind('tokenAnswer').extend({

@@ -14,8 +14,11 @@ export function hangUp(reply: FastifyReply): FastifyReply {
   return reply;
 }
 
-export const sendPlainly = (reply: FastifyReply, { status, headers, text }: Answer): FastifyReply =>
-  reply.code(status).headers(headers).send(text);
+export const sendPlainly = (reply: FastifyReply, { status, headers, text, bytes }: Answer): FastifyReply =>
+  reply
+    .code(status)
+    .headers(headers)
+    .send(bytes ?? text);
 
 /** Sends an answer the way the fault wants it. `isDown` is asked again after a wait. */
 export async function sendFaulted(

@@ -1,4 +1,4 @@
-import { shownText, unshowable } from '../domain/json-text.js';
+import { replaceUnshowable, shownText } from '../domain/json-text.js';
 
 /** Text of others, fit for a terminal. */
 export const plain = shownText;
@@ -17,7 +17,7 @@ export function utc(instant: string | Date): string {
 
 /** One line of JSON. Characters that steer a terminal are escaped, which changes nothing for a parser. */
 export const toJsonLine = (value: unknown): string =>
-  JSON.stringify(value).replace(unshowable, (character) =>
+  replaceUnshowable(JSON.stringify(value), (character) =>
     // By UTF-16 units, as JSON escapes are.
     Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
   );

@@ -78,8 +78,9 @@ export function withWellFormedTexts(value: unknown): unknown {
   );
 }
 
-/** Characters that steer a terminal, turn the reading direction, or that an index does not take. */
-export const unshowable = /[\p{C}\p{Zl}\p{Zp}]/gu;
+/** Replaces each character that steers a terminal, turns the reading direction, or that an index does not take. */
+export const replaceUnshowable = (text: string, by: (character: string) => string): string =>
+  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, by);
 
 /** A word of others, fit to be shown and indexed: one line, without control, format and direction characters. */
-export const shownText = (text: string): string => text.replace(unshowable, '\uFFFD');
+export const shownText = (text: string): string => replaceUnshowable(text, () => '\uFFFD');

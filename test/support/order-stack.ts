@@ -30,6 +30,8 @@ export interface OrderStack {
     more?: Partial<FollowOrderInput>,
     limits?: FollowOrderLimits,
   ): Promise<FollowHandle>;
+  /** Is the worker well? */
+  isWorkerRunning(): boolean;
   stopWorker(): Promise<void>;
   startWorker(): Promise<void>;
   close(): Promise<void>;
@@ -56,6 +58,7 @@ export async function startOrderStack({
   const client = new Client({ connection });
   const rideApi = createRideApi({ profile: config.profile, retryAfterMaxMs: config.retryAfterMaxMs });
   let stop: (() => Promise<void>) | undefined;
+  let hasEnded = true;
 
   async function startWorker(): Promise<void> {
     const worker = await createOrderWorker({
@@ -66,7 +69,11 @@ export async function startOrderStack({
       namespace: 'default',
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
     });
-    const running = worker.run();
+    hasEnded = false;
+    const running = worker.run().finally(() => {
+      hasEnded = true;
+    });
+    running.catch(() => undefined); // told by whoever stops it
     stop = async () => {
       worker.shutdown();
       await running;
@@ -82,6 +89,7 @@ export async function startOrderStack({
     sandbox,
     client,
     config,
+    isWorkerRunning: () => !hasEnded,
     startWorker,
     stopWorker,
     newOrder(at, script) {
