@@ -11,8 +11,8 @@ const ofStarters = ['limits', 'maxEvents', 'continues'] as const;
 export function checkProgress(value: unknown, isContinued: boolean): void {
   if (isContinued || value === undefined || value === null) return;
   const { limits, maxEvents, continues } = toInputFields(value, ofStarters, 'progress');
-  const given = Object.entries({ ...(limits === undefined ? {} : toInputObject(limits, 'limits')), maxEvents });
-  for (const [field, count] of given) if (count !== undefined) toCount(count, field.slice(0, 40));
+  const given = limits === undefined ? [] : Object.entries(toInputObject(limits, 'limits'));
+  for (const [field, count] of [...given, ['maxEvents', maxEvents ?? 1] as const]) toCount(count, field.slice(0, 40));
   if (continues !== undefined) toInputText(continues, 'continues');
 }
 

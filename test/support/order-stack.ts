@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 import { loadWorkerConfig, type WorkerConfig } from '../../src/config.js';
@@ -10,7 +10,7 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { createOrderWorker } from '../../src/order-worker.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
-import { toDataConverter } from '../../src/sealing/payload-codec.js';
+import { type PayloadEncryption, toDataConverter } from '../../src/sealing/payload-codec.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
@@ -33,7 +33,8 @@ export interface OrderStack {
   /** Is the worker well? */
   isWorkerRunning(): boolean;
   stopWorker(): Promise<void>;
-  startWorker(): Promise<void>;
+  /** With other keys for payloads than before, if any are given. */
+  startWorker(payloads?: PayloadEncryption): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -42,12 +43,15 @@ interface OrderStackOptions {
   env?: WorkerEnv;
   /** Default: the workflows as they are. */
   workflowBundle?: { code: string };
+  /** More options of the SDK's workers. */
+  options?: Partial<WorkerOptions>;
 }
 
 export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
   workflowBundle,
+  options,
 }: OrderStackOptions = {}): Promise<OrderStack> {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
@@ -60,13 +64,14 @@ export async function startOrderStack({
   let stop: (() => Promise<void>) | undefined;
   let hasEnded = true;
 
-  async function startWorker(): Promise<void> {
+  async function startWorker(payloads = config.payloads): Promise<void> {
     const worker = await createOrderWorker({
-      config,
+      config: { ...config, payloads },
       rideApi,
       connection: native,
-      client: new Client({ connection: native, dataConverter: toDataConverter(config.payloads) }),
+      client: new Client({ connection: native, dataConverter: toDataConverter(payloads) }),
       namespace: 'default',
+      ...(options && { options }),
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
     });
     hasEnded = false;
