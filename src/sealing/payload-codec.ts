@@ -52,7 +52,8 @@ export function createPayloadCodec({ keys, encrypts }: PayloadEncryption, user: 
   const mark = user === 'ourProcesses' ? { [ownField]: Buffer.from('1') } : {};
   const decode = (payload: Payload): Payload => {
     try {
-      return decrypt(payload, keys ?? []);
+      const made = decrypt(payload, keys ?? []);
+      return isEncrypted(made) ? withDamage(made) : made; // a stranger's riddle; ours are encrypted once
     } catch (error) {
       if (user === 'others' || payload.metadata?.[ownField] || !(error instanceof PayloadCodecError)) throw error;
       return error.code === 'PayloadDamaged' ? withDamage(payload) : payload;

@@ -3,9 +3,12 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowFailedError, WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, type RawValue } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { BusinessCallInput } from '../../src/domain/business-call.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import type { TokenLease } from '../../src/domain/token-lease.js';
+import type { OrderTrail } from '../../src/domain/trail.js';
 import {
   type AccessTokenKey,
   accessTokenId,
@@ -13,16 +16,29 @@ import {
   parkedDeliveryId,
 } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing/sealer.js';
+import { businessCallStart } from '../../src/temporal/business-call-start.js';
 import * as workflows from '../../src/workflows/index.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';
-import { encryptedByOthers, misshapen, raw, undecodable } from '../support/raw-payloads.js';
+import { encrypted, misshapen, raw, undecodable } from '../support/raw-payloads.js';
 import { goesOn, requestedRide, stands } from '../support/rides.js';
 import { subscribe, webhookEnv } from '../support/subscriptions.js';
 
+/** What the activities of an order do in its attempts, instead of a read. */
+const mischief = new Map<string, (() => unknown)[]>();
+const activity: ActivityInterceptorsFactory = () => ({
+  inbound: {
+    async execute(input, next) {
+      const { orderId } = input.args[0] as { orderId?: string };
+      const act = mischief.get(orderId ?? '')?.shift();
+      return act ? act() : await next(input);
+    },
+  },
+});
+
 let stack: OrderStack;
 beforeAll(async () => {
-  stack = await startOrderStack({ env: webhookEnv() });
+  stack = await startOrderStack({ env: webhookEnv(), options: { interceptors: { activity: [activity] } } });
 });
 afterAll(() => stack.close());
 
@@ -70,7 +86,7 @@ describe('a start of any type', () => {
 
   it('with a second argument that none of our runs has written fails, too', async () => {
     const second = {
-      ...undecodable,
+      NaN: undecodable.NaN,
       text: 'text',
       carried: { carried: { trail: {} } },
       state: { state: {} },
@@ -85,6 +101,48 @@ describe('a start of any type', () => {
       ),
     );
     expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents): /)).toEqual([]);
+  });
+});
+
+describe('an activity', () => {
+  const raise = (error: unknown) => (): never => {
+    throw error;
+  };
+  const getter = {
+    get message(): string {
+      throw new Error('from a getter');
+    },
+  };
+  const endless = new Error('its own cause');
+  endless.cause = endless;
+
+  it('that throws whatever it likes is tried again, and its worker goes on', async () => {
+    const refused = ApplicationFailure.create({ message: '\udfff', type: '\ud800', details: [10n, getter] });
+    const others = ['\ud800', null, getter, Object.create(null), endless, new Error('x'.repeat(3_000_000))];
+    const follow = async (error: unknown): Promise<OrderTrail> => {
+      const orderId = stack.newOrder('business', [['Completed', 0]]);
+      mischief.set(orderId, [raise(error)]);
+      return await (await stack.follow('business', orderId)).result();
+    };
+    const trails = await Promise.all([new Error('Still Dri\ud800ving.'), refused, ...others].map(follow));
+    expect(trails.map(({ outcome }) => outcome)).toEqual(trails.map(() => 'completed'));
+    expect([...mischief.values()].flat(), 'all was thrown').toEqual([]);
+  });
+
+  it('that answers what JSON has no word for does not stop its worker', async () => {
+    const { workflow } = stack.client;
+    const orderId = stack.newOrder('business', [['Driving', 0]]);
+    const body: Record<string, unknown> = { big: 10n, word: '\ud800' };
+    body.again = body;
+    mischief.set(orderId, [() => ({ status: 200, body })]);
+    const input: BusinessCallInput = {
+      account,
+      operation: 'orderDetails',
+      key: randomUUID(),
+      orderId: toOrderId(orderId),
+    };
+    const handle = await workflow.start('businessCall', businessCallStart(input, stack.config.taskQueue));
+    expect(await handle.result()).toMatchObject({ body: { big: '10', word: '\ufffd', again: null } });
   });
 });
 
@@ -204,7 +262,7 @@ describe('runs of every type', () => {
   });
 
   it('refuse updates that cannot be decoded, or are of no shape', async () => {
-    const forms = { ...undecodable, ...misshapen, 'key of others': await encryptedByOthers(raw('{}')) };
+    const forms = { ...undecodable, ...misshapen, 'key of others': await encrypted(raw('{}')) };
     const outcomes = await send('update', forms, (handle, name, value) =>
       handle.executeUpdate(name, { args: [value] }),
     );
@@ -220,7 +278,7 @@ describe('runs of every type', () => {
 
   it('go on after signals that cannot be decoded, or are of no shape', { timeout: 180_000 }, async () => {
     const first = await nextToken(runs.lease, null);
-    const forms = { ...undecodable, ...readable, 'key of others': await encryptedByOthers(raw('{}')) };
+    const forms = { ...undecodable, ...readable, 'key of others': await encrypted(raw('{}')) };
     await send('signal', forms, (handle, name, value) => handle.signal(name, value));
     await Promise.all(handles.map((handle) => handle.signal('noSuchSignal', undecodable.NaN)));
 

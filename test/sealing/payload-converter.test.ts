@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UndecodablePayload } from '../../src/domain/undecodable.js';
 import { payloadConverter } from '../../src/sealing/payload-converter.js';
-import { encryptedByOthers, misshapen, raw, undecodable } from '../support/raw-payloads.js';
+import { encrypted, misshapen, raw, undecodable } from '../support/raw-payloads.js';
 
 const read = (payload: Payload): unknown => payloadConverter.fromPayload(payload);
 const write = (value: unknown): Payload => payloadConverter.toPayload(value);
@@ -30,7 +30,7 @@ describe('the payload converter', () => {
   });
 
   it('says that a key is missing', async () => {
-    expect(read((await encryptedByOthers(raw('{}'))).payload)).toMatchObject({ key: 'missing' });
+    expect(read((await encrypted(raw('{}'))).payload)).toMatchObject({ key: 'missing' });
   });
 
   it('passes over a byte order mark', () => {

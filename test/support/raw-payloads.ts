@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Payload, RawValue } from '@temporalio/common';
 import { createNamedKey } from '../../src/sealing/key-ring.js';
-import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
+import { type CodecUser, createPayloadCodec } from '../../src/sealing/payload-codec.js';
 
 /** An argument that a client sends as it is. */
 export const raw = (data: Uint8Array | string | null, metadata: Record<string, string> = { encoding: 'json/plain' }) =>
@@ -35,9 +35,12 @@ export const misshapen: Record<string, RawValue> = {
   '1.9 MB': raw(JSON.stringify('x'.repeat(1_900_000))),
 };
 
-/** What others have encrypted, with a key that nobody else holds or the one that is given. */
-export async function encryptedByOthers(value: RawValue, key: Uint8Array = randomBytes(32), kid = 'theirs') {
-  const codec = createPayloadCodec({ keys: [createNamedKey(kid, key)], encrypts: true });
-  const [payload] = await codec.encode([value.payload as Payload]);
+/** What this user of the codec has encrypted, with a key that nobody else holds or the one that is given. */
+export async function encrypted(
+  value: RawValue,
+  user: CodecUser = 'others',
+  key = createNamedKey('theirs', randomBytes(32)),
+): Promise<RawValue> {
+  const [payload] = await createPayloadCodec({ keys: [key], encrypts: true }, user).encode([value.payload as Payload]);
   return RawValue.fromPayload(payload as Payload);
 }
