@@ -57,8 +57,29 @@ describe('a call', () => {
     const stage = createCallStage([reply(status, undefined, { 'retry-after': '7' })]);
     const { failure } = await stage.attempt(callOf('products'));
     expect(failure).toMatchObject({ type: 'Unavailable', nonRetryable: false, nextRetryDelay: 7_000 });
-    expect((await stage.attempt(callOf('createOrder'))).failure).toMatchObject({ nextRetryDelay: 7_000 });
+    expect(failure?.message).toContain('Nothing is sent until 2031-05-01 10:00:07 UTC');
+    const other = (await stage.attempt(callOf('createOrder'))).failure;
+    expect(other).toMatchObject({ nextRetryDelay: 7_000 });
+    expect(other?.message).toContain('Nothing is sent until 2031-05-01 10:00:07 UTC');
     expect(stage.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [1, '0', 1_000],
+    [4, '0', 8_000],
+    [4, '7', 8_000],
+    [4, '9', 9_000],
+    [20, '0', 30_000],
+    [20, '86400', 600_000],
+  ])('waits in attempt %i, asked to wait %s s, as long as that and as its own pause', async (attempt, wish, waitMs) => {
+    const stage = createCallStage([reply(503, undefined, { 'retry-after': wish })]);
+    const { failure } = await stage.attempt(callOf('products'), { attempt });
+    expect(failure).toMatchObject({ type: 'Unavailable', nextRetryDelay: waitMs });
+  });
+
+  it('fails without a stack, which Temporal would keep', async () => {
+    const { failure } = await createCallStage([reply(503)]).attempt(callOf('products'));
+    expect(failure?.stack).toBe('');
   });
 });
 

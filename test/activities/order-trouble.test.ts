@@ -37,6 +37,7 @@ describe('trouble that may pass by itself', () => {
     const { failure, heartbeats } = await stageWith(unreachable()).attempt('observeOrder', lookAt());
     expect(failure).toMatchObject({ type: 'UpstreamUnavailable', nonRetryable: false, nextRetryDelay: second });
     expect(failure?.category).not.toBe('BENIGN');
+    expect(failure?.stack).toBe('');
     expect(failure?.message).toContain('CONNECTION_REFUSED');
     const remembered: Partial<Struggle> = { code: 'upstreamUnavailable', failures: 1, since: iso(start) };
     expect(heartbeats).toEqual([expect.objectContaining({ ...remembered, notBefore: iso(start + second) })]);

@@ -112,6 +112,36 @@ describe('a look at a receipt', () => {
     await stage.run('readReceipt', lookAt({ notBefore: iso(start + minute) }));
     expect(stage.asked).toEqual([start + minute]);
   });
+
+  it.each([
+    ['upstreamUnavailable', 10],
+    ['notReady', 11],
+    ['forbidden', 66],
+  ] as const)('keeps to no longer one than ten minutes or its own pause: %s', async (shown, minutes) => {
+    const stage = createStage(receipt);
+    await stage.run('awaitReceipt', lookAt({ shown, notBefore: iso(start + 24 * 60 * minute) }));
+    expect(stage.asked).toEqual([start + minutes * minute]);
+  });
+
+  it('shows at once until when a long wait that the service asks for lasts', async () => {
+    const stage = createStage(apiError('UPSTREAM_FAILED', 599));
+    const message = expect.stringContaining('until 2031-05-01 10:09:59 UTC');
+    expect((await stage.run('readReceipt', lookAt())).seen).toMatchObject({
+      trouble: { code: 'upstreamUnavailable', message },
+      notBefore: iso(start + 599_000),
+    });
+    expect(stage.asked).toEqual([start]);
+  });
+
+  it.each(['readReceipt', 'awaitReceipt'] as const)('asks no more often when told not to wait (%s)', async (name) => {
+    const times = async (wish?: number) => {
+      const stage = createStage(apiError('UPSTREAM_FAILED', wish));
+      const { failures } = await stage.run(name, lookAt(), 4 * minute);
+      expect(failures.at(-1)?.stack).toBe('');
+      return stage.asked.length;
+    };
+    expect(await times(0)).toBe(await times());
+  });
 });
 
 describe('who looks on', () => {
@@ -129,6 +159,12 @@ describe('who looks on', () => {
       expect(failures.map(({ type, category }) => `${type} ${category}`)).toEqual(Array(3).fill('NotYet BENIGN'));
     },
   );
+
+  it('waits as long as the service asks for, also while that is shown', async () => {
+    const stage = createStage(apiError('UPSTREAM_FAILED', 599), receipt);
+    await stage.run('awaitReceipt', lookAt({ shown: 'upstreamUnavailable' }));
+    expect(stage.asked).toEqual([start, start + 599_000]);
+  });
 
   it('tells of another trouble, with patience of its own', async () => {
     const stage = createStage(apiError('FORBIDDEN'), apiError('UPSTREAM_FAILED'));

@@ -152,6 +152,30 @@ describe('a request that surely failed', () => {
     expect((stage.now - start) / second).toBe(17);
   });
 
+  it('asks no more often when the service asks it not to wait', async () => {
+    const times = async (wish?: number) => {
+      const stage = stageWith(apiError('RATE_LIMITED', wish));
+      const attempts = await stage.run(request(), 4 * 60_000);
+      expect(attempts.at(-1)?.failure?.stack).toBe('');
+      return stage.asked.length;
+    };
+    expect(await times(0)).toBe(await times());
+  });
+
+  it('shows at once until when a long wait lasts, and keeps to it in the next activity, for ten minutes at most', async () => {
+    const stage = stageWith(apiError('RATE_LIMITED', 599), subscriber());
+    const attention = {
+      code: 'upstreamUnavailable',
+      message: expect.stringContaining('until 2031-05-01 10:09:59 UTC'),
+    };
+    expect(await outcomeOf(stage)).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
+    expect(stage.now).toBe(start);
+    stage.now = start + 599_000;
+    const notBefore = iso(start + 86_400_000);
+    expect(await outcomeOf(stage, { shown: 'upstreamUnavailable', notBefore })).toMatchObject({ kind: 'registered' });
+    expect(stage.now).toBe(start + 599_000 + 600_000);
+  });
+
   it.each([1, 2])('is not taken for unclear when there is no token for try %i', async (failing) => {
     let given = 0;
     const unavailable = new TokenUnavailable('scopeRejected', 'no token', start + 60_000);

@@ -79,11 +79,17 @@ async function report(account: string, { workflowId }: FollowHandle): Promise<vo
   });
 }
 
-/** A person asks for a read as soon as the order was refused once; gives how long after that it was read again. */
+/** A person asks for a read as soon as the order was refused once, while a delivery waits for its own; gives how long after
+ *  the refusal it was read again. */
 async function refreshed(lane: Lane, order: FollowHandle): Promise<number> {
   const times = () => requests(lane, 'orderDetails', true).map(({ at }) => Date.parse(at));
   await vi.waitFor(() => expect(times().length).toBeGreaterThan(0), patient);
-  await sleep(100); // until the worker has the answer
+  const receivedAt = new Date().toISOString();
+  const deliveries = [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt }];
+  await order.signal('deliveryReceived', { deliveries });
+  const pending = async () =>
+    (await order.describe()).raw.pendingActivities?.map(({ activityType }) => activityType?.name);
+  await vi.waitFor(async () => expect(await pending()).toContain('readOrder'), patient);
   const before = times().length;
   const answer = order.executeUpdate('refreshOrder');
   await vi.waitFor(() => expect(times().length).toBeGreaterThan(before), patient);

@@ -159,6 +159,17 @@ const orderPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
     await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
     return handle;
   },
+  async 'order-refreshed-during-a-read'(stack) {
+    const { handle, orderId } = await driving(stack);
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 2_000, orderId, times: 2 }); // a poll, and the read of the delivery
+    await handle.signal('deliveryReceived', delivery('Driving'));
+    const pending = async () =>
+      (await handle.describe()).raw.pendingActivities?.map(({ activityType }) => activityType?.name);
+    await vi.waitFor(async () => expect(await pending()).toContain('readOrder'), patient);
+    await handle.executeUpdate('refreshOrder');
+    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
+    return handle;
+  },
   async 'order-expired'(stack) {
     const { handle } = await driving(stack, { followForMs: 2_000 });
     await handle.result();
