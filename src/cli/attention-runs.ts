@@ -1,8 +1,8 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { readTokenLease } from '../domain/access-token-input.js';
 import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/business-call.js';
 import { parkReasonTexts } from '../domain/parked-delivery-details.js';
-import type { TokenLease } from '../domain/token-lease.js';
 import {
   fromAccessTokenId,
   fromBusinessCallId,
@@ -119,7 +119,7 @@ function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
     }
     case 'accessToken': {
       const key = fromAccessTokenId(workflowId);
-      const failure = (memo?.lease as TokenLease | undefined)?.failure;
+      const failure = readTokenLease(memo?.lease)?.failure;
       const shown = failure ? { message: failure.message, since: failure.at } : undefined;
       return key && { kind: 'token', account: key.account, id: key.scope || 'unscoped', shown };
     }

@@ -65,10 +65,11 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   while (await condition(hasWork, idleMs(lease))) {
     const verdict = judgeWishes(lease, inbox.wishes.splice(0), Date.now());
     if (verdict.act !== 'ignore') {
-      const reason = renewalReason(lease, Date.now());
-      lease = { ...(await carryOut(verdict, lease, input)), publishedAt: new Date().toISOString() };
+      const before = lease;
+      const reason = renewalReason(before, Date.now());
+      lease = { ...(await carryOut(verdict, before, input)), publishedAt: new Date().toISOString() };
       publish(lease);
-      if (verdict.act !== 'confirm') countRenewal(input, reason, lease);
+      if (verdict.act !== 'confirm') countRenewal(input, reason, { before, after: lease });
     }
     if (inbox.wishes.length === 0 && isLong(input, inbox)) await continueLease(input, lease);
   }

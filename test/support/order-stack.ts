@@ -51,7 +51,7 @@ export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
   workflowBundle,
-  options,
+  options = {},
 }: OrderStackOptions = {}): Promise<OrderStack> {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
@@ -71,8 +71,8 @@ export async function startOrderStack({
       connection: native,
       client: new Client({ connection: native, dataConverter: toDataConverter(payloads) }),
       namespace: 'default',
-      ...(options && { options }),
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
+      options,
     });
     hasEnded = false;
     const running = worker.run().finally(() => {
