@@ -49,9 +49,9 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
     }
     try {
       return await sendWith(token, {
-        send,
-        now,
-        another: ({ id }) => tokens.get(account, scope, { tokenId: id, operation }),
+        ...{ operation, send, now },
+        another: ({ id, served }) =>
+          tokens.get(account, scope, { tokenId: id, operation, hasServed: served.has(operation) }),
         rejectAfresh: ({ id }) => tokens.rejectAfresh(account, scope, { tokenId: id, operation }),
       });
     } catch (error) {
@@ -64,22 +64,29 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
 }
 
 interface Sending<T> {
+  operation: string;
   send(accessToken: string): Promise<T>;
   another(rejected: AccessToken): Promise<AccessToken>;
   rejectAfresh(rejected: AccessToken): Promise<void>;
   now(): number;
 }
 
-async function sendWith<T>(first: AccessToken, { send, another, rejectAfresh, now }: Sending<T>): Promise<T> {
+async function sendWith<T>(
+  first: AccessToken,
+  { operation, send, another, rejectAfresh, now }: Sending<T>,
+): Promise<T> {
   let token = first;
   let rejectedAt = Number.POSITIVE_INFINITY;
   for (let left = mostTokens; ; left -= 1) {
     try {
-      return await send(token.value);
+      const answer = await send(token.value);
+      token.served.add(operation);
+      return answer;
     } catch (error) {
       if (!isTokenRejected(error)) throw error;
       const isAfresh = token.askedAt >= rejectedAt;
-      if (isAfresh) await rejectAfresh(token);
+      // One that serves others of its kind was rejected by chance, such as by one of several servers.
+      if (isAfresh && !token.served.has(operation)) await rejectAfresh(token);
       if (isAfresh || left === 1) throw error;
       rejectedAt = Math.min(rejectedAt, now());
       token = await another(token);

@@ -6,6 +6,7 @@ import {
   isCoolingDown,
   isDue,
   isUsable,
+  pacedAgainAt,
   type RenewalWish,
   type SealedToken,
   type TokenFailure,
@@ -27,12 +28,16 @@ export interface AccessToken {
   value: string;
   /** When this process asked for it, in milliseconds since the epoch: it was requested after that. 0: it was there already. */
   askedAt: number;
+  /** Operations of which it has served calls in this process. */
+  readonly served: Set<string>;
 }
 
 /** A call that the service answered with 401. */
 export interface RejectedCall {
   tokenId: string;
   operation: string;
+  /** The token has served calls of this operation. */
+  hasServed: boolean;
 }
 
 /** Gives tokens to calls. One pending read per key and reason in this process, one request per lifetime in the fleet (I4). */
@@ -40,7 +45,7 @@ export interface TokenSource {
   /** After a 401 on `rejected` another token is given. Throws `TokenUnavailable`. */
   get(account: Account, scope: Scope, rejected?: RejectedCall): Promise<AccessToken>;
   /** Tells the fleet that a token was rejected which was requested because of a 401 on this same call. Never fails. */
-  rejectAfresh(account: Account, scope: Scope, rejected: RejectedCall): Promise<void>;
+  rejectAfresh(account: Account, scope: Scope, rejected: Omit<RejectedCall, 'hasServed'>): Promise<void>;
 }
 
 /** There is no token to be had now. Not a 401 on a call: that is the service's answer to a token that was had. */
@@ -109,7 +114,8 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
       // The answer may be a failure whose time is over already.
       const failure = lease?.failure;
       const counts = failure && (isAnswered || isCoolingDown(failure, leaseNow(entry)));
-      if (counts && isAbout(failure, search.rejected?.operation)) throw toUnavailable(failure, entry.aheadMs);
+      if (counts && isAbout(failure, search.rejected)) throw toUnavailable(failure, entry.aheadMs);
+      if (lease && search.rejected) refuseWhilePaced(lease, entry);
       if (now() >= deadline) throw stillWaiting(now());
       if (askedAt === 0 || isAnswered) {
         before = lease;
@@ -118,6 +124,15 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
       }
       await sleep(Math.min(pauseMs * (0.5 + Math.random()), deadline - now()));
     }
+  }
+
+  /** A lease answers wishes that come too fast by saying that its token stands. */
+  function refuseWhilePaced(lease: TokenLease, entry: Entry): void {
+    const isEarly = lease.token !== null && !isDue(lease.token, leaseNow(entry));
+    const againAt = pacedAgainAt(lease);
+    if (!isEarly || againAt <= leaseNow(entry)) return;
+    const message = 'The service rejects tokens before their end, faster than they may be replaced.';
+    throw new TokenUnavailable('credentialsRejected', message, againAt + entry.aheadMs);
   }
 
   /** What was published can be read only later: a clock that says otherwise goes behind. */
@@ -137,7 +152,8 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
     const renewAt = Date.parse(token.renewAt);
     // Spread over the first half of the time ahead, so that one process asks and the others find the new token.
     const dueAt = renewAt + (Math.random() * (Date.parse(token.expiresAt) - renewAt)) / 2;
-    entry.held = { id: token.id, value, askedAt, token, dueAt };
+    const served = entry.held?.id === token.id ? entry.held.served : new Set<string>();
+    entry.held = { id: token.id, value, askedAt, served, token, dueAt };
     return entry.held;
   }
 
@@ -159,7 +175,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
   }
 
   function share(entry: Entry, search: Search): Promise<Held> {
-    const name = search.rejected?.operation ?? '';
+    const { operation, hasServed } = search.rejected ?? {};
+    const name = JSON.stringify([operation, hasServed]);
     const pending = entry.pending.get(name) ?? find(entry, search).finally(() => entry.pending.delete(name));
     entry.pending.set(name, pending);
     return pending;
@@ -192,7 +209,9 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       if (told.size >= mostTold) told.clear();
       told.add(rejection);
       // Untold, it costs one more token.
-      await leases.renew(key, { insteadOf: tokenId, cause: 'rejectedAfresh', operation }).catch(() => undefined);
+      await leases
+        .renew(key, { insteadOf: tokenId, cause: 'rejectedAfresh', operation, hasServed: false })
+        .catch(() => undefined);
     },
   };
 }
@@ -202,9 +221,9 @@ const suits = (token: SealedToken, { rejected, isAhead }: Search, now: number): 
 
 function toWish(token: SealedToken | null | undefined, { rejected }: Search): RenewalWish {
   const insteadOf = token?.id ?? null;
-  return rejected && rejected.tokenId === insteadOf
-    ? { insteadOf, cause: 'rejected', operation: rejected.operation }
-    : { insteadOf, cause: 'due', operation: null };
+  if (rejected?.tokenId !== insteadOf) return { insteadOf, cause: 'due', operation: null, hasServed: false };
+  const { operation, hasServed } = rejected;
+  return { insteadOf, cause: 'rejected', operation, hasServed };
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -59,10 +59,14 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /** Reads the argument of `renewToken`; undefined for what is no wish. A caller of an earlier release gives `insteadOf` alone. */
 export function readRenewalWish(value: unknown): RenewalWish | undefined {
-  const { insteadOf, cause = 'rejected', operation = null } = toFields(value) ?? {};
+  const { insteadOf, cause = 'rejected', operation, hasServed } = toFields(value) ?? {};
   const known = renewalCauses.find((one) => one === cause);
   if ((insteadOf !== null && !isText(insteadOf)) || known === undefined) return undefined;
-  return { insteadOf, cause: known, operation: isText(operation) ? operation.slice(0, 100) : null };
+  return {
+    ...{ insteadOf, cause: known },
+    operation: isText(operation) ? operation.slice(0, 100) : null,
+    hasServed: hasServed === true,
+  };
 }
 
 /** Reads a lease as published in a memo; undefined for what is none: whoever may start workflows may take the id of a lease. */

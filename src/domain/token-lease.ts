@@ -41,7 +41,7 @@ export interface TokenLease {
   renewals: number;
   /** Failures since the last success; the back-off grows with it. */
   failuresInRow: number;
-  /** Each token that is replaced before its time moves this instant on; see `isPaced`. */
+  /** Each token that is replaced before its time moves this instant on; see `pacedAgainAt`. */
   pacedUntil: string | null;
   /** When the run published this: each publication is the answer to the wishes before it. */
   publishedAt: string | null;
@@ -70,6 +70,8 @@ export interface RenewalWish {
   cause: RenewalCause;
   /** Of the call that was answered with 401; null when there was none, or the caller does not say. */
   operation: string | null;
+  /** The token has served calls of this operation before. */
+  hasServed: boolean;
 }
 
 /** Refused credentials are asked again no sooner than this, nor is a token replaced for an operation that rejects every one. */
@@ -93,9 +95,13 @@ export const isUsable = (token: SealedToken, now: number): boolean => isAfter(to
 /** Is it time to renew the token? */
 export const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renewAt, now);
 
-/** Does the failure keep a caller waiting? `operation`: of its call that was answered with 401, undefined when there was none. */
-export const isAbout = ({ operations }: TokenFailure, operation: string | undefined): boolean =>
-  operations === undefined || (operation !== undefined && operations.includes(operation));
+/** Does the failure keep a caller waiting? `rejected`: its call that was answered with 401, if any. */
+export const isAbout = (
+  { operations }: TokenFailure,
+  rejected: { operation: string; hasServed: boolean } | undefined,
+): boolean =>
+  operations === undefined ||
+  (rejected !== undefined && !rejected.hasServed && operations.includes(rejected.operation));
 
 /** Is it too early to try again after this failure? */
 export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
@@ -118,25 +124,22 @@ export function judgeWishes(lease: TokenLease, wishes: readonly RenewalWish[], n
   if (failure && failure.operations === undefined) return { act: 'confirm' };
   if (lease.token === null || isDue(lease.token, now)) return { act: 'request' };
   // A caller that does not name its operation waits for all that wait.
-  const waits = ({ operation }: RenewalWish) => failure !== null && (operation === null || isAbout(failure, operation));
+  const waits = ({ operation, hasServed }: RenewalWish) =>
+    failure !== null && (operation === null || isAbout(failure, { operation, hasServed }));
   const early = current.filter((wish) => wish.cause !== 'due' && !waits(wish));
   const afresh = early.filter(({ cause }) => cause === 'rejectedAfresh');
-  if (afresh.length > 0) return { act: 'fail', failure: rejected(afresh, lease, now + tokenCoolDownMs, now) };
-  if (early.length === 0) return { act: 'confirm' };
-  if (isPaced(lease, now)) return { act: 'fail', failure: rejected(early, lease, pacedAgainAt(lease), now) };
-  return { act: 'request' };
+  if (afresh.length > 0) return { act: 'fail', failure: rejected(afresh, failure, now) };
+  return { act: early.length === 0 || pacedAgainAt(lease) > now ? 'confirm' : 'request' };
 }
 
 /** The operations of these wishes wait, beside those that wait already. */
-function rejected(wishes: readonly RenewalWish[], { failure }: TokenLease, retryAt: number, now: number): TokenFailure {
-  const before = failure !== null && isCoolingDown(failure, now) ? failure : null;
+function rejected(wishes: readonly RenewalWish[], before: TokenFailure | null, now: number): TokenFailure {
   const named = wishes.flatMap(({ operation }) => (operation === null ? [] : [operation]));
   const operations = [...new Set([...(before?.operations ?? []), ...named])].sort().slice(0, maxOperations);
   const message =
     `The service rejects tokens that it has just issued (${operations.join(', ') || 'operation unknown'}). ` +
     'Check that base URL and token URL belong together, and the paths and scopes of these operations.';
-  const latest = Math.max(retryAt, before ? Date.parse(before.retryAt) : retryAt);
-  return { code: 'credentialsRejected', message, at: iso(now), retryAt: iso(latest), operations };
+  return { code: 'credentialsRejected', message, at: iso(now), retryAt: iso(now + tokenCoolDownMs), operations };
 }
 
 /** More than the service has; a stranger may send any words. */
@@ -146,11 +149,9 @@ const maxOperations = 50;
 const paceMs = 10_000;
 const atOnce = 3;
 
-const pacedAgainAt = ({ pacedUntil }: TokenLease): number =>
+/** When the next token may be replaced before its time. */
+export const pacedAgainAt = ({ pacedUntil }: TokenLease): number =>
   pacedUntil === null ? Number.NEGATIVE_INFINITY : Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
-
-/** Were so many tokens replaced before their time that the next one has to wait? */
-export const isPaced = (lease: TokenLease, now: number): boolean => pacedAgainAt(lease) > now;
 
 /** Puts the instants of a token on the clock of the lease. */
 export function onLeaseClock({ ageMs, ...token }: RequestedToken, now: number): SealedToken {

@@ -89,7 +89,7 @@ export function createCallStage(turns: Turn[], overrides: unknown = {}): CallSta
       if (stage.tokenFailure) throw stage.tokenFailure;
       stage.scopes.push(scope);
       issued += 1;
-      return { id: `id-${issued}`, value: `token-${issued}`, askedAt: Number.MAX_SAFE_INTEGER };
+      return { id: `id-${issued}`, value: `token-${issued}`, askedAt: Number.MAX_SAFE_INTEGER, served: new Set() };
     },
   };
   const now = () => start;

@@ -35,7 +35,7 @@ export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
  *  were asked for at these times; those beyond, after everything else. */
 export function tokensInOrder(askedAt: readonly number[] = []) {
   const calls: (string | undefined)[] = [];
-  const rejectedAfresh: RejectedCall[] = [];
+  const rejectedAfresh: Pick<RejectedCall, 'tokenId' | 'operation'>[] = [];
   let current = 1;
   return {
     calls,
@@ -44,9 +44,13 @@ export function tokensInOrder(askedAt: readonly number[] = []) {
       calls.push(rejected?.tokenId);
       if (rejected?.tokenId === `token-${current}`) current += 1;
       const at = askedAt[current - 1] ?? Number.MAX_SAFE_INTEGER;
-      return { id: `token-${current}`, value: `clear token-${current}`, askedAt: at };
+      return { id: `token-${current}`, value: `clear token-${current}`, askedAt: at, served: new Set() };
     },
-    async rejectAfresh(_account: unknown, _scope: unknown, rejected: RejectedCall): Promise<void> {
+    async rejectAfresh(
+      _account: unknown,
+      _scope: unknown,
+      rejected: Pick<RejectedCall, 'tokenId' | 'operation'>,
+    ): Promise<void> {
       rejectedAfresh.push(rejected);
     },
   };

@@ -184,7 +184,7 @@ describe('a request that surely failed', () => {
       async get() {
         given += 1;
         if (given === failing) throw unavailable;
-        return { id: 'token', value: 'clear token', askedAt: start };
+        return { id: 'token', value: 'clear token', askedAt: start, served: new Set() };
       },
     };
     const stage = createSubscribingStage({ tokens });

@@ -59,7 +59,7 @@ export interface TokenFleet {
 
 /** Of a call that was answered with 401 on this token. */
 export const rejectedCall = (tokenId: string | undefined, operation = 'readOrder'): RejectedCall | undefined =>
-  tokenId === undefined ? undefined : { tokenId, operation };
+  tokenId === undefined ? undefined : { tokenId, operation, hasServed: false };
 
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 

@@ -147,11 +147,16 @@ describe('a service that answers 401 whatever the token', () => {
     expect(fleet.requests.length).toBeLessThanOrEqual(600 / 15 + 2 + 10);
   });
 
-  it('by chance costs a few requests a minute, and most calls are served', async () => {
-    const { fleet, work } = createWorkers({ realMs: 3_600 * second, rejects: () => Math.random() < 0.2 });
-    const { outcomes } = await work(10 * minute, second / 5);
-    expect(outcomes['readOrder: served']).toBeGreaterThan(2_000);
-    expect(fleet.requests.length).toBeLessThanOrEqual(60);
+  it.each([
+    ['', 3_600, 3_600],
+    [', with tokens of 20 s about which it says nothing,', 20, 300],
+  ])('by chance%s costs a few requests a minute, and most calls are served', async (_, realS, believedS) => {
+    const { fleet, work } = createWorkers({ realMs: realS * second, rejects: () => Math.random() < 0.1 });
+    fleet.lifetimeMs = believedS * second;
+    const { outcomes, longestGapMs } = await work(10 * minute, second / 5);
+    expect(outcomes['readOrder: served']).toBeGreaterThan(2_500);
+    expect(longestGapMs).toBeLessThan(12 * second);
+    expect(fleet.requests.length).toBeLessThanOrEqual(3 + 60);
   });
 
   it('for a while is forgotten a minute after it', async () => {

@@ -5,7 +5,6 @@ import {
   type RenewalCause,
   type RenewalVerdict,
   type RenewalWish,
-  type SealedToken,
   type TokenLease,
   withFailure,
   withToken,
@@ -15,8 +14,12 @@ import { failureOf, leaseWith, start, tokenOf } from './leases.js';
 const second = 1_000;
 const minute = 60 * second;
 
-const wish = (insteadOf: string | null, cause: RenewalCause = 'rejected', operation: string | null = 'readOrder') =>
-  ({ insteadOf, cause, operation }) satisfies RenewalWish;
+const wish = (
+  insteadOf: string | null,
+  cause: RenewalCause = 'rejected',
+  operation: string | null = 'readOrder',
+  hasServed = false,
+): RenewalWish => ({ insteadOf, cause, operation, hasServed });
 
 /** A lease at work: each wish is answered at once, and each request leads to a token whose lifetime is believed to be this. */
 function leaseAtWork(lifetimeMs = 300 * second) {
@@ -24,10 +27,9 @@ function leaseAtWork(lifetimeMs = 300 * second) {
   const requests: number[] = [];
   return {
     requests,
-    current: (): string => (lease.token as SealedToken).id,
     failure: () => lease.failure,
-    ask(at: number, cause: RenewalCause, operation: string | null = 'readOrder'): RenewalVerdict['act'] {
-      const verdict = judgeWishes(lease, [wish(lease.token?.id ?? null, cause, operation)], start + at);
+    ask(at: number, ...about: [RenewalCause, (string | null)?, boolean?]): RenewalVerdict['act'] {
+      const verdict = judgeWishes(lease, [wish(lease.token?.id ?? null, ...about)], start + at);
       if (verdict.act === 'fail') lease = { ...lease, failure: verdict.failure };
       if (verdict.act === 'request') {
         requests.push(at);
@@ -114,6 +116,14 @@ describe('an operation that is rejected whatever the token', () => {
     expect(ask(80 * second, 'due', null)).toBe('request');
     expect(ask(81 * second, 'rejected')).toBe('confirm'); // it waits on, with the new token too
     expect(ask(100 * second, 'rejected')).toBe('request');
+  });
+
+  it('is believed when this token has served calls of it', () => {
+    const { ask } = leaseAtWork();
+    ask(0, 'rejectedAfresh');
+    expect(ask(20 * second, 'rejected', 'readOrder', false)).toBe('confirm');
+    expect(ask(20 * second, 'rejected', 'readOrder', true)).toBe('request');
+    expect(ask(21 * second, 'rejected', 'readOrder', false)).toBe('confirm');
   });
 
   it('is one of several: each waits, and one that names no operation waits with them', () => {

@@ -85,6 +85,7 @@ it('10,000 calls that all see their token rejected cost one token request', asyn
     fleet[index % fleet.length]?.get(account, toScope('order'), {
       tokenId: old?.id ?? '',
       operation: 'readOrder',
+      hasServed: true,
     }),
   );
   const renewed = await Promise.all(calls);

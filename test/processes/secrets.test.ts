@@ -153,7 +153,7 @@ it('the same search finds a token that is not sealed', async () => {
   const worker = await Worker.create({ connection, taskQueue: `${taskQueue}-leaky`, activities, workflowBundle });
   const leases = createTokenLeases(fleet.client, `${taskQueue}-leaky`);
   await worker.runUntil(async () => {
-    await leases.renew(key, { insteadOf: null, cause: 'due', operation: null });
+    await leases.renew(key, { insteadOf: null, cause: 'due', operation: null, hasServed: false });
     await expect.poll(async () => (await leases.read(key))?.token?.sealed).toBe(token);
   });
   await connection.close();
