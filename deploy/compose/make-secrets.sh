@@ -22,3 +22,4 @@ make() {
 make postgres_password ''
 make sealing_keys 'k1:'
 make webhook_keys 'w1:'
+make payload_keys 'p1:'

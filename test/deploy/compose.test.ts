@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { type Env, loadConfig, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
+import { createEnvReader } from '../../src/settings/env-reader.js';
+import { readPayloadEncryption } from '../../src/settings/payload-encryption.js';
 import { type ComposeService, commandFile, composeFile, inProject, withDefaults } from './deployment-files.js';
 
 const services = Object.entries(composeFile.services);
@@ -42,8 +44,40 @@ describe('the compose file', () => {
     if (!service.image.startsWith('faretrail')) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  it.each(services)('asks %s how it is, unless it ends by itself', (_name, { restart, healthcheck }) => {
-    expect(healthcheck === undefined).toBe(restart.startsWith('on-failure'));
+  it.each(services)('asks %s how it is, unless it ends by itself or only sleeps', (_name, { restart, ...service }) => {
+    const saysNothing = restart.startsWith('on-failure') || service.command?.[0] === 'sleep';
+    expect(service.healthcheck === undefined).toBe(saysNothing);
+  });
+
+  it('builds each of our images in one service, for which the others wait', () => {
+    const builders = ours.filter(([, { build }]) => build !== undefined);
+    expect(builders.map(([name, { image }]) => [name, withDefaults(image)])).toEqual([
+      ['image', 'faretrail:local'],
+      ['sandbox', 'faretrail-sandbox:local'],
+    ]);
+    for (const [name, { build, pull_policy, depends_on }] of ours)
+      if (!build) {
+        expect(pull_policy, name).toBe('never');
+        expect(depends_on?.image?.condition, name).toBe('service_completed_successfully');
+      }
+  });
+
+  it('puts the sandbox and its processes into a network that none of them holds', () => {
+    const sharing = services.filter(([, { network_mode }]) => network_mode !== undefined);
+    expect(sharing.map(([name]) => name)).toEqual(['sandbox-ingress', 'sandbox-worker', 'sandbox']);
+    for (const [name, { network_mode, ports }] of sharing) {
+      expect(network_mode, name).toBe('service:sandbox-network');
+      expect(ports, name).toBeUndefined();
+    }
+    expect(composeFile.services['sandbox-network']?.command).toEqual(['sleep', 'infinity']);
+  });
+
+  it('starts the UI with the sandbox, at the address that the page about deploying names', () => {
+    expect(composeFile.services.sandbox?.depends_on).toHaveProperty('temporal-ui');
+    const [port = ''] = composeFile.services['temporal-ui']?.ports ?? [];
+    expect(readFileSync(inProject('docs/deploying.md'), 'utf8')).toContain(
+      `http://localhost:${withDefaults(port).split(':')[1]}`,
+    );
   });
 
   it.each(services)(
@@ -88,6 +122,18 @@ describe('the settings in it', () => {
     expect(worker.environment?.FARETRAIL_DEPLOYMENT_NAME).toContain('FARETRAIL_DEPLOYMENT_NAME');
   });
 
+  it('give payload keys to all that talk to Temporal, and write in clear until encryption is switched on', () => {
+    const both = ours.filter(([, { command }]) => ['worker', 'ingress'].includes(command?.[0] ?? ''));
+    expect(both).toHaveLength(4);
+    for (const [, service] of both) {
+      const problems: string[] = [];
+      const env = environment(service);
+      const payloads = readPayloadEncryption(createEnvReader({ env, readFile: inContainer(service), problems }));
+      expect({ ...payloads, problems }).toMatchObject({ encrypts: false, keys: [{ kid: 'p1' }], problems: [] });
+      expect(service.environment?.FARETRAIL_ENCRYPT_PAYLOADS).toContain('FARETRAIL_ENCRYPT_PAYLOADS');
+    }
+  });
+
   it('fit the sandbox', () => {
     const worker = composeFile.services['sandbox-worker'] ?? expect.fail('no worker');
     const { accounts } = loadWorkerConfig(environment(worker), inContainer(worker));
@@ -114,7 +160,8 @@ describe('the secrets', () => {
 
 describe('the health check', () => {
   // Those of one command are the same.
-  const byCommand = new Map(ours.map(([, { command, healthcheck }]) => [command?.[0], healthcheck?.test ?? []]));
+  const checked = ours.flatMap(([, { command, healthcheck }]) => (healthcheck ? [{ command, healthcheck }] : []));
+  const byCommand = new Map(checked.map(({ command, healthcheck }) => [command?.[0], healthcheck.test]));
   it.each([...byCommand])(
     'of %s says what the process says, and fails when that says nothing',
     async (_name, [, program = '', ...args]) => {
