@@ -20,7 +20,10 @@ let client: Client;
 beforeAll(async () => {
   const FARETRAIL_PAYLOAD_KEYS = `held:${Buffer.from(held.key).toString('base64url')}`;
   stack = await startOrderStack({ env: { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' } });
-  client = new Client({ connection: stack.client.connection, dataConverter: toDataConverter({ ...withBoth, encrypts: false }) });
+  client = new Client({
+    connection: stack.client.connection,
+    dataConverter: toDataConverter({ ...withBoth, encrypts: false }),
+  });
 });
 afterAll(() => stack.close());
 
