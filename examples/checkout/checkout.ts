@@ -1,4 +1,12 @@
-import { ApplicationFailure, condition, proxyActivities, startChild, workflowInfo } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  condition,
+  getExternalWorkflowHandle,
+  proxyActivities,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { failureTypeOf, type OrderChange, onRideChange } from 'faretrail/workflow';
 
 /** What a checkout is about: an order of a ride, and the money that is reserved for it. */
@@ -48,19 +56,36 @@ export async function checkout({ amountMinor, currency, ...ride }: CheckoutInput
   }
 }
 
-/** Starts the following with this run to be told. A run that fails tells nobody, so its failure is watched, too. */
-async function follow({ account, orderId, ridesQueue }: Pick<CheckoutInput, 'account' | 'orderId' | 'ridesQueue'>) {
+type Ride = Pick<CheckoutInput, 'account' | 'orderId' | 'ridesQueue'>;
+
+/** Has the order followed with this run to be told. Gives why the following failed: a run that fails tells nobody. */
+async function follow({ account, orderId, ridesQueue }: Ride): Promise<() => string | undefined> {
   let failure: string | undefined;
-  const { workflowId } = workflowInfo();
-  const order = await startChild('followOrder', {
-    workflowId: `order/${account}/${orderId}`,
-    taskQueue: ridesQueue,
-    args: [{ account, orderId, notify: [{ workflowId, signal }] }],
-    workflowIdReusePolicy: 'REJECT_DUPLICATE',
-    parentClosePolicy: 'ABANDON', // an order goes on, whatever becomes of its checkout
-  });
-  void order.result().catch((error: unknown) => {
-    failure = failureTypeOf(error) ?? 'NotFollowed';
-  });
+  const order = `order/${account}/${orderId}`;
+  const request = { notify: [{ workflowId: workflowInfo().workflowId, signal }] };
+  try {
+    const run = await startChild('followOrder', {
+      workflowId: order,
+      taskQueue: ridesQueue,
+      args: [{ account, orderId, ...request }],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY', // one that failed is followed again
+      parentClosePolicy: 'ABANDON', // an order goes on, whatever becomes of its checkout
+    });
+    run.result().catch((error: unknown) => {
+      failure = failureTypeOf(error) ?? 'NotFollowed';
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    await join(order, request);
+  }
   return () => failure;
+}
+
+/** A delivery, or another service, has had the order followed before: that run is told of this one. */
+async function join(order: string, request: object): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(order).signal('followRequested', request);
+  } catch {
+    throw ApplicationFailure.nonRetryable('the order has ended before its checkout', 'AlreadyEnded');
+  }
 }

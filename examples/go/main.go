@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 )
@@ -29,16 +30,23 @@ type OrderTrail struct {
 	} `json:"timeline"`
 }
 
-// follow has the order followed. Any number of callers share one run of it; of one that
-// has ended before it gives that run, whose trail is the result all the same.
+// follow has the order followed. Any number of callers share one run of it: whoever comes
+// second tells it what it wants. Of one that has ended before it gives that run, whose
+// trail is the result all the same.
 func follow(ctx context.Context, c client.Client, account, orderID string) (client.WorkflowRun, error) {
+	id := "order/" + account + "/" + orderID
 	input := map[string]any{"account": account, "orderId": orderID, "reference": "trip-9"}
-	return c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       "order/" + account + "/" + orderID,
+	request := map[string]any{"reference": "trip-9"}
+	run, err := c.SignalWithStartWorkflow(ctx, id, "followRequested", request, client.StartWorkflowOptions{
 		TaskQueue:                cmp.Or(os.Getenv("FARETRAIL_TASK_QUEUE"), "faretrail"),
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, "followOrder", input)
+	var ended *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &ended) {
+		return c.GetWorkflow(ctx, id, ""), nil
+	}
+	return run, err
 }
 
 // trailSoFar asks the run. A query needs a worker that is alive, so it has a limit.

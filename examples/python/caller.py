@@ -21,15 +21,18 @@ Trail = dict[str, Any]
 
 
 async def follow(client: Client, account: str, order_id: str) -> WorkflowHandle[Any, Trail]:
-    """Has the order followed. Any number of callers share one run of it."""
+    """Has the order followed. Any number of callers share one run of it: whoever comes second tells it what it wants."""
     workflow_id = f"order/{account}/{order_id}"
+    request = {"reference": "trip-9"}
     try:
         await client.start_workflow(
             "followOrder",
-            {"account": account, "orderId": order_id, "reference": "trip-9"},
+            {"account": account, "orderId": order_id, **request},
             id=workflow_id,
             task_queue=TASK_QUEUE,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            start_signal="followRequested",
+            start_signal_args=[request],
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         )
     except WorkflowAlreadyStartedError:

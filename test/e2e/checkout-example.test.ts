@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CheckoutActivities, checkout } from '../../examples/checkout/checkout.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
 import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { patient } from '../support/patience.js';
 
 const done: string[] = [];
 const activities: CheckoutActivities = {
@@ -49,6 +50,22 @@ it('a checkout is told of each change by signal, and pays for a completed ride',
   const told = await toldOf(orderId, 'completed');
   expect(result).toEqual({ paid: true, told });
   expect(done).toEqual([...told, 'captured 1250 EUR']);
+});
+
+it('is told of an order that a delivery had followed before', async () => {
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  await stack.follow('business', orderId);
+  const handle = await checkoutOf(orderId);
+  await vi.waitFor(() => expect(done).toEqual(['Routing']), patient);
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  expect(await handle.result()).toEqual({ paid: true, told: ['Routing', 'completed'] });
+});
+
+it('says when the order has ended before', async () => {
+  const orderId = stack.newOrder('business', [['Completed', 0]]);
+  await (await stack.follow('business', orderId)).result();
+  const failed = (await checkoutOf(orderId)).result();
+  await expect(failed).rejects.toMatchObject({ cause: { type: 'AlreadyEnded' } });
 });
 
 it('gives the money back for one that was not, and is not confused by a signal that is no change', async () => {

@@ -68,16 +68,16 @@ describe.concurrent('a workflow in another namespace', () => {
     expect(await asks(endpoint, 'followOrder', business(orderId))).toEqual({ answer: trail });
   });
 
-  it('gets the failure type of a run that has failed before', async () => {
-    const orderId = randomUUID();
-    const run = { workflowId: `order/business/${orderId}`, taskQueue: stack.config.taskQueue };
-    await stack.client.workflow.execute('followOrder', { ...run, args: [{ poll: 5 }] }).catch(() => undefined);
-    expect(await asks(endpoint, 'followOrder', business(orderId))).toEqual({ type: 'InvalidInput' });
+  it('gets the failure type of a call that has failed before', async () => {
+    const input = { account: 'business', operation: 'orderDetails', key: randomUUID(), orderId: 'nobody-made-it' };
+    expect(await asks(endpoint, 'businessCall', input)).toMatchObject({ type: 'OrderNotFound' });
+    expect(await asks(endpoint, 'businessCall', input)).toMatchObject({ type: 'OrderNotFound' });
   });
 
   it.each([
     ['followOrder', { account: 'business', orderId: '' }, 'InvalidInput'],
     ['followOrder', { account: 'business', orderId: 'x', poll: 5 }, 'InvalidInput'],
+    ['followOrder', { account: 'business', orderId: 'x', again: 'yes' }, 'InvalidInput'],
     ['followOrder', null, 'InvalidInput'],
     ['orderTrail', { account: 'Not A Name', orderId: 'x' }, 'InvalidInput'],
     ['orderTrail', { account: 'business', orderId: 'nobody-follows-it' }, 'OrderNotFollowed'],
