@@ -1,8 +1,8 @@
 import { addedReceivers, withLeftOut } from './added-receivers.js';
-import { type FollowOrderInput, fillInput } from './follow-input.js';
+import { type FollowOrderInput, type FollowRequest, fillInput } from './follow-input.js';
 import type { DeliveryNotice } from './notices.js';
 import type { Notify } from './notify.js';
-import { type OrderTrail, withReference } from './trail.js';
+import { type OrderTrail, openTrail, withReference } from './trail.js';
 import type { FollowOrderKey } from './workflow-ids.js';
 
 /** Names a run of `followOrder` that has ended. */
@@ -30,10 +30,54 @@ export interface EarlierRun {
   continues: string | null;
 }
 
-/** Deliveries that a run keeps until a reading answers them. */
-export const maxClaims = 1_000;
-/** Ids of deliveries that a run knows again. */
-export const maxSeenDeliveries = 1_000;
+const maxClaims = 1_000;
+const maxSeenDeliveries = 1_000;
+
+/** What a run has from its start, before anything came to it. */
+export const leftAtStart = (input: FollowOrderInput, startedAt: string): RunLeft => ({
+  input,
+  trail: openTrail(input, startedAt),
+  claims: [],
+  seenDeliveries: [],
+  receivers: input.notify ?? [],
+  leftOut: [],
+});
+
+type Recorded = Pick<RunLeft, 'trail' | 'claims' | 'seenDeliveries'>;
+
+/** With deliveries that have come: counted, known again, and kept until a reading answers them. */
+export function withDeliveries(before: Recorded, deliveries: readonly DeliveryNotice[]): Recorded {
+  const seen = new Set(before.seenDeliveries);
+  let duplicates = 0;
+  for (const { deliveryId } of deliveries) {
+    if (deliveryId !== '' && seen.has(deliveryId)) duplicates += 1;
+    seen.add(deliveryId);
+  }
+  const { received, duplicate } = before.trail.deliveries;
+  return {
+    trail: {
+      ...before.trail,
+      pushed: true,
+      deliveries: { received: received + deliveries.length, duplicate: duplicate + duplicates },
+    },
+    claims: [...before.claims, ...deliveries].slice(-maxClaims),
+    seenDeliveries: [...seen].slice(-maxSeenDeliveries),
+  };
+}
+
+type Wished = Pick<RunLeft, 'input' | 'trail' | 'receivers' | 'leftOut'>;
+
+/** With what a caller asks for: it fills what is not known yet, and adds receivers. The first word about each thing stands. */
+export function withRequest(before: Wished, request: FollowRequest): Wished {
+  const input = fillInput(before.input, request);
+  const { added, leftOut } = addedReceivers(before.receivers, request.notify ?? []);
+  return {
+    input,
+    trail: withReference(before.trail, input),
+    receivers: [...before.receivers, ...added],
+    leftOut: withLeftOut(before.leftOut, leftOut),
+  };
+}
 
 /**
  * What the run of today knows together with what an earlier one left: the timeline goes on, and an end that was none at the service is

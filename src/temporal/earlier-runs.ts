@@ -1,7 +1,20 @@
-import { type Client, isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { requiredTsToDate } from '@temporalio/common/lib/time.js';
 import type { EarlierRunReader } from '../activities/index.js';
+import { type EarlierRun, leftAtStart, type RunLeft, withDeliveries, withRequest } from '../domain/earlier-run.js';
+import { InvalidInput } from '../domain/errors.js';
+import { parseFollowOrderInput, readFollowRequest } from '../domain/follow-input.js';
+import { readDeliveries } from '../domain/notices.js';
 import { followOrderId } from '../domain/workflow-ids.js';
-import { leftByRunQuery } from '../workflows/follow-order-messages.js';
+import type { followOrder } from '../workflows/follow-order.js';
+import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/follow-order-messages.js';
 import { repeatWhenLost } from './lost-update.js';
 
 /** Temporal's client has no deadline of its own; a worker must load the whole run to answer. */
@@ -12,21 +25,67 @@ export const createEarlierRunReader =
   (client: Client): EarlierRunReader =>
   async ({ runId, ...key }) => {
     const run = client.workflow.getHandle(followOrderId(key), runId);
-    const ask = () => client.withDeadline(Date.now() + deadlineMs, () => run.query(leftByRunQuery));
+    const inTime = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
     try {
-      return await repeatWhenLost(ask);
+      return await inTime(() => repeatWhenLost(() => run.query(leftByRunQuery)));
     } catch (error) {
+      if (codeOf(error) === neverBegun) return await inTime(() => readNeverBegun(client, run));
       if (cannotSay(error)) return null;
       throw error;
     }
   };
 
-/** gRPC: the run was never begun by a worker, or is gone. */
-const finalCodes: readonly number[] = [3 /* INVALID_ARGUMENT */, 5 /* NOT_FOUND */, 9 /* FAILED_PRECONDITION */];
+/** gRPC FAILED_PRECONDITION: no worker has begun the run, so none can answer for it. */
+const neverBegun = 9;
+/** INVALID_ARGUMENT, NOT_FOUND. */
+const finalCodes: readonly (number | undefined)[] = [3, 5];
+
+function codeOf(error: unknown): number | undefined {
+  const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  return isGrpcServiceError(answer) ? answer.code : undefined;
+}
 
 /** Past its retention, failed before it took messages, of another kind, or its history does not fit today's code. */
-function cannotSay(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError) return true;
-  const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-  return isGrpcServiceError(answer) && finalCodes.includes(answer.code);
+const cannotSay = (error: unknown): boolean =>
+  error instanceof WorkflowNotFoundError ||
+  error instanceof QueryNotRegisteredError ||
+  finalCodes.includes(codeOf(error));
+
+type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
+
+/** What such a run was started with, and what has come to it since. Null when that was wrong, or the run is of another kind. */
+async function readNeverBegun({ options }: Client, run: WorkflowHandle): Promise<EarlierRun | null> {
+  const { events } = await run.fetchHistory();
+  const [first] = events ?? [];
+  const start = first?.workflowExecutionStartedEventAttributes;
+  if (start?.workflowType?.name !== 'followOrder') return null;
+  const read = (payloads: Argument): Promise<unknown[]> =>
+    decodeArrayFromPayloads(options.loadedDataConverter, payloads);
+  const startedAt = requiredTsToDate(first?.eventTime, 'eventTime').toISOString();
+  try {
+    const args = (await read(start.input?.payloads)) as Parameters<typeof followOrder>;
+    let left = toLeft(args, startedAt);
+    for (const { workflowExecutionSignaledEventAttributes: signal } of events ?? []) {
+      const [argument] = signal ? await read(signal.input?.payloads) : [];
+      left = { ...left, ...withSignal(left, signal?.signalName, argument, startedAt) };
+    }
+    return { left, continues: args[1]?.continues ?? null };
+  } catch (error) {
+    if (error instanceof InvalidInput) return null;
+    throw error;
+  }
+}
+
+function toLeft([input, progress]: Parameters<typeof followOrder>, startedAt: string): RunLeft {
+  const fresh = leftAtStart(parseFollowOrderInput(input), startedAt);
+  if (!progress?.carried) return fresh;
+  const { trail, inbox } = progress.carried;
+  const { claims, seenDeliveries, receivers = fresh.receivers, leftOut = [] } = inbox;
+  return { ...fresh, trail, claims, seenDeliveries, receivers, leftOut };
+}
+
+function withSignal(left: RunLeft, name: string | null | undefined, argument: unknown, now: string): Partial<RunLeft> {
+  if (name === deliveryReceivedSignal.name) return withDeliveries(left, readDeliveries(argument, now));
+  if (name === followRequestedSignal.name) return withRequest(left, readFollowRequest(argument).request);
+  return {};
 }

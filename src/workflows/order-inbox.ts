@@ -1,9 +1,7 @@
 import { condition, log, setHandler } from '@temporalio/workflow';
-import { addedReceivers, withLeftOut } from '../domain/added-receivers.js';
-import { maxClaims, maxSeenDeliveries } from '../domain/earlier-run.js';
+import { withDeliveries, withRequest } from '../domain/earlier-run.js';
 import {
   type FollowOrderInput,
-  fillInput,
   parseStopInput,
   type ReadFollowRequest,
   readFollowRequest,
@@ -11,7 +9,7 @@ import {
 import { parseNoInput } from '../domain/input-fields.js';
 import { type DeliveryNotice, readDeliveries } from '../domain/notices.js';
 import type { Notify } from '../domain/notify.js';
-import { type OrderTrail, withReference } from '../domain/trail.js';
+import type { OrderTrail } from '../domain/trail.js';
 import { refuseBadInput } from './bad-input.js';
 import {
   deliveryReceivedSignal,
@@ -119,33 +117,22 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
   );
 }
 
-/** Fills what the run does not know yet, and adds receivers. Changes nothing when all of it is known. */
+/** Changes nothing when all of it is known. */
 function heed(run: TrailHolder, inbox: OrderInbox, { request, problems }: ReadFollowRequest): void {
   if (problems.length > 0) log.warn('left out of followRequested', { problems: problems.slice(0, 10) });
-  run.input = fillInput(run.input, request);
-  run.trail = withReference(run.trail, run.input);
-  const { added, leftOut } = addedReceivers(inbox.receivers, request.notify ?? []);
-  inbox.receivers.push(...added);
-  inbox.leftOut = withLeftOut(inbox.leftOut, leftOut);
-  if (added.length > 0) run.notifier.welcome(added, run.trail);
+  const { input, trail, receivers, leftOut } = withRequest({ ...inbox, input: run.input, trail: run.trail }, request);
+  const newcomers = receivers.slice(inbox.receivers.length);
+  Object.assign(run, { input, trail });
+  inbox.receivers.push(...newcomers);
+  inbox.leftOut = leftOut;
+  if (newcomers.length > 0) run.notifier.welcome(newcomers, run.trail);
   run.show();
 }
 
 function recordDeliveries(run: TrailHolder, inbox: OrderInbox, deliveries: DeliveryNotice[]): void {
-  const seen = new Set(inbox.seenDeliveries);
-  let duplicate = 0;
-  for (const { deliveryId } of deliveries) {
-    if (deliveryId !== '' && seen.has(deliveryId)) duplicate += 1;
-    seen.add(deliveryId);
-  }
-  inbox.seenDeliveries = [...seen].slice(-maxSeenDeliveries);
+  const { trail, ...recorded } = withDeliveries({ ...inbox, trail: run.trail }, deliveries);
+  run.trail = trail;
+  Object.assign(inbox, recorded);
   // A duplicate asks for a read too: two equal bodies may tell of two changes, to a status and back to it.
   inbox.asked += 1;
-  inbox.claims = [...inbox.claims, ...deliveries].slice(-maxClaims);
-  const { received, duplicate: before } = run.trail.deliveries;
-  run.trail = {
-    ...run.trail,
-    pushed: true,
-    deliveries: { received: received + deliveries.length, duplicate: before + duplicate },
-  };
 }

@@ -1,17 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { goOnFrom, maxClaims, maxSeenDeliveries, type RunLeft } from '../../src/domain/earlier-run.js';
-import { openTrail } from '../../src/domain/trail.js';
+import { goOnFrom, leftAtStart, type RunLeft, withDeliveries, withRequest } from '../../src/domain/earlier-run.js';
 import { after, claim, inputOf, trailOf } from './trails.js';
 
 const receiver = (name: string) => ({ workflowId: name, signal: 's' });
-const leftBy = (more: Partial<RunLeft> = {}): RunLeft => ({
-  input: inputOf(),
-  trail: openTrail(inputOf(), after(9_000)),
-  claims: [],
-  seenDeliveries: [],
-  receivers: [],
-  leftOut: [],
-  ...more,
+const leftBy = (more: Partial<RunLeft> = {}): RunLeft => ({ ...leftAtStart(inputOf(), after(9_000)), ...more });
+
+describe('what comes to a run', () => {
+  it('is counted, known again, and kept', () => {
+    const [a, b] = [claim('Waiting'), claim()];
+    const { trail, claims, seenDeliveries } = withDeliveries(withDeliveries(leftBy(), [a, b, a]), [b]);
+    expect(trail).toMatchObject({ pushed: true, deliveries: { received: 4, duplicate: 2 } });
+    expect(claims).toEqual([a, b, a, b]);
+    expect(seenDeliveries).toEqual([a.deliveryId, b.deliveryId]);
+  });
+
+  it('fills what nobody has said, and adds receivers', () => {
+    const before = leftBy({ input: inputOf({ followForMs: 5_000 }), receivers: [receiver('a')] });
+    const request = { reference: 'r', followForMs: 9_000, notify: [receiver('b'), receiver('a')] };
+    const after = withRequest(before, request);
+    expect(after.input).toEqual(inputOf({ followForMs: 5_000, reference: 'r' }));
+    expect(after.trail.reference).toBe('r');
+    expect(after.receivers).toEqual([receiver('a'), receiver('b')]);
+    expect(withRequest(after, request)).toEqual(after);
+  });
 });
 
 describe('a run that goes on from an earlier one', () => {
@@ -49,12 +60,12 @@ describe('a run that goes on from an earlier one', () => {
   });
 
   it('keeps no more of them than any run', () => {
-    const claims = Array.from({ length: maxClaims }, () => claim());
+    const claims = Array.from({ length: 1_000 }, () => claim());
     const seenDeliveries = claims.map(({ deliveryId }) => deliveryId);
     const last = claim();
     const joined = goOnFrom(leftBy({ claims, seenDeliveries }), leftBy({ claims: [last], seenDeliveries: ['x'] }));
-    expect([joined.claims.length, joined.claims.at(-1)]).toEqual([maxClaims, last]);
-    expect([joined.seenDeliveries.length, joined.seenDeliveries.at(-1)]).toEqual([maxSeenDeliveries, 'x']);
+    expect([joined.claims.length, joined.claims.at(-1)]).toEqual([1_000, last]);
+    expect([joined.seenDeliveries.length, joined.seenDeliveries.at(-1)]).toEqual([1_000, 'x']);
   });
 
   it('tells the receivers of both, fifty in all, and names the others', () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { DeliveryNotice } from '../../src/domain/notices.js';
 import type { OrderTrail } from '../../src/domain/trail.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
@@ -35,6 +36,7 @@ type Step =
   | { do: 'deliver'; claims: string; again: boolean }
   | { do: 'refresh' }
   | { do: 'restart worker' }
+  | { do: 'end by mistake and follow again' }
   | { do: 'wait'; ms: number };
 
 const status = fc.constantFrom(...statuses);
@@ -43,6 +45,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('deliver' as const), claims: status, again: fc.boolean() }) },
   { weight: 2, arbitrary: fc.constant({ do: 'refresh' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'restart worker' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'end by mistake and follow again' as const }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 400 }) }) },
 );
 
@@ -82,6 +85,15 @@ async function quiet(orderId: string): Promise<void> {
   }
 }
 
+async function followAgain({ orderId }: Model, continues: string): Promise<void> {
+  const key = { account, orderId: toOrderId(orderId) };
+  await stack.client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId: followOrderId(key),
+    taskQueue: stack.config.taskQueue,
+    args: [key, { limits, continues }],
+  });
+}
+
 async function take(model: Model, handle: WorkflowHandle<typeof followOrder>, step: Step): Promise<void> {
   if (step.do === 'change') {
     stack.sandbox.setStatus('business', model.orderId, step.to);
@@ -94,6 +106,9 @@ async function take(model: Model, handle: WorkflowHandle<typeof followOrder>, st
   } else if (step.do === 'restart worker') {
     await stack.stopWorker();
     await stack.startWorker();
+  } else if (step.do === 'end by mistake and follow again') {
+    await handle.terminate();
+    await followAgain(model, (await handle.describe()).runId);
   } else {
     await sleep(step.ms);
   }
@@ -111,14 +126,14 @@ async function checkEnd(model: Model, trail: OrderTrail): Promise<void> {
   expect(await port.toOrder(key, [late, ...sent.slice(-1)])).toBe('late');
 }
 
-it('keeps its promises however changes, deliveries, reads, restarts and continued runs interleave', {
+it('keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
   timeout: isLong ? 1_800_000 : 120_000,
 }, async () => {
   const steps = fc.array(step, { minLength: 3, maxLength: 14 });
   const property = fc.asyncProperty(steps, async (steps) => {
     const orderId = stack.newOrder('business', [['Routing', 0]]);
     const handle = stack.client.workflow.getHandle<typeof followOrder>(`order/business/${orderId}`);
-    const started = await stack.follow('business', orderId, {}, limits);
+    await stack.follow('business', orderId, {}, limits);
     const model: Model = {
       orderId,
       status: 'Routing',
@@ -137,7 +152,7 @@ it('keeps its promises however changes, deliveries, reads, restarts and continue
     model.status = 'Completed';
     model.changes.push('Completed');
     await deliver(model, 'Completed', false);
-    await checkEnd(model, await started.result());
+    await checkEnd(model, await handle.result());
   });
   await fc.assert(property, { numRuns: isLong ? 150 : 6, endOnFailure: true });
 });

@@ -5,6 +5,7 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
+import { refreshOrderUpdate } from '../../src/workflows/follow-order-messages.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';
 import { startToldWorkflow } from '../support/signal-receiver.js';
@@ -157,29 +158,29 @@ describe.concurrent('an order that is followed again', () => {
   });
 });
 
-it('loses and wrongly answers nothing that comes before the earlier run has been heard', async () => {
+it('knows what came to a run that no worker served any more, and loses nothing that comes before it has been heard', async () => {
   const { receiver, course, end } = await startToldWorkflow(stack);
   const { orderId, handle, runId } = await confirmed();
+  await stack.stopWorker();
+  await handle.signal('deliveryReceived', delivery('Waiting', 'second'));
+  await handle.signal('followRequested', { reference: 'trip-9' });
   await handle.terminate();
   stack.sandbox.setStatus('business', orderId, 'Driving');
-  await stack.stopWorker();
   const next = await again(orderId, runId);
-  await next.signal('deliveryReceived', delivery('Confirmed', 'first'));
+  await next.signal('deliveryReceived', delivery('Waiting', 'second'));
   await next.signal('deliveryReceived', delivery('Driving'));
-  await next.signal('followRequested', { reference: 'late', notify: [receiver] });
-  const refreshed = next.executeUpdate('refreshOrder');
+  await next.signal('followRequested', { reference: 'another', notify: [receiver] });
+  const refreshed = next.executeUpdate(refreshOrderUpdate);
   await stack.startWorker();
   const trail = await refreshed;
-  expect(words(trail as OrderTrail)).toEqual(['Routing by read', 'Confirmed by read', 'Driving by read']);
-  expect(trail).toMatchObject({ reference: 'late', deliveries: { received: 3, duplicate: 1 } });
-  await vi.waitFor(
-    async () =>
-      expect(await course()).toEqual([
-        ['Confirmed', null],
-        ['Driving', null],
-      ]),
-    patient,
-  );
+  const timeline = ['Routing by read', 'Confirmed by read', 'Waiting by delivery', 'Driving by read'];
+  expect(words(trail)).toEqual(timeline);
+  expect(trail).toMatchObject({ reference: 'another', deliveries: { received: 4, duplicate: 1 } });
+  const told = [
+    ['Confirmed', null],
+    ['Driving', null],
+  ];
+  await vi.waitFor(async () => expect(await course()).toEqual(told), patient);
   await next.terminate();
   await end();
 });
