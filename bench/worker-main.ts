@@ -4,7 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporal
 import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
-import { toDataConverter } from '../src/sealing/payload-codec.js';
+import { toDataConverter } from '../src/sealing/data-converter.js';
 import { shortenWorkflowStacks } from '../src/temporal/workflow-code.js';
 import { createTracker } from './baseline/worker.js';
 import type { WorkerState } from './worker-process.js';

@@ -25,7 +25,7 @@ import type { AccountName } from './domain/keys.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/notify-sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
-import { toWorkerDataConverter } from './sealing/payload-codec.js';
+import { toWorkerDataConverter } from './sealing/data-converter.js';
 import { createSealer } from './sealing/sealer.js';
 import { containErrors } from './temporal/contained-activities.js';
 import { createDeliveryPort } from './temporal/deliveries.js';

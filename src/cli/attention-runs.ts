@@ -1,8 +1,8 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
-import { readTokenLease } from '../domain/access-token-input.js';
 import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/business-call.js';
 import { parkReasonTexts } from '../domain/parked-delivery-details.js';
+import { publishedDelivery, publishedLease } from '../domain/published.js';
 import {
   fromAccessTokenId,
   fromBusinessCallId,
@@ -18,7 +18,6 @@ import { rideStatusQuery } from '../workflows/request-ride-messages.js';
 import { rideAttentionKey } from '../workflows/search-attribute-keys.js';
 import { subscriptionStatusQuery } from '../workflows/subscription-messages.js';
 import type { Session } from './command-context.js';
-import { publishedDelivery } from './parked-run.js';
 
 /** What kind of run needs a person. */
 export type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
@@ -119,7 +118,7 @@ function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
     }
     case 'accessToken': {
       const key = fromAccessTokenId(workflowId);
-      const failure = readTokenLease(memo?.lease)?.failure;
+      const failure = publishedLease(memo)?.failure;
       const shown = failure ? { message: failure.message, since: failure.at } : undefined;
       return key && { kind: 'token', account: key.account, id: key.scope || 'unscoped', shown };
     }

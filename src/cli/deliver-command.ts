@@ -4,7 +4,8 @@ import { request } from 'undici';
 import { BaseUrl } from '../contracts/accounts-file.js';
 import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
-import { type AcceptedGeneration, type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
+import { publishedAddresses } from '../domain/published.js';
+import type { AcceptedGeneration, SubscriptionMemo } from '../domain/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import type { KeyRing } from '../sealing/key-ring.js';
 import { createSealer } from '../sealing/sealer.js';
@@ -119,7 +120,7 @@ async function readMemo(
   };
   try {
     const { memo } = await within(callTimeoutMs, () => client.workflow.getHandle(workflowId).describe());
-    const found = memo?.[subscriptionMemoField] as SubscriptionMemo | undefined;
+    const found = publishedAddresses(memo);
     if (found && found.accepted.length > 0) return found;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw notSubscribed(`nothing has subscribed as ${workflowId}`);

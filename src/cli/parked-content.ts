@@ -1,5 +1,4 @@
-import type { SubscriptionMemo } from '../domain/subscription.js';
-import { subscriptionMemoField } from '../domain/subscription.js';
+import { publishedAddresses } from '../domain/published.js';
 import { type ParkedDeliveryKey, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import type { KeyRing } from '../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../sealing/sealer.js';
@@ -50,8 +49,8 @@ async function readSecrets(
 ): Promise<string[]> {
   const context = subscriptionId(key);
   const memo = await within(callTimeoutMs, () => client.workflow.getHandle(context).describe()).then(
-    (found) => found.memo?.[subscriptionMemoField] as SubscriptionMemo | undefined,
-    () => undefined, // never subscribed, or not to be asked now
+    (found) => publishedAddresses(found.memo),
+    () => null, // never subscribed, or not to be asked now
   );
   const sealed = (memo?.accepted ?? []).flatMap(({ secrets }) => secrets);
   const opened = await Promise.all(sealed.map((one) => sealer.unseal(one, context).catch(() => '')));

@@ -2,7 +2,8 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
-import { parkedMemoField, parseParkedDeliveryInput } from '../domain/parked-delivery-input.js';
+import { parseParkedDeliveryInput } from '../domain/parked-delivery-input.js';
+import { publishedDelivery } from '../domain/published.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { parkedDelivery } from '../workflows/parked-delivery.js';
 import { CliFailure } from './cli-failure.js';
@@ -15,10 +16,6 @@ export interface ParkedOutline {
   /** Null until a worker has seen the run. */
   delivery: ParkedDelivery | null;
 }
-
-/** What the run has published of itself. */
-export const publishedDelivery = (memo: Record<string, unknown> | undefined): ParkedDelivery | null =>
-  (memo?.[parkedMemoField] as ParkedDelivery | undefined) ?? null;
 
 /** The run of a parked delivery. */
 export const parkedHandle = ({ client }: Session, key: ParkedDeliveryKey) =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
+import { publishedAddresses } from '../domain/published.js';
 import type { SubscriptionStatus } from '../domain/subscription-status.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { repeatWhenLost } from '../temporal/lost-update.js';
@@ -26,7 +26,7 @@ export async function findSubscription(
 ): Promise<SubscriptionOutline | undefined> {
   try {
     const found = await session.within(callTimeoutMs, () => handleOf(session, key).describe());
-    const memo = found.memo?.[subscriptionMemoField] as SubscriptionMemo | undefined;
+    const memo = publishedAddresses(found.memo);
     const { isOpen, startedAt } = toRunTimes(found);
     return { isOpen, startedAt, accepted: (memo?.accepted ?? []).map(({ generation }) => generation) };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
-import { readTokenLease } from '../domain/access-token-input.js';
+import { publishedLease } from '../domain/published.js';
 import { fromAccessTokenId } from '../domain/workflow-ids.js';
 import { exitCodes } from './cli-failure.js';
 import { callTimeoutMs, type RunCommand, type Session, withSession } from './command-context.js';
@@ -59,7 +59,7 @@ async function readToken({ client, within }: Session, workflowId: string): Promi
   if (!key) return [];
   try {
     const found = await within(callTimeoutMs, () => client.workflow.getHandle(workflowId).describe());
-    const lease = readTokenLease(found.memo?.lease) ?? null;
+    const lease = publishedLease(found.memo);
     return [toListedToken(key, lease, toRunTimes(found), Date.now())];
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return []; // the list trails behind

@@ -12,3 +12,6 @@ export class UndecodablePayload {
     this.key = key;
   }
 }
+
+/** In the metadata of an encrypted payload that its key does not open. Only our codec sets it, on the way to our converter. */
+export const damagedField = 'damaged';

@@ -1,13 +1,10 @@
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import type { DataConverter, LoadedDataConverter, Payload, PayloadCodec } from '@temporalio/common';
+import type { Payload, PayloadCodec } from '@temporalio/common';
 import protocol from '@temporalio/proto';
 import { FaretrailError } from '../domain/errors.js';
-import { failureConverter as encodedFailures } from './encoded-failures.js';
+import { damagedField } from '../domain/undecodable.js';
 import type { KeyRing, NamedKey } from './key-ring.js';
-import { damagedField, payloadConverter } from './payload-converter.js';
-import { failureConverter as plainFailures } from './plain-failures.js';
 
 /** How payloads are encrypted. */
 export interface PayloadEncryption {
@@ -63,35 +60,6 @@ export function createPayloadCodec({ keys, encrypts }: PayloadEncryption, user: 
     encode: async (payloads) => (first ? payloads.map((payload) => encrypt(payload, first, mark)) : payloads),
     decode: async (payloads) => payloads.map((payload) => (isEncrypted(payload) ? decode(payload) : payload)),
   };
-}
-
-/** The `dataConverter` of every client of ours. Without keys too: then it says what is missing when something of ours is encrypted. */
-export const toDataConverter = (encryption: PayloadEncryption): LoadedDataConverter => ({
-  payloadCodecs: [createPayloadCodec(encryption, 'ourProcesses')],
-  payloadConverter,
-  failureConverter: encryption.encrypts ? encodedFailures : plainFailures,
-});
-
-/** The same for a worker, whose threads load their part by its path, as its bundle of the workflows does. */
-export const toWorkerDataConverter = (encryption: PayloadEncryption): DataConverter => ({
-  payloadCodecs: [createPayloadCodec(encryption, 'ourProcesses')],
-  ...converterPaths({ encodesFailures: encryption.encrypts }),
-});
-
-/** A worker that encrypts needs a bundle of its own, since a bundle holds the failure converter. */
-export interface BundleKind {
-  encodesFailures: boolean;
-}
-
-/** Beside this file, be it the source or the compiled one. */
-export const converterPaths = ({ encodesFailures }: BundleKind) => ({
-  payloadConverterPath: beside('payload-converter'),
-  failureConverterPath: beside(encodesFailures ? 'encoded-failures' : 'plain-failures'),
-});
-
-function beside(name: string): string {
-  const [extension] = /\.[a-z]+$/.exec(import.meta.url) ?? [];
-  return fileURLToPath(new URL(`./${name}${extension}`, import.meta.url));
 }
 
 const textOf = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');

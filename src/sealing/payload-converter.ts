@@ -6,7 +6,7 @@ import {
   RawValue,
 } from '@temporalio/common';
 import { maxJsonDepth, readJson, UnreadableJson } from '../domain/json-text.js';
-import { UndecodablePayload } from '../domain/undecodable.js';
+import { damagedField, UndecodablePayload } from '../domain/undecodable.js';
 import { writeJson } from '../domain/write-json.js';
 
 /**
@@ -28,9 +28,6 @@ export const payloadConverter: PayloadConverter = {
 
 /** Answers and inputs may have 64 levels; a run hands them on inside its own state. */
 const levels = 2 * maxJsonDepth;
-
-/** In the metadata of an encrypted payload that its key does not open. Only our codec sets it, on the way to this converter. */
-export const damagedField = 'damaged';
 
 function read(payload: Payload): unknown {
   const { encoding, [damagedField]: damaged } = payload.metadata ?? {};

@@ -3,7 +3,7 @@ import type { DataConverter } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import { FaretrailError } from '../domain/errors.js';
-import { toDataConverter } from '../sealing/payload-codec.js';
+import { toDataConverter } from '../sealing/data-converter.js';
 import { createEnvReader, type Env, readFileFromDisk } from '../settings/env-reader.js';
 import { readPayloadEncryption } from '../settings/payload-encryption.js';
 import { findTlsFault } from './tls-fault.js';

@@ -7,7 +7,7 @@ import type { AccountName } from '../domain/keys.js';
 import type { DeliveryNotice } from '../domain/notices.js';
 import { afterEnd } from '../domain/order-end.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
-import { type SubscriptionMemo, subscriptionMemoField } from '../domain/subscription.js';
+import { publishedAddresses } from '../domain/published.js';
 import {
   type CompanyReportKey,
   type FollowOrderKey,
@@ -61,7 +61,7 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
     async readSubscription(key) {
       const about = await orNull(inTime(() => client.workflow.getHandle(subscriptionId(key)).describe()));
       if (about === null) return null;
-      const memo = about.memo?.[subscriptionMemoField] as SubscriptionMemo | undefined;
+      const memo = publishedAddresses(about.memo);
       const isOpen = about.status.name === 'RUNNING' || about.status.name === 'PAUSED';
       return isOpen && memo ? memo : { accepted: [] };
     },

@@ -8,6 +8,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import type { FollowedOrders } from '../activities/index.js';
 import type { FollowedEnd } from '../domain/following.js';
+import { readTrail } from '../domain/published.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import type { followOrder } from '../workflows/follow-order.js';
 import { followRequestedSignal, refreshOrderUpdate } from '../workflows/follow-order-messages.js';
@@ -38,7 +39,8 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
       try {
         const { status } = await inTime(() => handleOf(key).describe());
         if (status.name === 'RUNNING' || status.name === 'PAUSED') return null;
-        return { kind: 'trail', trail: await inTime(() => handleOf(key).result()) };
+        const trail = readTrail(await inTime(() => handleOf(key).result()));
+        return trail === null ? noTrail : { kind: 'trail', trail };
       } catch (error) {
         if (error instanceof WorkflowFailedError) return toFailedEnd(error.cause);
         if (error instanceof WorkflowNotFoundError) return toFailedEnd(undefined);
@@ -47,7 +49,7 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
     },
     async refresh(key) {
       try {
-        return await inTime(() => handleOf(key).executeUpdate(refreshOrderUpdate), refreshWithinMs);
+        return readTrail(await inTime(() => handleOf(key).executeUpdate(refreshOrderUpdate), refreshWithinMs));
       } catch (error) {
         const isLate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
         if (isLate || error instanceof WorkflowNotFoundError) return null;
@@ -56,6 +58,12 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
     },
   };
 }
+
+const noTrail: FollowedEnd = {
+  kind: 'failed',
+  type: 'NotFollowed',
+  message: 'The run with the id of this order has ended without a trail, so it was none that followed the order.',
+};
 
 function toFailedEnd(cause: unknown): FollowedEnd {
   if (cause instanceof ApplicationFailure && cause.type) {

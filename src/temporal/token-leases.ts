@@ -1,6 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token-source.js';
-import { readTokenLease } from '../domain/access-token-input.js';
+import { publishedLease } from '../domain/published.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
 import { type RenewTokenRequest, renewTokenSignal } from '../workflows/access-token-messages.js';
@@ -15,7 +15,7 @@ export function createTokenLeases(client: Client, taskQueue: string, deadlineMs 
     async read(key) {
       try {
         const { memo } = await inTime(() => client.workflow.getHandle(accessTokenId(key)).describe());
-        return readTokenLease(memo?.lease) ?? null;
+        return publishedLease(memo);
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return null;
         throw error;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
-import { type BundleKind, converterPaths } from '../sealing/payload-codec.js';
+import { type BundleKind, converterPaths } from '../sealing/data-converter.js';
 
 /** No extension: found beside the source and beside the compiled file. */
 const workflowInterceptorModules = ['asked-ahead', 'undecodable'].map((name) =>

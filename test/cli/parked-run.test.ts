@@ -1,10 +1,10 @@
-import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { expect, it } from 'vitest';
 import type { Session } from '../../src/cli/command-context.js';
 import { readParkedInput } from '../../src/cli/parked-run.js';
 import { toAccountName } from '../../src/domain/keys.js';
+import { toDataConverter } from '../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
-import { createPayloadCodec, toDataConverter } from '../../src/sealing/payload-codec.js';
+import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 
 const keys: KeyRing = [createNamedKey('p1', Buffer.alloc(32, 7))];
 const key = { account: toAccountName('business'), deliveryId: '0f5b2a7c9d1e4f60a1b2c3d4e5f60718' };
@@ -18,8 +18,8 @@ const input = {
 
 /** A run that was started with this payload, read by a command with these keys. */
 async function read(encrypts: boolean, held: KeyRing | null) {
-  const loadedDataConverter = loadDataConverter(toDataConverter({ keys: held, encrypts: false }));
-  const payloads = await createPayloadCodec({ keys, encrypts }).encode([
+  const loadedDataConverter = toDataConverter({ keys: held, encrypts: false });
+  const payloads = await createPayloadCodec({ keys, encrypts }, 'ourProcesses').encode([
     loadedDataConverter.payloadConverter.toPayload(input),
   ]);
   const events = [{ workflowExecutionStartedEventAttributes: { input: { payloads } } }];

@@ -1,7 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { WorkflowFailedError, WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  Client,
+  type WorkflowFailedError,
+  type WorkflowHandle,
+  type WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { ApplicationFailure, type RawValue } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -14,9 +19,13 @@ import {
   accessTokenId,
   companyReportId,
   parkedDeliveryId,
+  subscriptionId,
 } from '../../src/domain/workflow-ids.js';
+import { toDataConverter } from '../../src/sealing/data-converter.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { businessCallStart } from '../../src/temporal/business-call-start.js';
+import { createDeliveryPort } from '../../src/temporal/deliveries.js';
+import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import * as workflows from '../../src/workflows/index.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';
@@ -144,6 +153,29 @@ describe('an activity', () => {
     const handle = await workflow.start('businessCall', businessCallStart(input, stack.config.taskQueue));
     expect(await handle.result()).toMatchObject({ body: { big: '10', word: '\ufffd', again: null } });
   });
+});
+
+it('a memo of any kind, of a run of any type, leaves the readers of our memos unharmed', async () => {
+  const client = new Client({
+    connection: stack.client.connection,
+    dataConverter: toDataConverter(stack.config.payloads),
+  });
+  const leases = createTokenLeases(client, stack.config.taskQueue);
+  const port = createDeliveryPort({ client, taskQueue: stack.config.taskQueue, untracked: () => 'ignore' });
+  const readPast = async (value: RawValue): Promise<unknown[]> => {
+    const strange = toAccountName(randomUUID());
+    const lease = { account: strange, scope: toScope(''), credentialId: 'x' };
+    const subscription = { account: strange, eventType: 'status_changed' } as const;
+    const memo = { lease: value, subscription: value };
+    const start = (workflowId: string) => client.workflow.start('strange', { workflowId, taskQueue: 'nobodys', memo });
+    const handles = await Promise.all([start(accessTokenId(lease)), start(subscriptionId(subscription))]);
+    const seen = await Promise.all([leases.read(lease), port.readSubscription(subscription)]);
+    await Promise.all(handles.map((handle) => handle.terminate()));
+    return seen;
+  };
+  const { '1.9 MB': _tooBigForTheStore, ...forms }: Record<string, RawValue> = { ...undecodable, ...readable };
+  const seen = await Promise.all(Object.values(forms).map(readPast));
+  expect(seen).toEqual(seen.map(() => [null, { accepted: [] }]));
 });
 
 interface Definition {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { toWorkerDataConverter } from '../../src/sealing/payload-codec.js';
+import { toWorkerDataConverter } from '../../src/sealing/data-converter.js';
 import { quietRuntime } from './runtime.js';
 
 /** One worker that replays histories one after the other: to start one for each takes far longer than the replay. */

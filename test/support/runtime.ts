@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { converterPaths } from '../../src/sealing/data-converter.js';
 import * as encodedFailures from '../../src/sealing/encoded-failures.js';
-import { converterPaths } from '../../src/sealing/payload-codec.js';
 import * as payloadConverter from '../../src/sealing/payload-converter.js';
 import * as plainFailures from '../../src/sealing/plain-failures.js';
 

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { parkedMemoField } from '../../src/domain/parked-delivery-input.js';
+import { publishedAddresses, publishedDelivery, publishedLease, readTrail } from '../../src/domain/published.js';
+import { subscriptionMemoField } from '../../src/domain/subscription.js';
+import { emptyLease } from '../../src/domain/token-lease.js';
+import { UndecodablePayload } from '../../src/domain/undecodable.js';
+
+const at = '2031-05-01T10:00:00.000Z';
+const token = { id: 't1', sealed: 's', requestedAt: at, renewAt: at, expiresAt: at, grantedScope: null };
+const lease = { ...emptyLease, token, failure: { code: 'upstreamUnavailable', message: 'm', at, retryAt: at } };
+const generation = { generation: 'abc', until: null, secrets: ['s'], isSecretLost: false };
+const parked = {
+  account: 'business',
+  eventType: 'status_changed',
+  deliveryId: 'd',
+  receivedAt: at,
+  reason: 'noOrderId',
+  outcome: 'waiting',
+};
+const trail = {
+  account: 'a',
+  orderId: '1',
+  status: null,
+  outcome: null,
+  terminal: false,
+  timeline: [],
+  deliveries: { received: 0, duplicate: 0 },
+};
+
+const readers: [string, (value: unknown) => unknown, object, object[]][] = [
+  [
+    'a lease',
+    (value) => publishedLease({ lease: value }),
+    lease,
+    [{ token: {} }, { token: { ...token, renewAt: 'x' } }, { failure: 5 }, { renewals: null }],
+  ],
+  [
+    'addresses',
+    (value) => publishedAddresses({ [subscriptionMemoField]: value }),
+    { accepted: [generation] },
+    [
+      { accepted: {} },
+      { accepted: [null] },
+      { accepted: [{ ...generation, secrets: [5] }] },
+      { accepted: [{ ...generation, generation: '../x' }] },
+    ],
+  ],
+  [
+    'a parked delivery',
+    (value) => publishedDelivery({ [parkedMemoField]: value }),
+    parked,
+    [{ reason: 'toString' }, { eventType: 'x' }, { receivedAt: 'never' }],
+  ],
+  ['a trail', readTrail, trail, [{ timeline: 'x' }, { deliveries: null }, { outcome: 5 }]],
+];
+
+describe.each(readers)('what is published as %s', (_, read, ours, wrong) => {
+  it('is read as our run has written it, and with the fields of a later release', () => {
+    expect(read(ours)).toEqual(ours);
+    expect(read({ ...ours, later: 1 })).toEqual({ ...ours, later: 1 });
+  });
+
+  it.each([
+    undefined,
+    null,
+    'text',
+    5,
+    [],
+    {},
+    new UndecodablePayload('not JSON'),
+    ...wrong.map((part) => ({ ...ours, ...part })),
+  ])('is nothing when a stranger has written %j', (value) => {
+    expect(read(value)).toBeNull();
+  });
+});
+
+it('no memo at all is nothing, too', () => {
+  expect([publishedLease(undefined), publishedAddresses(undefined), publishedDelivery(undefined)]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+});
