@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttp } from '../../src/ride-api/http.js';
 import { serve, serveBytes } from './loopback-server.js';
@@ -64,9 +64,9 @@ describe('a packed answer', () => {
 
   it.each([
     ['gzip', gzipSync],
-    ['br', brotliCompressSync],
+    ['br', (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
   ])('that unpacks to more than the cap is cut off: %s', async (coding, pack) => {
-    const bomb = pack(Buffer.alloc(200_000_000, 0x20));
+    const bomb = pack(Buffer.alloc(100_000_000, 0x20));
     const packed = bomb.length > maxReplyBytes ? pack(bomb) : bomb;
     const codings = packed === bomb ? coding : `${coding}, ${coding}`;
     const before = process.memoryUsage().arrayBuffers;

@@ -80,6 +80,9 @@ describe('a fault in the answer', () => {
     expect(seen).toMatchObject({ status: 418, headers: { 'x-tea': 'yes' }, json: { pot: [1] } });
     sandbox.clearFaults();
     expect(await readUnder({ kind: 'reply', status: 200, body: 'plain' })).toMatchObject({ text: 'plain' });
+    sandbox.clearFaults();
+    const bytes = Buffer.from([0x22, 0xff, 0x22]).toString('base64');
+    expect(await readUnder({ kind: 'reply', status: 200, bytes })).toMatchObject({ text: '"\uFFFD"' });
   });
 });
 
