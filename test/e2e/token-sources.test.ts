@@ -107,9 +107,10 @@ it('a lease continues as new after so many events, and its token can be read all
 });
 
 it('a token request goes ahead of a minute of other activities on its queue', async () => {
-  const start = { taskQueue: stack.config.taskQueue, startToCloseTimeout: 1_000, retry: { maximumAttempts: 1 } };
+  const args = [{ url: 'https://nobody.example/', event: {}, id: 'x' }]; // refused: no origin is allowed
+  const start = { taskQueue: stack.config.taskQueue, startToCloseTimeout: 10_000, retry: { maximumAttempts: 1 }, args };
   const ahead = Array.from({ length: 60 * activitiesPerSecond }, () =>
-    stack.client.activity.start('nothing', { ...start, id: randomUUID() }),
+    stack.client.activity.start('notifyUrl', { ...start, id: randomUUID() }),
   );
   await Promise.all(ahead);
   const orderId = stack.newOrder('partner', [['Completed', 0]]);
