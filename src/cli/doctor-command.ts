@@ -20,7 +20,7 @@ const help = `
 Checks the settings, Temporal, the search attributes, the workers, a token for each account, the
 addresses of the accounts, and the ingress where its keys are set. Changes nothing, but gets tokens
 as a worker does. Ends with 1 when a check failed; a line marked "skip" could not be checked from
-here.
+here. Over TLS it connects to Temporal twice: as commands do, and as a worker does.
 
 Example:
   faretrail doctor`;
