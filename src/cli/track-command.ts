@@ -30,9 +30,9 @@ interface TrackOptions extends CommonOptions {
 }
 
 const help = `
-Tracking twice is tracking once: a followed order goes on, and takes what it does not know yet. One
-whose following failed, or was cancelled or terminated, is followed again. An ended one is shown; add
---again where its following was stopped, or expired, before the order ended.
+Tracking twice is tracking once: a followed order goes on, and takes what it does not know yet.
+One whose following failed, or was cancelled or terminated, is followed again. An ended one is
+shown; add --again where its following was stopped, or expired, before the order ended.
 Who is given with --notify is told where a followed order stands, then of each change, but nothing
 of an ended one.
 

@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..');
 // Inside node_modules, so that the compiled process finds its packages.
 const outDir = join(root, 'node_modules/.cache', `sandbox-main-test-${process.pid}`);
 const flags =
-  '--ignoreConfig --module nodenext --target es2023 --lib es2023 --strict --types node --skipLibCheck --rootDir .'.split(
+  '--ignoreConfig --module nodenext --target es2023 --lib es2023,es2024.string --strict --types node --skipLibCheck --rootDir .'.split(
     ' ',
   );
 
