@@ -305,6 +305,7 @@ describe('text of others, in any field', () => {
     runs.set('messages to an order', order).set('messages to a ride', ride);
     const at = new Date().toISOString();
     const notice = { deliveryId: 'd', eventType: 'status_changed', receivedAt: at, status: 'Driving' };
+    await order.signal('deliveryReceived', { deliveries: [notice] } as never);
     const inDeliveries = fieldsSent('delivery-notice').map((field) => ['deliveries', '0', ...field]);
     const ofFollowing = fieldsSent('follow-order-input').filter(([name]) => name !== 'account' && name !== 'orderId');
     await each(draw(inDeliveries, 6), (one) =>
