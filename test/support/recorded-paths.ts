@@ -112,6 +112,7 @@ async function followedAgain(stack: OrderStack, end: (handle: FollowHandle) => P
   const { handle, orderId } = await driving(stack, { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
   await handle.signal('deliveryReceived', delivery('Driving'));
   await end(handle);
+  await handle.result().catch(() => undefined);
   const next = continuing(stack, handle.workflowId, handle.firstExecutionRunId);
   await shows(await next, 'RideStatus', 'Driving');
   stack.sandbox.setStatus('business', orderId, 'Completed');
