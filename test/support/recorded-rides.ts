@@ -135,6 +135,8 @@ export const ridePaths: Record<string, Path> = {
     const handle = await following(stack);
     const { orderId } = await standingOf(handle);
     await stack.client.workflow.getHandle(`order/business/${orderId}`).terminate('recorded');
+    // It would be found by the next look, which may be a minute away.
+    await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
     await stands(handle, { followedAgain: { times: 1 } });
     await handle.executeUpdate('cancelRide');
     await handle.result();
