@@ -1,4 +1,4 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { AttentionCode } from '../domain/attention.js';
 import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { notYet, plainFailure, toDelay } from './not-yet.js';
@@ -32,20 +32,37 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
   }
 
   function wait(waitMs: number): never {
-    throw notYet(`Waits until ${utcText(now() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
+    throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
   }
 
   /** The struggle to show to a person now; undefined to look again. Throws while neither is due. */
   function toShow(struggle: Struggle, shown: AttentionCode | null): Struggle | undefined {
-    const verdict = judge(struggle, shown, now());
+    const verdict = judge(struggle, shown, present());
     if (verdict.act === 'wait') throw troubled(struggle, Math.min(verdict.waitMs, longestPieceMs));
     return verdict.act === 'raise' ? struggle : undefined;
+  }
+
+  /** What an attempt before left, with a wait that is allowed today. */
+  function shortened(struggle: Struggle): Struggle {
+    const latest = present() + longestWaitMs;
+    return Date.parse(struggle.notBefore) <= latest
+      ? struggle
+      : { ...struggle, notBefore: new Date(latest).toISOString() };
   }
 
   return {
     leftMs,
     wait,
     toShow,
+    shortened,
+
+    /** The same from the heartbeat details, for activities that keep nothing else there. */
+    leftBehind(): Struggle | null {
+      const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
+      const struggle = left && shortened(left);
+      if (struggle !== left) heartbeat(struggle); // or the next attempt would wait as long again
+      return struggle;
+    },
 
     /** Throws until the instant that the input of the activity names. */
     waitUntil(notBefore: string | null, ownMs = 0): void {
@@ -53,18 +70,10 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
       if (waitMs > 0) wait(waitMs);
     },
 
-    /** What the attempt before left, with a wait that is allowed today. To be written down again when it was cut. */
-    shortened(struggle: Struggle): Struggle {
-      const latest = present() + longestWaitMs;
-      return Date.parse(struggle.notBefore) <= latest
-        ? struggle
-        : { ...struggle, notBefore: new Date(latest).toISOString() };
-    },
-
     /** The struggle after one more failed look. */
     after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
       const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
-      return struggleAfter(before, { ...trouble, afterMs }, { shown, now: now(), random: random() });
+      return struggleAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
     },
 
     /** The struggle to show to a person now. Throws where it is not due. */

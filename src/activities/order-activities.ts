@@ -10,7 +10,7 @@ import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
 import { readOperation } from '../ride-api/orders.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
-import { createLooking } from './looking.js';
+import { createLooking, type Looking } from './looking.js';
 import { notYet } from './not-yet.js';
 import type { OrderReader, ProvenPaths } from './order-reader.js';
 import { QuietTime, type QuietTimes } from './quiet-times.js';
@@ -76,21 +76,22 @@ export function createOrderActivities({
   random = Math.random,
 }: OrderActivityPorts) {
   const looking = createLooking({ longestWaitMs, now, random });
+  const { stillSo, msSince, sinceLastLook } = createPace({ account, now, random });
 
   async function look(input: LookInput, { isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
     const { attempt } = activityInfo();
     const reads = lastReadAt === null ? attempt : attempt - 1;
     const shown = input.shown.attention;
-    const before = leftByLastAttempt();
+    const before = looking.leftBehind();
     const due = before && looking.toShow(before, shown);
     if (due) return toObservation(due, reads, now());
-    const isThrough = mayPass(input, before);
+    const isThrough = goAhead(input, before, { looking, quietTimes });
     if (lastReadAt !== null && attempt === 1)
       throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(lastReadAt));
     const run = input.pushed && !isOneShot ? await askRun(readShown) : null;
     const current = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
     const held = account(input.account);
-    const isPathProven = before?.code === 'orderNotFound' && isProvenSince(Date.parse(before.since), input);
+    const isPathProven = isProven(input, before, now());
     let reading: OrderReading;
     try {
       reading = await readOrder(held, input.orderId, { signal: cancellationSignal(), isThrough });
@@ -100,7 +101,7 @@ export function createOrderActivities({
       const trouble = toReadTrouble(error, { account: input.account, lookup }, now());
       if (!trouble) throw error;
       const struggle = looking.after(before, trouble, shown);
-      if (isPathProven && isUnknown(error, input, struggle)) return { kind: 'unknownOrder', reads };
+      if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
       // A wait is no answer to somebody who wants a read.
       if (isOneShot && struggle.code === shown && !(error instanceof QuietTime))
         return toObservation(struggle, reads, now());
@@ -113,39 +114,32 @@ export function createOrderActivities({
     return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run ? { runLength: run.runLength } : {}) };
   }
 
-  function leftByLastAttempt(): Struggle | null {
-    const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
-    const before = left && looking.shortened(left);
-    if (before !== left) heartbeat(before);
-    return before;
+  /**
+   * May a 404 mean that the order does not exist? Found out before the look: another order may be read in the moment in which the
+   * path is mended, and this one just before.
+   */
+  function isProven({ mayBeUnknown, account: name, orderId }: LookInput, before: Struggle | null, at: number): boolean {
+    if (!mayBeUnknown || before?.code !== 'orderNotFound') return false;
+    return provenPaths.isProven(name, Math.max(Date.parse(before.since), at - provenWithinMs), orderId);
   }
 
-  /** Throws while the order has to wait. True: it has to, and yet is read, since a person asked and it is their turn. */
-  function mayPass({ account: name, notBefore, forPerson = false }: LookInput, before: Struggle | null): boolean {
-    const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle has the later word
-    if (!forPerson) {
-      if (leftMs > 0) looking.wait(leftMs);
-      return false;
-    }
-    const waitMs = Math.max(leftMs, quietTimes.leftMs(name));
-    if (waitMs === 0) return false;
-    const turnMs = quietTimes.takeTurn(name);
-    if (turnMs > 0) looking.wait(Math.min(turnMs, waitMs));
-    return true;
-  }
+  return {
+    /**
+     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
+     * instant: the run has just read the order, so the first read comes a pace later.
+     */
+    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
+      look(input, { isOneShot: false, lastReadAt }),
 
-  /** Before the look: another order may be read in the moment in which the path is mended, and this one just before. */
-  function isProvenSince(firstAt: number, { account: name, orderId }: LookInput): boolean {
-    return provenPaths.isProven(name, Math.max(firstAt, now() - provenWithinMs), orderId);
-  }
+    /** One read, whatever it says. */
+    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
+  };
+}
 
-  /** Does the order surely not exist, if the path is right? A 404 of a proxy or of a replica that lags behind looks almost the same. */
-  function isUnknown(error: unknown, { mayBeUnknown }: LookInput, { since }: Struggle): boolean {
-    const isSaidByService =
-      error instanceof RideApiError && error.code === 'ORDER_UNKNOWN' && error.upstreamCode !== null;
-    return mayBeUnknown && isSaidByService && now() - Date.parse(since) >= unknownAfterMs;
-  }
+type PacePorts = Pick<OrderActivityPorts, 'account'> & Record<'now' | 'random', () => number>;
 
+/** How long an order may go unread, and how long it did. */
+function createPace({ account, now, random }: PacePorts) {
   function stillSo(status: string, input: LookInput, elapsedMs: number): ApplicationFailure {
     return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare) - elapsedMs);
   }
@@ -165,18 +159,29 @@ export function createOrderActivities({
     return Math.round(now() - from + paceMs(input.shown.rawStatus, input, from));
   }
 
-  return {
-    /**
-     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
-     * instant: the run has just read the order, so the first read comes a pace later.
-     */
-    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
-      look(input, { isOneShot: false, lastReadAt }),
-
-    /** One read, whatever it says. */
-    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
-  };
+  return { stillSo, msSince, sinceLastLook };
 }
+
+/** Throws while the order has to wait. True: it has to, and yet is read, since a person asked and it is their turn. */
+function goAhead(
+  { account, notBefore, forPerson = false }: LookInput,
+  before: Struggle | null,
+  { looking, quietTimes }: { looking: Looking } & Pick<OrderActivityPorts, 'quietTimes'>,
+): boolean {
+  const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle has the later word
+  const waitMs = forPerson ? Math.max(leftMs, quietTimes.leftMs(account)) : leftMs;
+  if (waitMs === 0) return false;
+  const turnMs = forPerson ? quietTimes.takeTurn(account) : waitMs;
+  if (turnMs > 0) looking.wait(Math.min(turnMs, waitMs));
+  return true;
+}
+
+/** Does the service itself say, and for long, that there is no such order? A proxy or a lagging replica answers 404 as well. */
+const isUnknown = (error: unknown, { code, since }: Struggle, now: number): boolean =>
+  code === 'orderNotFound' &&
+  error instanceof RideApiError &&
+  error.upstreamCode !== null &&
+  now - Date.parse(since) >= unknownAfterMs;
 
 /** A poll goes on when a delivery has led to a change, so the run may show another status than when the poll began. */
 async function askRun(readShown: ShownReader): Promise<Shown | null> {

@@ -48,7 +48,7 @@ export function createReceiptActivities({
 
   async function look(input: ReceiptLookInput, isOneShot: boolean): Promise<ReceiptObservation> {
     const { attempt } = activityInfo();
-    const before = leftByLastAttempt();
+    const before = looking.leftBehind();
     const due = before && looking.toShow(before, null);
     if (due) return toTrouble(due, attempt);
     if (!before) looking.waitUntil(input.notBefore, input.shown ? slowestPaceMs(input.shown) : 0);
@@ -74,13 +74,6 @@ export function createReceiptActivities({
       const notBefore = struggle?.notBefore ?? iso(now() + paceMs);
       return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads: attempt };
     }
-  }
-
-  function leftByLastAttempt(): Struggle | null {
-    const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
-    const before = left && looking.shortened(left);
-    if (before !== left) heartbeat(before);
-    return before;
   }
 
   function toTrouble(struggle: Struggle, reads: number): ReceiptObservation {

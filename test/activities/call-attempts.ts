@@ -97,7 +97,7 @@ export function createCallStage(turns: Turn[], overrides: unknown = {}): CallSta
   const { callService } = createCallActivities({
     account: (name) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi,
-    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now) }),
+    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     now,
   });
 

@@ -186,6 +186,18 @@ describe('a wait of an earlier release, or of a worker whose clock is wrong, end
     expect(delayOf(await stage.attempt('observeOrder', input, times))).toBe(5 * minute);
   });
 
+  it('as well where such a worker meets trouble itself, or what another one remembered', async () => {
+    const stage = stageWith(apiError('RATE_LIMITED', 30));
+    const due = start + year;
+    const times = { scheduledTimestampMs: due, currentAttemptScheduledTimestampMs: due };
+    const first = await stage.attempt('observeOrder', lookAt(), times);
+    expect(delayOf(first)).toBe(30 * second);
+    const heartbeatDetails = first.heartbeats.at(-1);
+    const early = await stage.attempt('observeOrder', lookAt(), { ...times, attempt: 2, heartbeatDetails });
+    expect(delayOf(early)).toBe(30 * second);
+    expect(stage.asked).toHaveLength(1);
+  });
+
   it('at once when nobody can read it', async () => {
     const stage = stageWith(readingOf('Driving'));
     expect((await stage.attempt('observeOrder', lookAt({ notBefore: 'tomorrow' }))).seen).toMatchObject({

@@ -90,7 +90,7 @@ export function createSubscribingStage({
   const calls = createSubscriberCalls({
     account: accountOf,
     rideApi,
-    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now) }),
+    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     webhooks: {
       pathOf: ({ account: name, eventType, generation }) => `/webhooks/${name}/${eventType}/${generation}.mac`,
       seal: async (secretId, context) => `sealed ${secretId.length} for ${context}`,
