@@ -278,6 +278,20 @@ const tokenPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
     await lease.failure('credentialsRejected');
     return lease.handle;
   },
+  async 'token-that-stands'(stack) {
+    const lease = await openLease(stack);
+    await lease.renew(null);
+    const token = await lease.tokenOtherThan(undefined);
+    const { publishedAt } = (await lease.published()) ?? {};
+    await lease.renew(token, 'due');
+    await vi.waitFor(async () => expect((await lease.published())?.publishedAt).not.toBe(publishedAt), patient);
+    return lease.handle;
+  },
+  async 'token-with-bad-input'(stack) {
+    const { handle } = await openLease(stack, { maxSignals: 0 });
+    await handle.result().catch(() => undefined);
+    return handle;
+  },
   async 'token-continued-as-new'(stack) {
     const { handle, renew, tokenOtherThan } = await openLease(stack, { maxSignals: 2 });
     await renew(null);
@@ -323,6 +337,7 @@ export const slowPaths: Paths = {
 interface PublishedLease {
   token: { id: string } | null;
   failure: { code: string } | null;
+  publishedAt: string | null;
 }
 
 /** A token lease that nothing else uses: its scope differs each time, and the business interface grants any order of them. */
@@ -340,6 +355,7 @@ async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}
   const lease = async () => (await handle.describe()).memo?.lease as PublishedLease | undefined;
   return {
     handle,
+    published: lease,
     renew: (insteadOf: string | null, cause: RenewalCause = 'rejected') =>
       handle.signal('renewToken', { insteadOf, cause, operation: 'readOrder' }),
     failure: (code: string) => vi.waitFor(async () => expect((await lease())?.failure?.code).toBe(code), patient),
