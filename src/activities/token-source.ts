@@ -6,6 +6,7 @@ import {
   isCoolingDown,
   isDue,
   isUsable,
+  longestWaitMs,
   pacedAgainAt,
   type RenewalWish,
   type SealedToken,
@@ -114,7 +115,9 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
       // The answer may be a failure whose time is over already.
       const failure = lease?.failure;
       const counts = failure && (isAnswered || isCoolingDown(failure, leaseNow(entry)));
-      if (counts && isAbout(failure, search.rejected)) throw toUnavailable(failure, entry.aheadMs);
+      if (counts && isAbout(failure, search.rejected)) {
+        throw unavailable(failure, Date.parse(failure.retryAt), entry);
+      }
       if (lease && search.rejected) refuseWhilePaced(lease, entry);
       if (now() >= deadline) throw stillWaiting(now());
       if (askedAt === 0 || isAnswered) {
@@ -132,7 +135,12 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
     const againAt = pacedAgainAt(lease);
     if (!isEarly || againAt <= leaseNow(entry)) return;
     const message = 'The service rejects tokens before their end, faster than they may be replaced.';
-    throw new TokenUnavailable('credentialsRejected', message, againAt + entry.aheadMs);
+    throw unavailable({ code: 'credentialsRejected', message }, againAt, entry);
+  }
+
+  /** `retryAt` by the clock of the lease; whoever wrote it, callers try again within the longest wait. */
+  function unavailable({ code, message }: Pick<TokenFailure, 'code' | 'message'>, retryAt: number, entry: Entry) {
+    return new TokenUnavailable(code, message, Math.min(retryAt + entry.aheadMs, now() + longestWaitMs));
   }
 
   /** What was published can be read only later: a clock that says otherwise goes behind. */
@@ -227,9 +235,6 @@ function toWish(token: SealedToken | null | undefined, { rejected }: Search): Re
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-const toUnavailable = ({ code, message, retryAt }: TokenFailure, aheadMs: number): TokenUnavailable =>
-  new TokenUnavailable(code, message, Date.parse(retryAt) + aheadMs);
 
 const stillWaiting = (now: number): TokenUnavailable =>
   new TokenUnavailable(

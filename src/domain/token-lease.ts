@@ -77,8 +77,8 @@ export interface RenewalWish {
 /** Refused credentials are asked again no sooner than this, nor is a token replaced for an operation that rejects every one. */
 export const tokenCoolDownMs = 60_000;
 
-/** The lease waits no longer than this, whatever the service asks for. */
-const longestWaitMs = 600_000;
+/** The longest wait before the next try, whatever the service, or the writer of a memo, asks for. */
+export const longestWaitMs = 600_000;
 
 const lifetimeShareAhead = 5;
 

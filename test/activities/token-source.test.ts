@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessToken, TokenUnavailable } from '../../src/activities/token-source.js';
+import { emptyLease } from '../../src/domain/token-lease.js';
 import { createClock } from './clock.js';
 import { account, createTokenFleet, rejectedCall, scope } from './token-fleet.js';
 
@@ -299,6 +300,16 @@ describe('a token that is not to be had', () => {
     expect(await refusal()).toMatchObject({ message: 'upstreamUnavailable it is' });
     expect(clock.now() - before).toBeLessThan(5 * second);
     expect(fleet.requests).toHaveLength(1);
+  });
+});
+
+describe('a lease that a stranger has written', () => {
+  it('keeps nobody waiting for longer than ten minutes', async () => {
+    const { clock, fleet, refusal } = setUp();
+    const at = new Date(clock.now()).toISOString();
+    const failure = { code: 'scopeRejected', message: 'm', at, retryAt: '9999-01-01T00:00:00.000Z' } as const;
+    fleet.leases.read = async () => ({ ...emptyLease, failure });
+    expect((await refusal()).retryAt - clock.now()).toBe(10 * minute);
   });
 });
 
