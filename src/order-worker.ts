@@ -72,6 +72,10 @@ export interface OrderWorker {
   /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure. */
   run(): Promise<void>;
   shutdown(): void;
+  /** A worker that drains is alive, even beside one that has failed: a probe must not kill it. */
+  isLive(): boolean;
+  /** Null while all poll. */
+  whyNotPolling(): string | null;
 }
 
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
@@ -188,12 +192,18 @@ function failNotHeld(name: AccountName): never {
 /** The failure of one stops the others; what these have under way ends well before `run` rejects with it. */
 export function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void>): OrderWorker {
   const failures: unknown[] = [];
+  const states = () => workers.map((worker) => worker.getState());
   const shutdown = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   return {
     workers,
     shutdown,
+    isLive: () => states().some((state) => state !== 'FAILED'),
+    whyNotPolling() {
+      if (states().includes('FAILED')) return 'the worker has failed and ends once its calls under way have ended';
+      return states().every((state) => state === 'RUNNING') ? null : 'the worker is not polling';
+    },
     async run() {
       await Promise.all(workers.map((worker) => worker.run().catch(stopOthers)));
       await whenStopped();

@@ -79,17 +79,14 @@ interface Shown {
 async function servePages({ metricsPort }: WorkerConfig, shown: Shown): Promise<MetricsServer | undefined> {
   if (metricsPort === null) return undefined;
   const { metrics, worker, connection, sdkMetricsPort } = shown;
-  const { workers } = worker;
-  const states = () => workers.map((worker) => worker.getState());
   return await startMetricsServer({
     port: metricsPort,
     registry: metrics.registry,
     sdkMetricsUrl: `http://127.0.0.1:${sdkMetricsPort}/metrics`,
-    // A worker that drains is alive, even beside one that has failed: a probe must not kill it.
-    isLive: () => states().some((state) => state !== 'FAILED'),
+    isLive: worker.isLive,
     async whyNotReady() {
-      if (states().includes('FAILED')) return 'the worker has failed and ends once its calls under way have ended';
-      if (states().some((state) => state !== 'RUNNING')) return 'the worker is not polling';
+      const why = worker.whyNotPolling();
+      if (why !== null) return why;
       const ask = () => connection.workflowService.getSystemInfo({});
       return await connection.withDeadline(Date.now() + 2_000, ask).then(
         () => null,
