@@ -62,4 +62,9 @@ export const orderReader = (
   tokens: TokenSource,
   quietTimes: QuietTimes = createQuietTimes(),
   provenPaths: ProvenPaths = createProvenPaths(),
-): OrderReader => createOrderReader({ rideApi, call: createAuthorizedCall({ tokens, quietTimes, now: () => 0 }), // however busy the machine is provenPaths });
+): OrderReader =>
+  createOrderReader({
+    rideApi,
+    call: createAuthorizedCall({ tokens, quietTimes, now: () => 0 }), // however busy the machine is
+    provenPaths,
+  });
