@@ -261,6 +261,28 @@ const delivery = (status: string) => ({
   deliveries: [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: new Date().toISOString(), status }],
 });
 
+it('a run continues as new before the server takes no more signals, though it can use none of them', async () => {
+  const orderId = stack.newOrder('business', [['Driving', 0]]);
+  const limits = { maxEvents: 10, maxSignals: 30 };
+  const order = await stack.follow('business', orderId, {}, limits);
+  const lease = await startLease({ args: [{ ...leaseKey(), maxEvents: 20 }] });
+  const about = toOrderId(stack.newOrder('business', [['Completed', 0]]));
+  const report = await stack.client.workflow.start('companyReport', {
+    workflowId: companyReportId({ account, about }),
+    taskQueue: stack.config.taskQueue,
+    args: [{ account }, { limits: { ...limits, quietMs: 600_000 } }],
+  });
+  await Promise.all(
+    [order, lease, report].map(async ({ workflowId, firstExecutionRunId }) => {
+      const handle = stack.client.workflow.getHandle(workflowId);
+      for (let sent = 0; sent < 45; sent += 1)
+        await handle.signal(sent % 2 === 0 ? 'noSuchSignal' : 'deliveryReceived', undecodable.NaN);
+      await vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(firstExecutionRunId), patient);
+      await handle.terminate();
+    }),
+  );
+});
+
 describe('runs of every type', () => {
   let runs: Awaited<ReturnType<typeof startAll>>;
   let handles: WorkflowHandle[];

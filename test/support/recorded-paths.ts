@@ -10,6 +10,7 @@ import type { accessToken } from '../../src/workflows/access-token.js';
 import type { followOrder } from '../../src/workflows/follow-order.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
 import { patient } from './patience.js';
+import { encrypted, raw, undecodable } from './raw-payloads.js';
 import { callPaths } from './recorded-calls.js';
 import { recordedDeliveryPaths } from './recorded-delivery-paths.js';
 import { recordedNoticePaths } from './recorded-notice-paths.js';
@@ -239,6 +240,21 @@ const orderPaths: Record<string, (stack: OrderStack) => Promise<RecordedRun>> = 
   async 'order-cancelled'(stack) {
     const { handle } = await driving(stack);
     await handle.cancel();
+    await handle.result().catch(() => undefined);
+    return handle;
+  },
+  async 'order-with-undecodable-signals'(stack) {
+    const { handle } = await driving(stack);
+    await handle.signal('deliveryReceived', undecodable.NaN);
+    await handle.signal('deliveryReceived', await encrypted(raw('{}')));
+    await handle.signal('deliveryReceived', delivery('Driving'));
+    await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
+    return handle;
+  },
+  async 'order-with-undecodable-input'(stack) {
+    const { client, config } = stack;
+    const start = { workflowId: `order/partner/${randomUUID()}`, taskQueue: config.taskQueue, args: [undecodable.NaN] };
+    const handle = await client.workflow.start('followOrder', start);
     await handle.result().catch(() => undefined);
     return handle;
   },

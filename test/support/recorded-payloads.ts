@@ -23,9 +23,13 @@ type Attributes = Record<string, Payloads | { name?: string } | string | undefin
 const folder = fileURLToPath(new URL('../histories/', import.meta.url));
 
 const valuesIn = (payloads: unknown): unknown[] =>
-  ((payloads as Payloads | undefined)?.payloads ?? []).map(({ data }) =>
-    data === undefined ? undefined : JSON.parse(Buffer.from(data, 'base64').toString()),
-  );
+  ((payloads as Payloads | undefined)?.payloads ?? []).map(({ data }) => {
+    try {
+      return data === undefined ? undefined : JSON.parse(Buffer.from(data, 'base64').toString());
+    } catch {
+      return undefined; // no JSON, and no run has taken it for any
+    }
+  });
 
 function readRun(file: string): RecordedRun {
   const { events } = JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as { events: Record<string, Attributes>[] };
