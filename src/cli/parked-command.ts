@@ -22,9 +22,9 @@ const limit = 500;
 
 const help = `
 A delivery is parked when nobody can say which order it is about, when it failed a check after it
-was taken, or when a person has stopped the following of its order (track it with --again, then route).
-It waits until a person routes or discards it. --open needs FARETRAIL_WEBHOOK_KEYS (those of the
-ingress); it shows the body, secrets hidden.
+was taken, or when a person has stopped the following of its order (track it with --again, then
+route). It waits until a person routes or discards it. --open needs FARETRAIL_WEBHOOK_KEYS (those
+of the ingress); it shows the body, secrets hidden.
 
 Examples:
   faretrail parked

@@ -57,7 +57,7 @@ const readers: [string, (value: unknown) => unknown, object, object[]][] = [
 describe.each(readers)('what is published as %s', (_, read, ours, wrong) => {
   it('is read as our run has written it, and with the fields of a later release', () => {
     expect(read(ours)).toEqual(ours);
-    expect(read({ ...ours, later: 1 })).toEqual({ ...ours, later: 1 });
+    expect(read({ ...ours, later: 1 })).toMatchObject(ours);
   });
 
   it.each([
