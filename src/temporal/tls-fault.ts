@@ -13,7 +13,6 @@ const untrusted = 'its certificate is of no authority that is trusted here: chec
 const refused =
   'it refuses our client certificate, or wants one: check TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH';
 const untimely = 'its certificate is not valid at this time: have it renewed, or set the clock';
-
 const otherName = 'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME';
 
 /** https://nodejs.org/api/tls.html#x509-certificate-error-codes; those of OpenSSL's alerts are matched below. */
