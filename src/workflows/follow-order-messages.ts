@@ -2,14 +2,10 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { EarlierRun } from '../domain/earlier-run.js';
 import type { FollowRequest } from '../domain/follow-input.js';
 import type { DeliveryNotice } from '../domain/notices.js';
-import type { Notify } from '../domain/notify.js';
 import type { OrderTrail } from '../domain/trail.js';
 
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
 export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice[] }]>('deliveryReceived');
-
-/** Nobody takes it any more: `followRequested` has its place. */
-export const receiversAddedSignal = defineSignal<[{ receivers: Notify[] }]>('receiversAdded');
 
 /**
  * What a caller wants of the following, whoever made the run: it fills what the run does not know yet and adds receivers, each told
