@@ -138,12 +138,13 @@ describe('an activity', () => {
     expect([...mischief.values()].flat(), 'all was thrown').toEqual([]);
   });
 
-  it('that answers what JSON has no word for does not stop its worker', async () => {
+  it('that answers more than a message holds, and then what JSON has no word for, does not stop its worker', async () => {
     const { workflow } = stack.client;
     const orderId = stack.newOrder('business', [['Driving', 0]]);
     const body: Record<string, unknown> = { big: 10n, word: '\ud800' };
     body.again = body;
-    mischief.set(orderId, [() => ({ status: 200, body })]);
+    const tooLong = 'x'.repeat(3_000_000);
+    mischief.set(orderId, [() => ({ status: 200, body: tooLong }), () => ({ status: 200, body })]);
     const input: BusinessCallInput = {
       account,
       operation: 'orderDetails',
