@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { withPayloadKeys } from '../../src/client/index.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
+import { loadTemporalSettings } from '../../src/temporal/connection.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { sealContent } from '../../src/webhooks/sealed-content.js';
 import { runHere } from '../cli/fake-process.js';
@@ -172,7 +172,8 @@ describe('the commands of parked deliveries', () => {
 
   it('open one that went through Temporal encrypted', async () => {
     const FARETRAIL_PAYLOAD_KEYS = newKeys();
-    const dataConverter = withPayloadKeys(FARETRAIL_PAYLOAD_KEYS);
+    const env = { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
+    const { dataConverter } = loadTemporalSettings(env); // as the ingress writes
     const client = new Client({ connection: stack.client.connection, dataConverter });
     const deliveryId = await park({ client, config: { taskQueue: `q-${randomUUID()}` } }); // nobody decides there
     const opened = await run(['parked', '--open', deliveryId], { FARETRAIL_PAYLOAD_KEYS });

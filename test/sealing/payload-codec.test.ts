@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { InvalidInput, withPayloadKeys } from '../../src/client/index.js';
 import { type KeyRing, parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
+import { payloadConverter } from '../../src/sealing/payload-converter.js';
 import { encodedKey } from '../settings/env.js';
 
 function ringOf(text: string): KeyRing {
@@ -105,6 +106,28 @@ describe('a payload that cannot be read', () => {
     const metadata = { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('a\nb\u001b[31m') };
     const attempt = codecWith(p1).decode([{ metadata, data: Buffer.alloc(40) }]);
     await expect(attempt).rejects.toMatchObject({ message: expect.stringContaining('key "a?b??31m"') });
+  });
+});
+
+describe('the codec of our own processes', () => {
+  const ours = (keys: string) => createPayloadCodec({ keys: ringOf(keys), encrypts: true }, 'ourProcesses');
+
+  it('marks what it encrypts, which others pass over, and waits for a key of its own kind', async () => {
+    const made = await first(ours(p1).encode([clear('x')]));
+    expect(Object.keys(made.metadata ?? {}).sort()).toEqual(['encoding', 'encryption-key-id', 'faretrail']);
+    expect(valueIn(await first(codecWith(p1).decode([made])))).toBe('x');
+    await expect(ours(p2).decode([made])).rejects.toMatchObject({ code: 'PayloadKeyMissing' });
+    await expect(ours(`p1:${encodedKey(2)}`).decode([made])).rejects.toMatchObject({ code: 'PayloadDamaged' });
+  });
+
+  it('passes on what a stranger encrypted and it cannot read: the converter says why', async () => {
+    const made = await first(codecWith(p1).encode([clear('x')]));
+    const seenWith = async (keys: string) => payloadConverter.fromPayload(await first(ours(keys).decode([made])));
+    expect(await seenWith(p2)).toMatchObject({ key: 'missing' });
+    expect(await seenWith(`p1:${encodedKey(2)}`)).toMatchObject({ key: 'damaged' });
+    const [twice = {}] = await codecWith(p1).encode([made]);
+    expect(payloadConverter.fromPayload(await first(ours(p1).decode([twice])))).toMatchObject({ key: 'damaged' });
+    expect(await seenWith(p1)).toBe('x');
   });
 });
 
