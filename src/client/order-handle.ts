@@ -7,6 +7,7 @@ import {
   OrderTrailShape,
   StopFollowingShape,
 } from '../contracts/order-shapes.js';
+import { InvalidInput } from '../domain/errors.js';
 import { parseFollowRequest } from '../domain/follow-input.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import type { followOrder } from '../workflows/follow-order.js';
@@ -65,6 +66,7 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
       );
     },
     async notify(given, options) {
+      if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
       const request = parseFollowRequest(toInput(FollowRequestShape, { notify: given }));
       await run.ask(z.void(), (handle) => handle.signal(followRequestedSignal, request), options);
     },
