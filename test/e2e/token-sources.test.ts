@@ -155,6 +155,11 @@ describe('a renewal that nobody can make sense of', () => {
     const garbage = [5, 'x', null, [], {}, { insteadOf: 5 }, { insteadOf: ['a'] }, { insteadOf: null, cause: 'fun' }];
     for (const one of garbage) await lease.signal('renewToken', one);
     await lease.signal('renewToken');
+    expect(await lease.query('tokenStatus')).toMatchObject({ renewals: 0 }); // the run has seen them all
+    const { events } = await lease.fetchHistory();
+    expect(events?.filter(({ activityTaskScheduledEventAttributes }) => activityTaskScheduledEventAttributes)).toEqual(
+      [],
+    );
     await lease.signal('renewToken', { insteadOf: null, operation: { a: 1 }, more: true });
     const latest = stack.client.workflow.getHandle(lease.workflowId);
     await expect.poll(async () => (await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
