@@ -47,7 +47,7 @@ for (const [group, paths] of Object.entries(groups)) {
     });
     afterAll(() => stack.close());
 
-    it.sequential.each(Object.entries(paths))('%s', { timeout: isRecording ? 300_000 : 60_000 }, async (name, path) => {
+    it.sequential.each(Object.entries(paths))('%s', { timeout: isRecording ? 600_000 : 60_000 }, async (name, path) => {
       const { workflowId, runId } = await path(stack);
       const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
       if (isRecording) writeFileSync(fileOf(name), `${withoutPaths(historyToJSON(history))}\n`);

@@ -338,8 +338,11 @@ export const recordedPaths: Record<string, Paths> = {
 /** Those that take minutes: walked only to record them. */
 export const slowPaths: Paths = {
   async 'order-unknown'(stack) {
+    // Another order is read all the while: the path is right, and only this order is not there.
+    const other = await stack.follow('partner', stack.newOrder('partner', [['Driving', 0]]));
     const handle = await stack.follow('partner', randomUUID());
     await handle.result().catch(() => undefined);
+    await other.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
     return handle;
   },
   async 'token-idle'(stack) {
