@@ -81,10 +81,12 @@ export function withRequest(before: Wished, request: FollowRequest): Wished {
 
 /**
  * What the run of today knows together with what an earlier one left: the timeline goes on, and an end that was none at the service is
- * taken back. `now` has read nothing yet; what its callers say goes before what those of the earlier run said.
+ * taken back. `now` has read nothing yet; what its callers say goes before what those of the earlier run said. How long one was to
+ * follow that has expired does not count again, or each would expire like it.
  */
 export function goOnFrom(earlier: RunLeft, now: RunLeft): RunLeft {
-  const input = fillInput(now.input, earlier.input);
+  const { followForMs: _tooShort, ...asked } = earlier.input;
+  const input = fillInput(now.input, earlier.trail.outcome === 'expired' ? asked : earlier.input);
   const seenBefore = new Set(earlier.seenDeliveries);
   const again = now.seenDeliveries.filter((id) => id !== '' && seenBefore.has(id)).length;
   const { added, leftOut } = addedReceivers(earlier.receivers, now.receivers);

@@ -6,6 +6,8 @@ import { askedAhead } from '../domain/asked-ahead.js';
 const failedPrecondition = 9; // gRPC
 /** The server's own: a worker has answered the task that carried the update without a word about it. */
 const unprocessed = 'UnprocessedUpdate';
+/** The SDK's own, which has no type to tell it by: the run has failed before it took messages, since its input was wrong. */
+const unheard = 'No registered handler for update';
 const tries = 5;
 const pauseMs = 200;
 
@@ -27,7 +29,9 @@ export async function repeatWhenLost<Answer>(send: () => Promise<Answer>): Promi
 
 function isLost(error: unknown): boolean {
   if (error instanceof WorkflowUpdateFailedError) {
-    return error.cause instanceof ApplicationFailure && error.cause.type === unprocessed;
+    const { cause } = error;
+    if (!(cause instanceof ApplicationFailure)) return false;
+    return cause.type === unprocessed || cause.message.startsWith(unheard);
   }
   if (error instanceof QueryNotRegisteredError) return error.message.includes(askedAhead);
   const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;

@@ -61,7 +61,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   // A server may drop the memo of a continued run (Temporal's test server does); callers would look for the token in vain.
   if (input.lease && workflowInfo().memo?.lease === undefined) publish(lease);
 
-  const hasWork = (): boolean => inbox.wishes.length > 0 || hasTooManySignals(input, inbox);
+  const hasWork = (): boolean => inbox.wishes.length > 0 || isLong(input, inbox);
   while (await condition(hasWork, idleMs(lease))) {
     const verdict = judgeWishes(lease, inbox.wishes.splice(0), Date.now());
     if (verdict.act !== 'ignore') {

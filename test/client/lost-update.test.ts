@@ -28,6 +28,13 @@ describe('an update that the server turned away before the run has seen it', () 
     ['as it is', failedPrecondition],
     ['as the cause of an error of the client', new ServiceError('failed', { cause: failedPrecondition })],
     ['as the failure of an update that no worker has dealt with', failed('UnprocessedUpdate')],
+    [
+      'from a run that failed over its input before it took messages',
+      new WorkflowUpdateFailedError(
+        'failed',
+        ApplicationFailure.nonRetryable('No registered handler for update: refreshOrder'),
+      ),
+    ],
   ])('is sent again after a pause; the refusal comes %s', async (_how, refusal) => {
     const { send, sentAt } = sending(refusal);
     expect(await repeatWhenLost(send)).toBe('done');

@@ -49,6 +49,13 @@ describe('a run that goes on from an earlier one', () => {
     expect('reference' in goOnFrom(leftBy(), leftBy()).trail).toBe(false);
   });
 
+  it('is not cut short by how long an expired run was to follow', () => {
+    const input = inputOf({ followForMs: 2_000 });
+    const trail = { ...trailOf('Driving'), outcome: 'expired' } as const;
+    expect(goOnFrom(leftBy({ input, trail }), leftBy()).input).toEqual(inputOf());
+    expect(goOnFrom(leftBy({ input }), leftBy()).input).toEqual(input);
+  });
+
   it('knows the deliveries of both, and those that came in both as duplicates', () => {
     const [a, b, c] = [claim('Waiting'), claim('Driving'), claim()];
     const now = leftBy({ claims: [b, c], seenDeliveries: [b.deliveryId, c.deliveryId, ''] });

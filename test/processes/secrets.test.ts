@@ -140,7 +140,11 @@ it('no secret, token or personal detail is left in database, histories, logs or 
 it('the same search finds a token that is not sealed', async () => {
   const token = `unsealed-${'t0ken'.repeat(12)}`;
   const taskQueue = fleet.env.FARETRAIL_TASK_QUEUE ?? '';
-  const key = { account: toAccountName('leaky'), scope: toScope('order'), credentialId: String(Date.now()) };
+  const key = {
+    account: toAccountName('leaky'),
+    scope: toScope('order'),
+    credentialId: Date.now().toString(16).padStart(16, '0'),
+  };
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
   const obtained = { accessToken: token, lifetimeSeconds: 60, grantedScope: null, requestedAt: Date.now() };
   const activities = createTokenActivities({
