@@ -40,11 +40,7 @@ export function untrueTrail(trail: OrderTrail, course: Course): string | null {
     return `ended as ${trail.status} (${trail.outcome}), the service says ${last}`;
   }
   if (trail.attention) return `ended with the attention ${trail.attention.code}`;
-  // The service has said such words on purpose, as characters that are not shown.
-  const isStrange = (status: string): boolean => status.includes('\uFFFD');
-  const seen = trail.timeline.flatMap(({ status, source }) =>
-    source === 'read' && !isStrange(status) ? [status] : [],
-  );
+  const seen = withoutStrange(trail.timeline.filter(({ source }) => source === 'read').map(({ status }) => status));
   let from = 0;
   for (const status of seen) {
     const found = truth.indexOf(status, from);
@@ -53,6 +49,14 @@ export function untrueTrail(trail: OrderTrail, course: Course): string | null {
   }
   return null;
 }
+
+/** The service has said words on purpose that hold what cannot be shown; the status before such a word comes again after it. */
+const withoutStrange = (statuses: readonly string[]): string[] =>
+  statuses.filter((status, index) => {
+    const isStrange = (word: string | undefined): boolean => word?.includes('\uFFFD') ?? false;
+    const before = statuses.slice(0, index).findLast((word) => !isStrange(word));
+    return !isStrange(status) && !(isStrange(statuses[index - 1]) && status === before);
+  });
 
 async function judgeOrders(sandbox: SandboxControl, { orders }: WorkDone): Promise<Verdict> {
   const problems: string[] = [];
