@@ -12,6 +12,7 @@ import { createOrderWorker } from '../../src/order-worker.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { toDataConverter } from '../../src/sealing/data-converter.js';
 import type { PayloadEncryption } from '../../src/sealing/payload-codec.js';
+import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import type { FollowOrderLimits, followOrder } from '../../src/workflows/follow-order.js';
 import { type WorkerEnv, workerEnv } from './accounts.js';
 import { quietRuntime } from './runtime.js';
@@ -103,14 +104,16 @@ export async function startOrderStack({
       sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
       return orderId;
     },
-    follow(at, orderId, more = {}, limits) {
+    async follow(at, orderId, more = {}, limits) {
       const key = { account: toAccountName(at), orderId: toOrderId(orderId) };
       const input: FollowOrderInput = { ...key, ...more };
-      return client.workflow.start<typeof followOrder>('followOrder', {
-        workflowId: followOrderId(key),
-        taskQueue: config.taskQueue,
-        args: limits ? [input, { limits }] : [input],
-      });
+      return sentAgain(
+        await client.workflow.start<typeof followOrder>('followOrder', {
+          workflowId: followOrderId(key),
+          taskQueue: config.taskQueue,
+          args: limits ? [input, { limits }] : [input],
+        }),
+      );
     },
     async close() {
       await stopWorker();
@@ -120,4 +123,11 @@ export async function startOrderStack({
       await sandbox.close();
     },
   };
+}
+
+/** In the moment in which a run ends the server may turn an update away; callers send it again, and so do tests. */
+function sentAgain(handle: FollowHandle): FollowHandle {
+  const send = handle.executeUpdate.bind(handle) as (...asked: unknown[]) => Promise<unknown>;
+  const executeUpdate = (...asked: unknown[]) => repeatWhenLost(() => send(...asked));
+  return Object.assign(handle, { executeUpdate: executeUpdate as FollowHandle['executeUpdate'] });
 }
