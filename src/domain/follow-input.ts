@@ -64,16 +64,16 @@ function toFollowForMs(value: unknown): number {
  */
 export function parseFollowOrderInput(value: unknown): FollowOrderInput {
   const fields = toInputFields(value, ['account', 'orderId', ...requestFields]);
-  return { account: toAccountName(fields.account), orderId: toOrderId(fields.orderId), ...toFollowRequest(fields) };
+  return { account: toAccountName(fields.account), orderId: toOrderId(fields.orderId), ...readRequestFields(fields) };
 }
 
 /** Reads the argument of the signal `followRequested`. Throws `InvalidInput`. */
 export const parseFollowRequest = (value: unknown): FollowRequest =>
-  toFollowRequest(toInputFields(value, requestFields));
+  readRequestFields(toInputFields(value, requestFields));
 
 const requestFields = ['reference', 'scheduledAt', 'notify', 'followForMs'] as const;
 
-function toFollowRequest(fields: Record<string, unknown>): FollowRequest {
+function readRequestFields(fields: Record<string, unknown>): FollowRequest {
   // JSON made by other languages often says null for a field that is not set.
   const given = (key: (typeof requestFields)[number]): boolean => fields[key] !== undefined && fields[key] !== null;
   return {
@@ -104,7 +104,7 @@ export function readFollowRequest(value: unknown): ReadFollowRequest {
   const fields = take(() => toInputObject(value)) ?? {};
   take(() => toInputFields(fields, requestFields));
   const single = (['reference', 'scheduledAt', 'followForMs'] as const).map((key) =>
-    take(() => toFollowRequest({ [key]: fields[key] })),
+    take(() => readRequestFields({ [key]: fields[key] })),
   );
   const request: FollowRequest = Object.assign({}, ...single);
   const { notify } = fields;
@@ -112,7 +112,7 @@ export function readFollowRequest(value: unknown): ReadFollowRequest {
   if (Array.isArray(notify)) {
     request.notify = notify.flatMap((entry: unknown, index) => take(() => toReceiver(entry, `notify[${index}]`)) ?? []);
   } else {
-    take(() => toFollowRequest({ notify }));
+    take(() => readRequestFields({ notify }));
   }
   return { request, problems };
 }
