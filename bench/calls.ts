@@ -8,7 +8,7 @@ import { defaultContractProfile } from '../src/contracts/default-contract-profil
 import type { Account } from '../src/domain/account.js';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
-import { businessCallStart } from '../src/temporal/business-call-start.js';
+import { businessCallStart } from '../src/temporal/starts.js';
 import { type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
 import { quantile } from './open-load.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
-import type { OrderTrail } from '../src/domain/trail.js';
+import type { OrderTrail } from '../src/domain/order/trail.js';
 import type { IngressOptions } from './acknowledge.js';
 import { type HttpLanes, openLanes } from './http-lanes.js';
 import { type IngressSite, openSite } from './ingress-place.js';

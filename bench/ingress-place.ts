@@ -5,7 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../local/temporal/free-port.js';
 import type { Cadence } from '../src/domain/account.js';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
-import { type SubscriptionMemo, subscriptionMemoField } from '../src/domain/subscription.js';
+import { type SubscriptionMemo, subscriptionMemoField } from '../src/domain/subscription/subscription.js';
 import { followOrderId, subscriptionId } from '../src/domain/workflow-ids.js';
 import { type IngressProcess, startIngressProcess } from './ingress-process.js';
 import { workerEnv } from './settings.js';

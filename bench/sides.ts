@@ -1,9 +1,8 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import type { Cadence } from '../src/domain/account.js';
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { Cadence, RideInterface } from '../src/domain/account.js';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
 import { followOrderId } from '../src/domain/workflow-ids.js';
-import type { followOrder } from '../src/workflows/follow-order.js';
+import type { followOrder } from '../src/workflows/order/follow-order.js';
 import type { trackOrder } from './baseline/workflows.js';
 
 /** Our worker, and the plain tracker it is compared with. */

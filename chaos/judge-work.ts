@@ -2,7 +2,7 @@ import { median } from '../bench/statistics.js';
 import type { SandboxControl } from '../sandbox/sandbox-control.js';
 import type { OrderTrail } from '../src/client/index.js';
 import { toAccountName } from '../src/domain/keys.js';
-import { rideCallId } from '../src/domain/requested-ride.js';
+import { rideCallId } from '../src/domain/ride/ride.js';
 import { businessCallId } from '../src/domain/workflow-ids.js';
 import { changeOf } from './ride-bodies.js';
 import type { Verdict } from './verdict.js';

@@ -1,4 +1,4 @@
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 import type { Draw } from './draw.js';
 import { type StrangeMessage, type StrangePayload, strangePayloads } from './strange-messages.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowFailedError } from '@temporalio/client';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
-import { toRideRequestId } from '../src/domain/ride-input.js';
+import { toRideRequestId } from '../src/domain/ride/input.js';
 import { followOrderId, requestRideId, subscriptionId } from '../src/domain/workflow-ids.js';
 import { insist } from './insist.js';
 

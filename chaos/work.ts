@@ -8,11 +8,11 @@ import {
   type RideResult,
 } from '../src/client/index.js';
 import { toAccountName } from '../src/domain/keys.js';
-import { rideCallId } from '../src/domain/requested-ride.js';
+import { rideCallId } from '../src/domain/ride/ride.js';
 import type { SubscriptionKey } from '../src/domain/workflow-ids.js';
 import { subscriptionId } from '../src/domain/workflow-ids.js';
-import type { subscription } from '../src/workflows/subscription.js';
-import { rotateSubscriptionUpdate, subscriptionStatusQuery } from '../src/workflows/subscription-messages.js';
+import { rotateSubscriptionUpdate, subscriptionStatusQuery } from '../src/workflows/messages.js';
+import type { subscription } from '../src/workflows/subscription/subscription.js';
 import { type Answer, insist } from './insist.js';
 import { anchorIds, type PlannedWork } from './plan-work.js';
 import { changeOf, rideBody } from './ride-bodies.js';

@@ -1,4 +1,4 @@
-import type { OrderTrail } from '../src/domain/trail.js';
+import type { OrderTrail } from '../src/domain/order/trail.js';
 
 /** What an order went through, and how many of its deliveries were acknowledged. */
 export interface LedOrder {

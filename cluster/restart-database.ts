@@ -10,7 +10,7 @@ import { requestMaker } from '../bench/webhook-load.js';
 import { startWorkerProcess } from '../bench/worker-process.js';
 import type { Report } from '../local/temporal/run-command.js';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
-import type { OrderTrail } from '../src/domain/trail.js';
+import type { OrderTrail } from '../src/domain/order/trail.js';
 import { arrived, faultOf, type LedOrder } from './order-fault.js';
 import type { Cluster, OnEnd } from './start-cluster.js';
 import type { Tally } from './tally.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 
 /** What the sandbox knows about a token it issued; its text is only the key. `expiresAt` is in epoch milliseconds. */
 export interface IssuedToken {

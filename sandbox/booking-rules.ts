@@ -1,4 +1,4 @@
-import { isSameStatus } from '../src/domain/ride-status.js';
+import { isSameStatus } from '../src/domain/order/status.js';
 import { type Answer, errorAnswer } from './answers.js';
 import type { NewOrder } from './booking-body.js';
 import type { BookingSettings } from './booking-settings.js';

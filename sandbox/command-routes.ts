@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { rideInterfaces } from '../src/domain/interfaces.js';
+import { rideInterfaces } from '../src/domain/account.js';
 import { addBookingRoutes } from './booking-routes.js';
 import { command } from './command-input.js';
 import type { SandboxCommands } from './commands.js';

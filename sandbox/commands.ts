@@ -1,4 +1,4 @@
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 import { type BookingCommands, createBookingCommands } from './booking-commands.js';
 import { createDeliveryCommands, type DeliveryCommands } from './delivery-commands.js';
 import { type FaultInput, FaultSchema } from './faults.js';

@@ -1,4 +1,4 @@
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 
 /** What one interface accepts at its token endpoint, and how long a token lives that it issues from now on. */
 export interface AcceptedClient {

@@ -1,4 +1,4 @@
-import { isSameStatus } from '../src/domain/ride-status.js';
+import { isSameStatus } from '../src/domain/order/status.js';
 import { createDeliveryAttempts } from './delivery-attempts.js';
 import { createDeliveryLedger } from './delivery-ledger.js';
 import { type DeliveryReport, type DeliveryRequestInput, DeliveryRequestSchema } from './delivery-requests.js';

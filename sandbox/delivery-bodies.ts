@@ -1,4 +1,4 @@
-import type { EventType } from '../src/domain/subscription.js';
+import type { EventType } from '../src/domain/subscription/subscription.js';
 
 /** The assumed shapes of a delivery's body (upstream section 8); `test` is the message that tells of no order. */
 export const deliveryShapes = ['flat', 'nested', 'data', 'dataOrder', 'value', 'valueOrder', 'test'] as const;

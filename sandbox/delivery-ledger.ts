@@ -1,4 +1,4 @@
-import type { EventType } from '../src/domain/subscription.js';
+import type { EventType } from '../src/domain/subscription/subscription.js';
 import type { DeliveryFlaw } from './delivery-flaws.js';
 
 /** One attempt to deliver. No secret, address or body is ever in it. */

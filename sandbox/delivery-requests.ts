@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { rideInterfaces } from '../src/domain/interfaces.js';
-import { eventTypes } from '../src/domain/subscription.js';
+import { rideInterfaces } from '../src/domain/account.js';
+import { eventTypes } from '../src/domain/subscription/subscription.js';
 import { deliveryShapes } from './delivery-bodies.js';
 import { deliveryFlaws } from './delivery-flaws.js';
 import { SecretPlaceSchema } from './delivery-secrets.js';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { eventTypes } from '../src/domain/subscription.js';
+import { eventTypes } from '../src/domain/subscription/subscription.js';
 import { command } from './command-input.js';
 import type { DeliveryCommands } from './delivery-commands.js';
 import { DeliveryRequestSchema } from './delivery-requests.js';

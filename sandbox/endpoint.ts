@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 import type { IssuedToken } from './access-tokens.js';
 import { type Answer, errorAnswer } from './answers.js';
 import type { OperationName } from './operations.js';

@@ -1,4 +1,4 @@
-import { businessOperations } from '../src/domain/business-call.js';
+import { businessOperations } from '../src/domain/call.js';
 
 /** What a service call can be for. */
 export const operations = [

@@ -1,4 +1,4 @@
-import { isSameStatus, toRideStatus } from '../src/domain/ride-status.js';
+import { isSameStatus, toRideStatus } from '../src/domain/order/status.js';
 import { type LiveOrder, type StatusShape, statusAt } from './orders.js';
 
 /** The partner's answer to an order status look-up, in one of the assumed shapes. */

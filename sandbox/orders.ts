@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type RideInterface, rideInterfaces } from '../src/domain/account.js';
 import { InvalidInput } from '../src/domain/errors.js';
-import { type RideInterface, rideInterfaces } from '../src/domain/interfaces.js';
 
 const ScriptStep = z.strictObject({ status: z.string().min(1), afterMs: z.number().min(0) });
 

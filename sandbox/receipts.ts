@@ -1,4 +1,4 @@
-import { isSameStatus } from '../src/domain/ride-status.js';
+import { isSameStatus } from '../src/domain/order/status.js';
 import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
 import { type Endpoint, refuseScope, refuseToken, tokenFacts } from './endpoint.js';
 import { refuseCompany } from './order-endpoints.js';

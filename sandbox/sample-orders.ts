@@ -1,4 +1,4 @@
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 import type { SandboxOrder } from './orders.js';
 
 /** A typical order with durations as in real life; play it at a higher `speed`. */

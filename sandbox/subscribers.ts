@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type EventType, eventTypes } from '../src/domain/subscription.js';
+import { type EventType, eventTypes } from '../src/domain/subscription/subscription.js';
 
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 

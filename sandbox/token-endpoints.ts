@@ -1,4 +1,4 @@
-import type { RideInterface } from '../src/domain/interfaces.js';
+import type { RideInterface } from '../src/domain/account.js';
 import { type Answer, jsonAnswer, type TokenError, tokenErrorAnswer } from './answers.js';
 import type { Endpoint } from './endpoint.js';
 import type { SandboxState } from './sandbox-state.js';

@@ -1,14 +1,12 @@
-import { parseContractProfile } from './contracts/contract-file.js';
 import type { ContractProfile } from './contracts/contract-profile.js';
-import { defaultContractProfile } from './contracts/default-contract-profile.js';
+import { defaultContractProfile, parseContractProfile } from './contracts/default-contract-profile.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
 import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
 import type { PayloadEncryption } from './sealing/payload-codec.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
-import { type CodecSettings, readCodecSettings } from './settings/codec.js';
-import { type DeploymentVersion, readDeployment } from './settings/deployment.js';
+import { type CodecSettings, readCodecSettings, readPayloadEncryption } from './settings/codec.js';
 import {
   createEnvReader,
   type Env,
@@ -18,13 +16,49 @@ import {
   type SettingsSource,
 } from './settings/env-reader.js';
 import { type NotifySettings, noNotify, readNotify } from './settings/notify.js';
-import { readPayloadEncryption } from './settings/payload-encryption.js';
 import { findUnknownSettings } from './settings/setting-names.js';
-import { readTracing } from './settings/tracing.js';
+
+/** Which version of which worker deployment a worker is (Temporal's Worker Versioning). */
+interface DeploymentVersion {
+  readonly deploymentName: string;
+  readonly buildId: string;
+}
+
+const nameSetting = 'FARETRAIL_DEPLOYMENT_NAME';
+const buildIdSetting = 'FARETRAIL_BUILD_ID';
+
+/** Reads both settings; null: not versioned. A build id alone is no mistake, since images have one whoever runs them. */
+function readDeployment(read: EnvReader): DeploymentVersion | null {
+  // The server writes a version as "name:build id", once as "name.build id".
+  const deploymentName = read.matching(
+    nameSetting,
+    /^[A-Za-z0-9_-]{1,100}$/,
+    'must be 1 to 100 letters, digits, "_" or "-"',
+  );
+  const buildId = read.matching(
+    buildIdSetting,
+    /^[A-Za-z0-9._+-]{1,100}$/,
+    'must be 1 to 100 letters, digits, ".", "_", "+" or "-"',
+  );
+  if (deploymentName !== undefined && read.text(buildIdSetting) === undefined)
+    read.refuse(buildIdSetting, `missing; set it to what tells this build from others, or unset ${nameSetting}`);
+  return deploymentName === undefined || buildId === undefined ? null : Object.freeze({ deploymentName, buildId });
+}
+
+/** Are traces sent? The library reads the rest of the standard `OTEL_*` variables by itself. */
+export function readTracing(source: SettingsSource): boolean {
+  const read = createEnvReader(source);
+  const exporter = read.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']);
+  if (exporter !== 'otlp' || read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return false;
+  for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'])
+    if (read.text(name) === 'grpc')
+      read.refuse(name, 'must be http/json; collectors take it on port 4318, not on 4317');
+  return true;
+}
 
 export type { Env, ReadFile } from './settings/env-reader.js';
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
 

@@ -1,10 +1,10 @@
 import type { IngressConfig } from './config.js';
 import type { IngressMetrics } from './observability/ingress-metrics.js';
 import type { Logger } from './observability/logging.js';
-import type { DeliveryStore } from './webhooks/delivery-intake.js';
-import { createDirectForwarding, type RoutingPorts } from './webhooks/forward-routing.js';
-import { createForwarder } from './webhooks/forwarder.js';
-import { openJournal } from './webhooks/journal.js';
+import { createForwarder } from './webhooks/forward/forwarder.js';
+import { createDirectForwarding, type RoutingPorts } from './webhooks/forward/routing.js';
+import type { DeliveryStore } from './webhooks/intake.js';
+import { openJournal } from './webhooks/journal/journal.js';
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
 export interface IngressStore extends DeliveryStore {

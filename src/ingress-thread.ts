@@ -5,7 +5,7 @@ import { loadTemporalSettings } from './temporal/connection.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { promptConnectionOptions } from './temporal/unavailability.js';
 import type { Answer, Question, ThreadSettings } from './threaded-deliveries.js';
-import { TemporalUnavailable } from './webhooks/forward-errors.js';
+import { TemporalUnavailable } from './webhooks/delivery-port.js';
 
 const { taskQueue, untracked } = workerData as ThreadSettings;
 const { connectionOptions, namespace, dataConverter } = loadTemporalSettings(process.env);

@@ -13,12 +13,12 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
-import { createDeliveryIntake } from './webhooks/delivery-intake.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
-import { TemporalUnavailable } from './webhooks/forward-errors.js';
+import { TemporalUnavailable } from './webhooks/delivery-port.js';
 import type { IngressEvents } from './webhooks/ingress-events.js';
-import { startIngressServer } from './webhooks/ingress-server.js';
+import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
+import { startIngressServer } from './webhooks/server.js';
 import { createVerification } from './webhooks/verification.js';
 
 /** Header names come from outside. */

@@ -1,7 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import {
+  type ActivityInterceptorsFactory,
+  type NativeConnection,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
+import {
+  type AuthorizedCall,
   createAuthorizedCall,
   createCallActivities,
   createDeliveryActivities,
@@ -16,27 +22,28 @@ import {
   createReceiptReader,
   createRideChangeActivities,
   createSilenceActivities,
+  createSubscriberCalls,
+  createSubscriptionActivities,
   createTokenActivities,
   createTokenSource,
+  type SubscriptionActivities,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
-import { createNotifySender, type NotifySender } from './notify-http/notify-sender.js';
+import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/data-converter.js';
+import type { KeyRing } from './sealing/key-ring.js';
 import { createSealer } from './sealing/sealer.js';
-import { containErrors } from './temporal/contained-activities.js';
+import { createWebhookPaths } from './sealing/webhook-paths.js';
+import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import { createEarlierRunReader } from './temporal/earlier-runs.js';
-import { createFollowedOrders } from './temporal/followed-orders.js';
-import { createOrderCounts } from './temporal/order-counts.js';
-import { createRequestedRides } from './temporal/requested-rides.js';
-import { createShownReader } from './temporal/shown-status.js';
+import { createEarlierRunReader, createShownReader } from './temporal/order-runs.js';
+import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
-import { createWorkerSubscriptions } from './worker-subscriptions.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -52,7 +59,7 @@ const workflowStretch: object = { isolateExecutionTimeout: 60_000 };
 const shareHandedOut = 0.9;
 
 /** What a worker is made of. `client` reads and starts token leases. */
-export interface OrderWorkerParts {
+interface OrderWorkerParts {
   config: WorkerConfig;
   rideApi: RideApi;
   connection: NativeConnection;
@@ -214,5 +221,60 @@ export function runTogether(workers: readonly Worker[], whenStopped: () => Promi
   function stopOthers(error: unknown): void {
     failures.push(error);
     shutdown();
+  }
+}
+
+/** What a worker's subscriptions are made of. */
+interface WorkerSubscriptionParts {
+  config: WorkerConfig;
+  rideApi: RideApi;
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
+  call: AuthorizedCall;
+  now: () => number;
+}
+
+/** The activities that subscribe. A worker without webhook keys says so when somebody subscribes. */
+function createWorkerSubscriptions(parts: WorkerSubscriptionParts): SubscriptionActivities {
+  const { config, account, now } = parts;
+  const { listSubscribers, deleteSubscriber } = config.profile.operations;
+  const calls = createSubscriberCalls({
+    ...parts,
+    webhooks: config.webhookKeys && createWebhookSecrets(config.webhookKeys),
+    enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
+  });
+  return createSubscriptionActivities({ account, calls, longestWaitMs: config.retryAfterMaxMs, now });
+}
+
+function createWebhookSecrets(keys: KeyRing) {
+  const sealer = createSealer(keys);
+  const { pathOf } = createWebhookPaths(keys);
+  return { pathOf, seal: (secretId: string, context: string) => sealer.seal(secretId, context) };
+}
+
+/**
+ * Lets out of an activity only errors that the SDK can look at: it reads their parts before the failure converter is asked, and
+ * an error there ends the whole worker.
+ */
+const containErrors: ActivityInterceptorsFactory = () => ({
+  inbound: {
+    async execute(input, next) {
+      try {
+        return await next(input);
+      } catch (error) {
+        throw isReadable(error)
+          ? error
+          : ApplicationFailure.create({ message: 'Something was thrown that is no error.' });
+      }
+    },
+  },
+});
+
+function isReadable(error: unknown): boolean {
+  try {
+    const { message, stack, name, cause: _cause, constructor: maker } = error as Error;
+    return [message, stack, name, maker?.name].every((part) => part === undefined || typeof part === 'string');
+  } catch {
+    return false;
   }
 }

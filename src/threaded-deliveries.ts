@@ -3,7 +3,7 @@ import type { Account } from './domain/account.js';
 import { FaretrailError } from './domain/errors.js';
 import type { AccountName } from './domain/keys.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
-import { TemporalUnavailable } from './webhooks/forward-errors.js';
+import { TemporalUnavailable } from './webhooks/delivery-port.js';
 
 /** What the thread needs to know beside the `TEMPORAL_*` settings. */
 export interface ThreadSettings {

@@ -13,7 +13,7 @@ import { createOrderWorker, type OrderWorker } from './order-worker.js';
 import { failProcess } from './process-failure.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
-import { createRunCounts } from './temporal/run-counts.js';
+import { createRunCounts } from './temporal/counts.js';
 import { ensureSearchAttributes } from './temporal/search-attributes.js';
 import { shortenWorkflowStacks } from './temporal/workflow-code.js';
 

@@ -1,7 +1,7 @@
 import { continueAsNew, defineQuery, proxyActivities, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Cadence } from '../../src/domain/account.js';
-import { nextReadMs } from '../../src/domain/cadence.js';
 import type { AccountName, OrderId } from '../../src/domain/keys.js';
+import { nextReadMs } from '../../src/domain/order/cadence.js';
 import type { TrackerActivities } from './activities.js';
 
 export interface TrackOrderInput {

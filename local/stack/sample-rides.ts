@@ -2,15 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { type SampleOrder, sampleOrders } from '../../sandbox/sample-orders.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { changesBetween } from '../../src/cli/order-changes.js';
-import type { Paint } from '../../src/cli/paint.js';
-import { changeText } from '../../src/cli/watch-command.js';
-import type { RideInterface } from '../../src/domain/interfaces.js';
+import { changesBetween, changeText } from '../../src/cli/order/watch.js';
+import type { Paint } from '../../src/cli/text.js';
+import type { RideInterface } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
-import { orderTrailQuery } from '../../src/workflows/follow-order-messages.js';
+import { orderTrailQuery } from '../../src/workflows/messages.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 
 /** A sample order that is being followed. */
 export interface SampleRide {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
-import type { RideInterface } from '../../src/domain/interfaces.js';
+import type { RideInterface } from '../../src/domain/account.js';
 
 /** The settings of the local worker and CLI, and which interfaces the sandbox stands in for. */
 export interface LocalSettings {

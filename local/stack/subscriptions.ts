@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { toAccountName } from '../../src/domain/keys.js';
-import { eventTypes } from '../../src/domain/subscription.js';
+import { eventTypes } from '../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
-import type { subscription } from '../../src/workflows/subscription.js';
-import { subscriptionStatusQuery } from '../../src/workflows/subscription-messages.js';
+import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
+import type { subscription } from '../../src/workflows/subscription/subscription.js';
 
 const account = toAccountName('business');
 const limitMs = 20_000;

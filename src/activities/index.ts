@@ -1,46 +1,49 @@
 export { type AuthorizedCall, createAuthorizedCall } from './authorized-call.js';
-export { type CallActivities, type CallActivityPorts, createCallActivities } from './call-activities.js';
+export { type CallActivities, type CallActivityPorts, createCallActivities } from './call.js';
 export {
   createDeliveryActivities,
   type DeliveryActivities,
   type DeliveryActivityPorts,
   type DeliveryRoutes,
-} from './delivery-activities.js';
+} from './delivery.js';
+export { createNotifyActivities, type NotifyActivities, type NotifyActivityPorts } from './notify.js';
 export {
   createEarlierRunActivities,
+  createOrderActivities,
+  createOrderReader,
+  createProvenPaths,
   type EarlierRunActivities,
   type EarlierRunReader,
-} from './earlier-run-activities.js';
-export {
-  createFollowingActivities,
-  type FollowedOrders,
-  type FollowingActivities,
-  type FollowingActivityPorts,
-} from './following-activities.js';
-export { createNotifyActivities, type NotifyActivities, type NotifyActivityPorts } from './notify-activities.js';
-export {
-  createOrderActivities,
   type OrderActivities,
   type OrderActivityPorts,
   type ShownReader,
-} from './order-activities.js';
-export { createOrderReader, createProvenPaths } from './order-reader.js';
+} from './order.js';
 export { createQuietTimes } from './quiet-times.js';
-export { createReceiptActivities, type ReceiptActivities, type ReceiptActivityPorts } from './receipt-activities.js';
-export { createReceiptReader } from './receipt-reader.js';
 export {
+  createReceiptActivities,
+  createReceiptReader,
+  type ReceiptActivities,
+  type ReceiptActivityPorts,
+} from './receipt.js';
+export {
+  createFollowingActivities,
   createRideChangeActivities,
+  type FollowedOrders,
+  type FollowingActivities,
+  type FollowingActivityPorts,
   type RequestedRides,
   type RideChangeActivities,
   type RideChangeActivityPorts,
   type SentRideChange,
-} from './ride-change-activities.js';
-export { createSilenceActivities, type SilenceActivities, type SilenceActivityPorts } from './silence-activities.js';
+} from './ride.js';
 export { createSubscriberCalls } from './subscriber-calls.js';
 export {
+  createSilenceActivities,
   createSubscriptionActivities,
+  type SilenceActivities,
+  type SilenceActivityPorts,
   type SubscriptionActivities,
   type SubscriptionActivityPorts,
-} from './subscription-activities.js';
-export { createTokenActivities, type TokenActivities, type TokenActivityPorts } from './token-activities.js';
+} from './subscription.js';
+export { createTokenActivities, type TokenActivities, type TokenActivityPorts } from './token.js';
 export { createTokenSource, type TokenLeases, type TokenSource } from './token-source.js';

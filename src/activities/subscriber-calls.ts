@@ -1,20 +1,48 @@
 import type { Subscriber } from '../contracts/subscriber-reply.js';
 import type { Account } from '../domain/account.js';
+import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
+import type { ReadTrouble } from '../domain/struggle.js';
 import type {
   Registration,
   RemovalOutcome,
   RemoveSubscriberInput,
   SubscriptionAddress,
-} from '../domain/subscription-requests.js';
+} from '../domain/subscription/state.js';
 import { subscriptionId } from '../domain/workflow-ids.js';
-import { isOutcomeUnclear } from '../ride-api/outcome.js';
+import { isOutcomeUnclear } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
-import { WebhookKeysMissing } from './subscription-trouble.js';
+import { toReadTrouble } from './looking.js';
+
+/** This worker cannot make an address: deliveries to it could be told from forged ones by nobody. */
+class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
+  override readonly name = 'WebhookKeysMissing';
+
+  constructor() {
+    super('WebhookKeysMissing', 'this worker holds no webhook keys');
+  }
+}
+
+/** What a failed call about subscribers means for the run. Undefined for errors that Temporal just repeats. */
+export function toSubscriptionTrouble(
+  error: unknown,
+  { account }: { account: AccountName },
+  now: number,
+): ReadTrouble | undefined {
+  if (error instanceof WebhookKeysMissing) {
+    const remedy = 'Set FARETRAIL_WEBHOOK_KEYS for every worker, the same keys as for the ingress';
+    return { code: 'credentialsRejected', message: `${error.message}. ${remedy}.` };
+  }
+  const trouble = toReadTrouble(error, { account }, now);
+  // There is no status to read here: what is left is a subscription that the service refuses as it is asked for.
+  if (trouble?.code !== 'unreadableStatus' || !(error instanceof Error)) return trouble;
+  const remedy = 'Check the public URL, the permissions of the account and createSubscriber in the contract profile';
+  return { ...trouble, code: 'forbidden', message: `${error.message}. ${remedy}.` };
+}
 
 /** What only holders of the webhook keys can do. */
-export interface WebhookSecrets {
+interface WebhookSecrets {
   /** Path of an address, its secret part included. */
   pathOf(address: SubscriptionAddress): string;
   seal(secretId: string, context: string): Promise<string>;

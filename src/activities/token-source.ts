@@ -12,7 +12,7 @@ import {
   type SealedToken,
   type TokenFailure,
   type TokenLease,
-} from '../domain/token-lease.js';
+} from '../domain/token/lease.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 
 /** Where the fleet keeps its tokens: the `accessToken` workflows. Both calls answer or fail within seconds. */

@@ -1,5 +1,5 @@
 import type { CliConfig } from '../config.js';
-import { plain } from './plain-text.js';
+import { plain } from './text.js';
 
 type IngressPlace = Pick<CliConfig, 'publicUrl' | 'ingressHost' | 'ingressPort'>;
 

@@ -1,26 +1,31 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { addCallCommand } from './call-command.js';
-import { addChangeCommands } from './change-commands.js';
-import { exitCodes, toCliError } from './cli-failure.js';
-import { addCodecCommand } from './codec-command.js';
-import { type Act, type CliProcess, type CommonOptions, createContext, type RunCommand } from './command-context.js';
-import { programName, withProgramName } from './command-line.js';
-import { addDeliverCommand } from './deliver-command.js';
-import { addDoctorCommand } from './doctor-command.js';
-import { addListCommand } from './list-command.js';
-import { addParkedChanges } from './parked-changes.js';
-import { addParkedCommand } from './parked-command.js';
-import { toJsonLine, toLines } from './plain-text.js';
-import { addResolveRideCommand, addRideChanges } from './ride-changes.js';
-import { addRideCommand } from './ride-command.js';
-import { addShowCommand } from './show-command.js';
-import { addSubscribeCommand } from './subscribe-command.js';
-import { addSubscriptionChanges } from './subscription-changes.js';
-import { addSubscriptionsCommand } from './subscriptions-command.js';
-import { addTokensCommand } from './tokens-command.js';
-import { addTrackCommand } from './track-command.js';
-import { addWatchCommand } from './watch-command.js';
+import { addCallCommand } from './call.js';
+import { addCodecCommand } from './codec.js';
+import {
+  type Act,
+  type CliProcess,
+  type CommonOptions,
+  createContext,
+  programName,
+  type RunCommand,
+  withProgramName,
+} from './command.js';
+import { addParkedChanges, addParkedCommand } from './delivery/parked.js';
+import { addDeliverCommand } from './delivery/send.js';
+import { addDoctorCommand } from './doctor/doctor.js';
+import { exitCodes, toCliError } from './failure.js';
+import { addChangeCommands } from './order/change.js';
+import { addTrackCommand } from './order/follow.js';
+import { addListCommand } from './order/list.js';
+import { addShowCommand } from './order/show.js';
+import { addWatchCommand } from './order/watch.js';
+import { addResolveRideCommand, addRideChanges, addRideCommand } from './ride/commands.js';
+import { addSubscriptionChanges } from './subscription/change.js';
+import { addSubscribeCommand } from './subscription/create.js';
+import { addSubscriptionsCommand } from './subscription/list.js';
+import { toJsonLine, toLines } from './text.js';
+import { addTokensCommand } from './token.js';
 
 /** In the order of the help. */
 const additions: readonly ((program: Command, run: RunCommand) => void)[] = [

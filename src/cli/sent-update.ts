@@ -1,7 +1,7 @@
 import { isGrpcDeadlineError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { repeatWhenLost } from '../temporal/lost-update.js';
-import { CliFailure } from './cli-failure.js';
-import type { Session } from './command-context.js';
+import type { Session } from './command.js';
+import { CliFailure } from './failure.js';
 import { hasWorker, mainQueue, noWorkerText } from './workers-alive.js';
 
 /** How long a person waits for the answer of a run. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { exitCodes, isTransient } from './cli-failure.js';
-import type { CommandContext, Session } from './command-context.js';
+import type { CommandContext, Session } from './command.js';
+import { exitCodes, isTransient } from './failure.js';
 
 /** A look reads the outline of the run, which costs the run nothing; the run itself is asked only after a change. */
 export const lookEveryMs = 1_000;

@@ -1,5 +1,5 @@
 import type { AccountName } from '../domain/keys.js';
-import { callTimeoutMs, type Session } from './command-context.js';
+import { callTimeoutMs, type Session } from './command.js';
 
 // temporal.api.enums.v1.TaskQueueType
 const taskKinds = { workflows: 1, calls: 2 } as const;

@@ -1,25 +1,29 @@
 import type { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import type { z } from 'zod';
+import { BusinessCallInputShape, BusinessCallResultShape } from '../contracts/call-shapes.js';
 import { FollowOrderInputShape } from '../contracts/order-shapes.js';
 import { CompanyReportInputShape } from '../contracts/report-shapes.js';
 import { RequestRideInputShape } from '../contracts/ride-shapes.js';
-import { toCallerKey } from '../domain/business-call-input.js';
-import { parseCompanyReportInput } from '../domain/company-report-input.js';
-import { parseFollowOrderInput } from '../domain/follow-input.js';
+import { parseBusinessCallInput, toCallerKey } from '../domain/call.js';
+import { InvalidInput } from '../domain/errors.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
-import { toDeliveryId } from '../domain/parked-delivery-input.js';
-import { parseRequestRideInput } from '../domain/ride-input.js';
+import { parseFollowOrderInput } from '../domain/order/input.js';
+import { toDeliveryId } from '../domain/parked.js';
+import { parseCompanyReportInput } from '../domain/report.js';
+import { parseRequestRideInput } from '../domain/ride/input.js';
+import { parseKeyRing } from '../sealing/key-ring.js';
+import { createPayloadCodec } from '../sealing/payload-codec.js';
 import { beginFollowing } from '../temporal/follow-start.js';
-import { reportStart } from '../temporal/report-start.js';
-import { rideStart } from '../temporal/ride-start.js';
-import type { companyReport } from '../workflows/company-report.js';
-import type { requestRide } from '../workflows/request-ride.js';
-import { type FollowOrderInput, type OrderHandle, orderHandle } from './order-handle.js';
-import { type ParkedHandle, parkedHandle } from './parked-handle.js';
-import { type ReportHandle, type ReportInput, reportHandle } from './report-handle.js';
-import { type RideHandle, type RideInput, rideHandle } from './ride-handle.js';
-import { startOnce } from './run.js';
-import { type CallInput, type CallResult, callOnce } from './service-call.js';
-import { toInput } from './shapes.js';
+import { businessCallStart, reportStart, rideStart } from '../temporal/starts.js';
+import type { businessCall } from '../workflows/business-call.js';
+import type { companyReport } from '../workflows/report/company-report.js';
+import type { requestRide } from '../workflows/ride/request-ride.js';
+import { type FollowOrderInput, type OrderHandle, orderHandle } from './order.js';
+import { type ParkedHandle, parkedHandle } from './parked.js';
+import { type ReportHandle, type ReportInput, reportHandle } from './report.js';
+import { type RideHandle, type RideInput, rideHandle } from './ride.js';
+import { runOf, startOnce, toInput } from './run.js';
 
 /** What the typed client is made of. */
 export interface FaretrailClientOptions {
@@ -88,4 +92,33 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
       parkedHandle(client, { account: toAccountName(account), deliveryId: toDeliveryId(deliveryId) }),
     call: (input) => callOnce(client, taskQueue, input),
   };
+}
+
+/** What one business operation is called with. */
+export type CallInput = z.input<typeof BusinessCallInputShape>;
+
+/** What it answered. */
+export type CallResult = z.output<typeof BusinessCallResultShape>;
+
+/** Carries one business operation to its end. The same key gives the same answer, and never a second effect. */
+async function callOnce(client: Client, taskQueue: string, given: CallInput): Promise<CallResult> {
+  const start = businessCallStart(parseBusinessCallInput(toInput(BusinessCallInputShape, given)), taskQueue);
+  await startOnce(() => client.workflow.start<typeof businessCall>('businessCall', start));
+  return await runOf<typeof businessCall>(client, start.workflowId).result(BusinessCallResultShape);
+}
+
+/** How a service treats payloads. */
+export interface PayloadKeysOptions {
+  /** False: only reads what is encrypted, and writes in clear. Default true. */
+  encrypts?: boolean;
+}
+
+/**
+ * For callers of workers that encrypt payloads: a `dataConverter` for the `Client` that you give to `createFaretrailClient`, and
+ * for your own workers. `keys` is the text of the workers' `FARETRAIL_PAYLOAD_KEYS`. Throws `InvalidInput`.
+ */
+export function withPayloadKeys(keys: string, { encrypts = true }: PayloadKeysOptions = {}): DataConverter {
+  const parsed = parseKeyRing(keys);
+  if ('problems' in parsed) throw new InvalidInput(`payload keys: ${parsed.problems.join('; ')}`);
+  return { payloadCodecs: [createPayloadCodec({ keys: parsed.ring, encrypts })] };
 }

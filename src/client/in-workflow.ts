@@ -1,5 +1,5 @@
 import { defineSignal, log, setHandler } from '@temporalio/workflow';
-import type { OrderChange } from '../domain/order-change.js';
+import type { OrderChange } from '../domain/order/trail.js';
 
 export { failureTypeOf } from './failure-type.js';
 export type { OrderChange };

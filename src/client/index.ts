@@ -1,15 +1,16 @@
 export { FaretrailError, InvalidInput } from '../domain/errors.js';
-export { type ClientErrorCode, FaretrailClientError } from './client-error.js';
+export { type ClientErrorCode, FaretrailClientError } from './errors.js';
+export type { CallInput, CallResult } from './faretrail-client.js';
 export {
   createFaretrailClient,
   type FaretrailClient,
   type FaretrailClientOptions,
   type FollowOptions,
+  type PayloadKeysOptions,
+  withPayloadKeys,
 } from './faretrail-client.js';
-export type { FollowOrderInput, OrderHandle, OrderTrail, Receiver } from './order-handle.js';
-export type { ParkedDelivery, ParkedHandle, RoutedDelivery } from './parked-handle.js';
-export { type PayloadKeysOptions, withPayloadKeys } from './payload-keys.js';
-export type { CompanyReport, ReportHandle, ReportInput } from './report-handle.js';
-export type { RideHandle, RideInput, RideResolution, RideResult, RideStanding } from './ride-handle.js';
+export type { FollowOrderInput, OrderHandle, OrderTrail, Receiver } from './order.js';
+export type { ParkedDelivery, ParkedHandle, RoutedDelivery } from './parked.js';
+export type { CompanyReport, ReportHandle, ReportInput } from './report.js';
+export type { RideHandle, RideInput, RideResolution, RideResult, RideStanding } from './ride.js';
 export type { AskOptions } from './run.js';
-export type { CallInput, CallResult } from './service-call.js';

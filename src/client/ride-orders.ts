@@ -1,8 +1,7 @@
 import * as nexus from 'nexus-rpc';
-import type { FollowOptions } from './faretrail-client.js';
-import type { FollowOrderInput, OrderTrail } from './order-handle.js';
-import type { RideInput, RideResolution, RideResult, RideStanding } from './ride-handle.js';
-import type { CallInput, CallResult } from './service-call.js';
+import type { CallInput, CallResult, FollowOptions } from './faretrail-client.js';
+import type { FollowOrderInput, OrderTrail } from './order.js';
+import type { RideInput, RideResolution, RideResult, RideStanding } from './ride.js';
 
 /** What names one order. */
 export interface OrderKey {

@@ -7,9 +7,9 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { z } from 'zod';
+import { InvalidInput } from '../domain/errors.js';
 import { repeatWhenLost } from '../temporal/lost-update.js';
-import { FaretrailClientError, toClientError } from './client-error.js';
-import { toAnswer } from './shapes.js';
+import { FaretrailClientError, toClientError } from './errors.js';
 
 /** What a call that waits for an answer may be told. */
 export interface AskOptions {
@@ -20,7 +20,7 @@ export interface AskOptions {
 const defaultWithinMs = 30_000;
 
 /** One run, asked with deadlines: no call of Temporal's client has one of its own, and without a worker nobody answers. */
-export interface Run<W extends Workflow> {
+interface Run<W extends Workflow> {
   /** `question` may be put several times: an update must bear the `updateId`, so that it is carried out once. */
   ask<Shape extends z.ZodType>(
     shape: Shape,
@@ -81,3 +81,19 @@ const isKnown = (handle: WorkflowHandle): Promise<boolean> =>
 
 const alreadyEnded = (workflowId: string, cause: Error): FaretrailClientError =>
   new FaretrailClientError('AlreadyEnded', `${workflowId} has ended; its result tells how`, { cause });
+
+/** Reads what a caller gives. Throws `InvalidInput` that names the field, never its value. */
+export function toInput<Shape extends z.ZodType>(shape: Shape, given: unknown): z.output<Shape> {
+  const read = shape.safeParse(given);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw new InvalidInput(`${issue?.path.join('.') || 'input'}: ${issue?.message ?? 'cannot be read'}`);
+}
+
+/** Reads what a run answers; fields that a later release adds are left out. Throws `FaretrailClientError`. */
+function toAnswer<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
+  const read = shape.safeParse(answer);
+  if (read.success) return read.data;
+  const fields = read.error.issues.map(({ path }) => path.join('.') || 'answer').join(', ');
+  throw new FaretrailClientError('AnswerUnreadable', `the answer of the run cannot be read: ${fields}`);
+}

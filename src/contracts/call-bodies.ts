@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { BusinessOperation } from '../domain/business-call.js';
+import type { BusinessOperation } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
-import { readInstant } from '../domain/follow-input.js';
-import { isJsonObject } from './json-object.js';
+import { readInstant } from '../domain/instant.js';
+import { isJsonObject } from './json.js';
 
 // What we know of the bodies (all assumed, upstream sections 5.1 and 5.3). Only forms are checked: words such as `category`
 // are the service's own. Fields nobody here knows go out as they came (R18). No message holds a value.

@@ -1,10 +1,8 @@
 import { isOrderId, type OrderId } from '../domain/keys.js';
-import { toRideStatus } from '../domain/ride-status.js';
+import { toRideStatus } from '../domain/order/status.js';
 import type { ContractProfile } from './contract-profile.js';
-import { isJsonObject, ownValue } from './json-object.js';
-import { parentPointer, valueAt } from './json-pointer.js';
-import { findOrderId, findStatus } from './order-reply.js';
-import type { Keeping } from './ride-details.js';
+import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
+import { findOrderId, findStatus, type Keeping } from './order-reply.js';
 
 /** All that is kept of these: whatever else comes, under whatever name, may say who the driver is. */
 const impersonalFields: Readonly<Record<string, readonly string[]>> = {
@@ -67,3 +65,32 @@ function holds(actual: unknown, wanted: unknown): boolean {
 const isSameInstant = (one: unknown, other: unknown): boolean =>
   [one, other].every((value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)) &&
   Date.parse(String(one)) === Date.parse(String(other));
+
+/** Words for "there already"; which one the service uses is unknown. */
+const duplicateCode = /duplicat|exist|taken|uniq|conflict/i;
+
+function codesOf(error: JsonObject): unknown[] {
+  const fields = error.field_errors;
+  return [error.code, ...(Array.isArray(fields) ? fields.map((field) => ownValue(field, 'code')) : [])];
+}
+
+const isDuplicate = (error: unknown): error is JsonObject & { index: number } =>
+  isJsonObject(error) &&
+  Number.isSafeInteger(error.index) &&
+  codesOf(error).some((code) => typeof code === 'string' && duplicateCode.test(code));
+
+/**
+ * The answer to codes that had been sent before, with nothing heard of it: those refused as duplicates are there as they were
+ * meant, so they count as added (R14), with a null `id`. Any other answer stays as it came.
+ */
+export function withDuplicatesAdded(body: unknown, sent: unknown): unknown {
+  const errors = ownValue(body, 'errors');
+  if (!isJsonObject(body) || !Array.isArray(errors) || !Array.isArray(sent)) return body;
+  const added = errors
+    .filter(isDuplicate)
+    .flatMap(({ index }) => (index in sent ? [{ id: null, value: ownValue(sent[index], 'value') }] : []));
+  if (added.length === 0) return body;
+  const left = errors.filter((error) => !(isDuplicate(error) && error.index in sent));
+  const data = Array.isArray(body.data) ? body.data : [];
+  return { ...body, has_errors: left.length > 0, data: [...data, ...added], errors: left };
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { businessOperations } from '../domain/business-call.js';
+import { businessOperations } from '../domain/call.js';
 import { AccountNameShape, NameShape, OrderIdShape } from './order-shapes.js';
 
 /** A caller's own identity of a call or a ride: it becomes a part of the workflow id. */

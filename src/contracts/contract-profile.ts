@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rideInterfaces } from '../domain/interfaces.js';
+import { rideInterfaces } from '../domain/account.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);

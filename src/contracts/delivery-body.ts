@@ -1,11 +1,10 @@
+import type { ParkReason } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
-import type { ParkReason } from '../domain/parked-delivery.js';
-import type { EventType } from '../domain/subscription.js';
+import type { EventType } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
-import { type JsonObject, ownValue } from './json-object.js';
-import { valueAt } from './json-pointer.js';
-import { usableText } from './ride-details.js';
+import { type JsonObject, ownValue, valueAt } from './json.js';
+import { usableText } from './order-reply.js';
 
 /** What the body of a delivery claims, wherever the profile looks for it. Never the truth about an order (upstream R1). */
 export interface DeliveryReading {

@@ -1,4 +1,4 @@
-import { isJsonObject, ownValue } from './json-object.js';
+import { isJsonObject, ownValue } from './json.js';
 
 /** The parts of an error body that are safe to keep. */
 export interface ErrorBody {

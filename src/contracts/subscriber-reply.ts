@@ -1,5 +1,5 @@
-import { shownText } from '../domain/json-text.js';
-import { isJsonObject, ownValue } from './json-object.js';
+import { shownText } from '../domain/json.js';
+import { isJsonObject, ownValue } from './json.js';
 
 /** One subscriber as the service tells of it. */
 export interface Subscriber {

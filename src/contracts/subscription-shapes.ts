@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventTypes } from '../domain/subscription.js';
+import { eventTypes } from '../domain/subscription/subscription.js';
 import { AccountNameShape } from './order-shapes.js';
 
 const month = 30 * 86_400_000;

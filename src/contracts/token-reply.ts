@@ -1,6 +1,6 @@
-import { shownText } from '../domain/json-text.js';
+import { shownText } from '../domain/json.js';
 import { type Scope, toScope } from '../domain/keys.js';
-import { ownValue } from './json-object.js';
+import { ownValue } from './json.js';
 import { UnusableReply } from './unusable-reply.js';
 
 /** What a token endpoint granted. */

@@ -1,5 +1,10 @@
-import type { RideInterface } from './interfaces.js';
 import type { AccountName } from './keys.js';
+
+/** The two interfaces of the service (given, upstream section 2). */
+export const rideInterfaces = ['partner', 'business'] as const;
+
+/** `partner` or `business`. */
+export type RideInterface = (typeof rideInterfaces)[number];
 
 /** How often an open order is read while nothing announces its changes. Milliseconds, 100 to 86,400,000. */
 export interface Cadence {

@@ -1,9 +1,14 @@
-import { readTokenLease } from './access-token-input.js';
-import { type ParkedDelivery, parkReasons } from './parked-delivery.js';
-import { parkedMemoField } from './parked-delivery-input.js';
-import { generationPattern, isEventType, type SubscriptionMemo, subscriptionMemoField } from './subscription.js';
-import type { TokenLease } from './token-lease.js';
-import type { OrderTrail } from './trail.js';
+import { parkReasons } from './delivery.js';
+import type { OrderTrail } from './order/trail.js';
+import { type ParkedDelivery, parkedMemoField } from './parked.js';
+import {
+  generationPattern,
+  isEventType,
+  type SubscriptionMemo,
+  subscriptionMemoField,
+} from './subscription/subscription.js';
+import { readTokenLease } from './token/input.js';
+import type { TokenLease } from './token/lease.js';
 
 // Memos and results of runs with the ids of ours. Any program may have started such a run, with whatever memo, or a run of another
 // type under the id; so each reader answers null for what no run of ours has written.

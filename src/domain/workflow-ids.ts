@@ -1,7 +1,7 @@
-import { type BusinessOperation, businessOperations } from './business-call.js';
+import { type BusinessOperation, businessOperations } from './call.js';
 import { type AccountName, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
-import type { Notify } from './notify.js';
-import { type EventType, isEventType } from './subscription.js';
+import type { Notify } from './notify/receivers.js';
+import { type EventType, isEventType } from './subscription/subscription.js';
 
 /** What names one followed order. */
 export interface FollowOrderKey {

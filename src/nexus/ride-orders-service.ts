@@ -1,25 +1,128 @@
-import { type QueryDefinition, WorkflowNotFoundError } from '@temporalio/client';
-import { getClient } from '@temporalio/nexus';
+import {
+  type QueryDefinition,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { ApplicationFailure, type Workflow, type WorkflowResultType } from '@temporalio/common';
+import { getClient, startWorkflow, WorkflowRunOperationHandler, type WorkflowStartOptions } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { rideOrders } from '../client/ride-orders.js';
-import { parseBusinessCallInput } from '../domain/business-call-input.js';
+import { parseBusinessCallInput } from '../domain/call.js';
+import { InvalidInput } from '../domain/errors.js';
 import { toInputFields, toInputObject } from '../domain/input-fields.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
-import { parseChangeRideInput, type RideChange } from '../domain/ride-change.js';
-import { parseRequestRideInput, toRideRequestId } from '../domain/ride-input.js';
+import { isFollowedAgain } from '../domain/order/earlier-run.js';
+import { type FollowOrderInput, type FollowRequest, parseFollowOrderInput } from '../domain/order/input.js';
+import type { OrderTrail } from '../domain/order/trail.js';
+import { parseChangeRideInput, parseRequestRideInput, type RideChange, toRideRequestId } from '../domain/ride/input.js';
 import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
-import { businessCallStart } from '../temporal/business-call-start.js';
-import { changeRideStart } from '../temporal/change-ride-start.js';
+import { beginOrder, toFollowRequest } from '../temporal/follow-start.js';
 import { repeatWhenLost } from '../temporal/lost-update.js';
-import { rideStart } from '../temporal/ride-start.js';
+import { businessCallStart, changeRideStart, rideStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
-import type { changeRide } from '../workflows/change-ride.js';
-import { orderTrailQuery } from '../workflows/follow-order-messages.js';
-import type { requestRide } from '../workflows/request-ride.js';
-import { rideStatusQuery } from '../workflows/request-ride-messages.js';
-import { followOperation } from './follow-operation.js';
-import { refusal, refuseBadInput } from './refusals.js';
-import { runOperation } from './run-operation.js';
+import { followRequestedSignal, orderTrailQuery, rideStatusQuery } from '../workflows/messages.js';
+import type { followOrder } from '../workflows/order/follow-order.js';
+import type { changeRide } from '../workflows/ride/change-ride.js';
+import type { requestRide } from '../workflows/ride/request-ride.js';
+
+/** Runs a parser; its `InvalidInput` becomes an error of the operation that is not tried again. */
+function refuseBadInput<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof InvalidInput) throw refusal('BAD_REQUEST', error.message, error.code);
+    throw error;
+  }
+}
+
+/** An error that is not tried again. Its cause has the type that callers branch on, as failures of runs have. */
+const refusal = (kind: 'BAD_REQUEST' | 'NOT_FOUND', message: string, type: string): nexus.HandlerError =>
+  new nexus.HandlerError(kind, message, { cause: ApplicationFailure.nonRetryable(message, type) });
+
+/** Options of the run that answers. `requestId` is the same for a request that comes again. Throws `InvalidInput`. */
+type ToStart<W extends Workflow> = (given: unknown, requestId: string) => WorkflowStartOptions<W>;
+
+/**
+ * An operation that takes as long as a run does, and has its result or its failure. Any number of callers share a run, so a
+ * caller that cancels does not end it. One that has ended before answers at once.
+ */
+const runOperation = <W extends Workflow>(
+  workflowType: string,
+  toStart: ToStart<W>,
+): nexus.OperationHandler<unknown, WorkflowResultType<W>> => ({
+  async start(context, given) {
+    const options = refuseBadInput(() => toStart(given, context.requestId));
+    try {
+      return await attach<W>(context, workflowType, options);
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return nexus.HandlerStartOperationResult.sync(await endOf<W>(options.workflowId));
+    }
+  },
+  async cancel() {},
+});
+
+/** Starts a run, or joins the one that goes on, whose end becomes the answer of the operation. */
+const attach = <W extends Workflow>(
+  context: nexus.StartOperationContext,
+  workflowType: string,
+  options: WorkflowStartOptions<W>,
+): Promise<nexus.HandlerStartOperationResult<WorkflowResultType<W>>> =>
+  new WorkflowRunOperationHandler<unknown, WorkflowResultType<W>>((start) =>
+    startWorkflow<W>(start, workflowType, options),
+  ).start(context, undefined);
+
+/** What a run that has ended came to: its result, or its failure as that of the operation. */
+async function endOf<W extends Workflow>(workflowId: string): Promise<WorkflowResultType<W>> {
+  try {
+    return await getClient().workflow.getHandle<W>(workflowId).result();
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const message = error.cause?.message ?? error.message;
+    throw new nexus.OperationError('failed', message, error.cause ? { cause: error.cause } : {});
+  }
+}
+
+/**
+ * Follows an order, and has its trail when it has ended. A signal cannot come with a start that calls back, so it follows the start:
+ * if this process dies in between, the server repeats the operation.
+ */
+const followOperation = (taskQueue: string): nexus.OperationHandler<unknown, OrderTrail> => ({
+  async start(context, given) {
+    const { input, again } = refuseBadInput(() => parseFollowing(given));
+    const begun = await beginOrder(getClient(), {
+      input,
+      taskQueue,
+      start: (options) => attach<typeof followOrder>(context, 'followOrder', options),
+      isStartedAgain: (end) => isFollowedAgain(end, again),
+    });
+    const workflowId = followOrderId(input);
+    if ('stays' in begun) return nexus.HandlerStartOperationResult.sync(await endOf<typeof followOrder>(workflowId));
+    const request = toFollowRequest(input);
+    if (Object.keys(request).length > 0) await tell(workflowId, request);
+    return begun.answer;
+  },
+  async cancel() {},
+});
+
+/** Input of the operation. Throws `InvalidInput`. */
+function parseFollowing(given: unknown): { input: FollowOrderInput; again: boolean } {
+  const { again, ...input } = toInputObject(given);
+  if (again !== undefined && again !== null && typeof again !== 'boolean') {
+    throw new InvalidInput('again: must be true or false');
+  }
+  return { input: parseFollowOrderInput(input), again: again === true };
+}
+
+/** The run may have been there already. One that has ended meanwhile has its end to tell. */
+async function tell(workflowId: string, request: FollowRequest): Promise<void> {
+  try {
+    await getClient().workflow.getHandle(workflowId).signal(followRequestedSignal, request);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
 
 /** A synchronous operation must answer within ten seconds, or it is called again without end. */
 const queryTimeoutMs = 8_000;

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ForwardOutcome } from '../domain/forward-outcome.js';
+import type { ForwardOutcome } from '../domain/delivery.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { DeliveryFact } from '../webhooks/ingress-events.js';
 import type { SecretPlace } from '../webhooks/secret-sighting.js';

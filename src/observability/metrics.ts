@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RunCounts } from '../temporal/run-counts.js';
+import type { RunCounts } from '../temporal/counts.js';
 
 export interface UpstreamCallCount {
   account: string;

@@ -1,7 +1,7 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { DeliveryNotice } from '../domain/notices.js';
-import type { DeliveryIntake } from '../webhooks/delivery-intake.js';
+import type { DeliveryNotice } from '../domain/delivery.js';
 import type { DeliveryPort } from '../webhooks/delivery-port.js';
+import type { DeliveryIntake } from '../webhooks/intake.js';
 import type { Tracing } from './tracing.js';
 
 // A delivery's trace crosses the journal and the workflow as a traceparent in plain data. What the service may send as one

@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api';
-import { readTraceparent } from '../domain/traceparent.js';
+import { readTraceparent } from '../domain/delivery.js';
 import type { Logger } from './logging.js';
 
 /** One piece of work in a trace. */

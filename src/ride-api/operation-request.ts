@@ -1,5 +1,5 @@
-import type { PathPlaceholder } from '../contracts/contract-file.js';
 import type { ContractProfile, Operation, OperationName } from '../contracts/contract-profile.js';
+import type { PathPlaceholder } from '../contracts/default-contract-profile.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { ApiRequest } from './http.js';

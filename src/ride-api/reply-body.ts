@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { readIncomingJson } from '../contracts/incoming-json.js';
+import { readIncomingJson } from '../contracts/json.js';
 import { type GarbledCode, RideApiGarbled } from './errors.js';
 import { toNetworkError } from './network-failure.js';
 

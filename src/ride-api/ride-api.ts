@@ -1,22 +1,22 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import type { JsonObject } from '../contracts/json-object.js';
-import type { Keeping } from '../contracts/ride-details.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { Keeping } from '../contracts/order-reply.js';
 import type { Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import type { Account } from '../domain/account.js';
-import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/business-call.js';
+import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/call.js';
 import type { OrderId, Scope } from '../domain/keys.js';
-import type { OrderReading } from '../domain/observation.js';
-import {
-  callRequest,
-  interpretCallReply,
-  interpretEffect,
-  knowsRepeats,
-  operationScope,
-} from './business-operations.js';
+import type { OrderReading } from '../domain/order/trail.js';
+import { callRequest, interpretCallReply, interpretEffect, knowsRepeats, operationScope } from './call.js';
 import { createHttp, type Http } from './http.js';
-import { interpretOrderReply, orderRequest, orderScope } from './orders.js';
-import { interpretReceiptReply, receiptRequest, receiptScope } from './receipts.js';
+import {
+  interpretOrderReply,
+  interpretReceiptReply,
+  orderRequest,
+  orderScope,
+  receiptRequest,
+  receiptScope,
+} from './order.js';
 import { defaultMaxWaitMs } from './retry-decision.js';
 import {
   createSubscriberRequest,
@@ -28,8 +28,8 @@ import {
   type NewSubscriber,
   type SubscriberOperation,
   subscriberScope,
-} from './subscribers.js';
-import { interpretTokenReply, tokenRequest } from './token-endpoint.js';
+} from './subscription.js';
+import { interpretTokenReply, tokenRequest } from './token.js';
 
 /** A token as obtained. Its lifetime counts from `requestedAt`, epoch milliseconds when the request was sent. */
 export interface ObtainedToken extends TokenReply {

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import protocol from '@temporalio/proto';
 import { FaretrailError } from '../domain/errors.js';
-import { damagedField } from '../domain/undecodable.js';
+import { damagedField } from '../domain/input-fields.js';
 import type { KeyRing, NamedKey } from './key-ring.js';
 
 /** How payloads are encrypted. */

@@ -5,9 +5,8 @@ import {
   type PayloadConverter,
   RawValue,
 } from '@temporalio/common';
-import { maxJsonDepth, readJson, UnreadableJson } from '../domain/json-text.js';
-import { damagedField, UndecodablePayload } from '../domain/undecodable.js';
-import { writeJson } from '../domain/write-json.js';
+import { damagedField, UndecodablePayload } from '../domain/input-fields.js';
+import { maxJsonDepth, readJson, UnreadableJson, writeJson } from '../domain/json.js';
 
 /**
  * Reads and writes what the SDK's own converter does, byte for byte, but never throws: an error here fails the task of a workflow,

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { generationPattern } from '../domain/subscription.js';
+import { generationPattern } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { KeyRing } from './key-ring.js';
 

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { AccountEntry, AccountsFile, SecretSource } from '../contracts/accounts-file.js';
 import type { Account, Cadence } from '../domain/account.js';
-import { type RideInterface, rideInterfaces } from '../domain/interfaces.js';
+import { type RideInterface, rideInterfaces } from '../domain/account.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
-import { withHidden } from '../sealing/hidden-property.js';
+import { withHidden } from '../sealing/key-ring.js';
 import { createEnvReader, type EnvReader, type SettingsSource } from './env-reader.js';
 
 const accountsFile = 'FARETRAIL_ACCOUNTS_FILE';

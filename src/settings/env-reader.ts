@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BaseUrl } from '../contracts/accounts-file.js';
 import { type KeyForm, type KeyRing, parseKeyRing } from '../sealing/key-ring.js';
-import { createFileReaders } from './env-files.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 export type ReadFile = (path: string) => string;
@@ -98,4 +97,35 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
   }
 
   return { text, refuse, matching, integer, port, oneOf, baseUrl, keyRing, secret, isSecretSet, secretFile, jsonFile };
+}
+
+/** Readers of files that settings name. */
+interface FileReaders {
+  /** The text of a file. The path stays out of the problem: a secret may stand there by mistake. */
+  textFile(name: string, path: string): string | undefined;
+  /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
+  secretFile(name: string, path: string): string | undefined;
+}
+
+/** A file that cannot be used becomes a problem of the setting that names it, and `undefined`. */
+function createFileReaders(
+  readFile: (path: string) => string,
+  refuse: (name: string, problem: string) => undefined,
+): FileReaders {
+  function textFile(name: string, path: string): string | undefined {
+    try {
+      return readFile(path);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      return refuse(name, `the file cannot be read${code}; check its path and permissions`);
+    }
+  }
+
+  return {
+    textFile,
+    secretFile(name, path) {
+      const secret = textFile(name, path)?.replace(/\r?\n$/, '');
+      return secret === '' ? refuse(name, 'the file is empty; put the secret in it') : secret;
+    },
+  };
 }

@@ -4,8 +4,8 @@ import { type ClientConnectConfig, loadClientConfigProfile, toClientOptions } fr
 import type { NativeConnection } from '@temporalio/worker';
 import { FaretrailError } from '../domain/errors.js';
 import { toDataConverter } from '../sealing/data-converter.js';
+import { readPayloadEncryption } from '../settings/codec.js';
 import { createEnvReader, type Env, readFileFromDisk } from '../settings/env-reader.js';
-import { readPayloadEncryption } from '../settings/payload-encryption.js';
 import { findTlsFault } from './tls-fault.js';
 
 export type TemporalConnectionErrorCode =

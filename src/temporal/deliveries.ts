@@ -1,13 +1,13 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Account } from '../domain/account.js';
-import type { CompanyReportInput } from '../domain/company-report-input.js';
+import type { DeliveryNotice } from '../domain/delivery.js';
+import { isEndParkReason, type OrderDeliveryOutcome } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
-import { isEndParkReason, type OrderDeliveryOutcome } from '../domain/forward-outcome.js';
 import type { AccountName } from '../domain/keys.js';
-import type { DeliveryNotice } from '../domain/notices.js';
-import { afterEnd } from '../domain/order-end.js';
-import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
+import { afterEnd } from '../domain/order/earlier-run.js';
+import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import { publishedAddresses } from '../domain/published.js';
+import type { CompanyReportInput } from '../domain/report.js';
 import {
   type CompanyReportKey,
   type FollowOrderKey,
@@ -16,11 +16,10 @@ import {
   subscriptionId,
 } from '../domain/workflow-ids.js';
 import type { DeliveryPort } from '../webhooks/delivery-port.js';
-import type { followOrder } from '../workflows/follow-order.js';
-import { deliveryReceivedSignal } from '../workflows/follow-order-messages.js';
+import { deliveryReceivedSignal } from '../workflows/messages.js';
+import type { followOrder } from '../workflows/order/follow-order.js';
 import { beginOrder, readLastRun } from './follow-start.js';
-import { reportStart } from './report-start.js';
-import { singleRunStart } from './single-run-start.js';
+import { reportStart, singleRunStart } from './starts.js';
 import { toUnavailable } from './unavailability.js';
 
 /** What the door to Temporal needs. */

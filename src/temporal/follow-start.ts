@@ -7,23 +7,50 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { FaretrailError } from '../domain/errors.js';
-import type { FollowOrderInput, FollowRequest } from '../domain/follow-input.js';
-import { isFollowedAgain, type OrderEnd } from '../domain/order-end.js';
+import { isFollowedAgain, type OrderEnd } from '../domain/order/earlier-run.js';
+import type { FollowOrderInput, FollowRequest } from '../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
-import type { followOrder } from '../workflows/follow-order.js';
-import { followRequestedSignal } from '../workflows/follow-order-messages.js';
-import { type OrderStart, orderRestart, orderStart } from './order-start.js';
+import { followRequestedSignal } from '../workflows/messages.js';
+import type { FollowOrderProgress, followOrder } from '../workflows/order/follow-order.js';
+import { singleRunStart } from './starts.js';
+
+/** What a client starts `followOrder` with, or signals it with a start. */
+type OrderStart = Omit<ReturnType<typeof orderStart>, 'args' | 'workflowIdReusePolicy'> & {
+  args: [FollowOrderInput] | [FollowOrderInput, FollowOrderProgress];
+  workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
+};
+
+/** Options of a client that starts `followOrder` where no run of the order has ended yet, or joins the one that goes on. */
+export const orderStart = (input: FollowOrderInput, taskQueue: string) =>
+  singleRunStart({
+    workflowId: followOrderId(input),
+    taskQueue,
+    input,
+    summary: `Order ${input.orderId} of account ${input.account}`,
+  });
+
+/** The same after a run that ended before its order did: the new one goes on with its timeline. */
+const orderRestart = (
+  input: FollowOrderInput,
+  taskQueue: string,
+  { runId, hasResult }: { runId: string; hasResult: boolean },
+): OrderStart => ({
+  ...orderStart(input, taskQueue),
+  args: [input, { continues: runId }],
+  // Another caller may be faster, and then the order may even have ended: what failed may be followed by a success only once.
+  workflowIdReusePolicy: hasResult ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
+});
 
 // The one rule of how an order comes to be followed, whoever wants it and whatever became of earlier runs.
 
 /** The newest run of an order. `open`: it goes on, or is just being continued. */
-export type LastRun = { kind: 'none' } | { kind: 'open' } | { kind: 'ended'; runId: string; end: OrderEnd };
+type LastRun = { kind: 'none' } | { kind: 'open' } | { kind: 'ended'; runId: string; end: OrderEnd };
 
 /** The answer to a start: that of `start`, and how the run before ended that the new one goes on with; or the end that stays. */
-export type OrderBegun<T> = { answer: T; after: OrderEnd | null } | { stays: OrderEnd };
+type OrderBegun<T> = { answer: T; after: OrderEnd | null } | { stays: OrderEnd };
 
 /** What is started, and by which end of an earlier run it is started anew. */
-export interface OrderBeginning<T> {
+interface OrderBeginning<T> {
   input: FollowOrderInput;
   taskQueue: string;
   /** Starts with these options. Rejects with `WorkflowExecutionAlreadyStartedError` where they do not allow it. */

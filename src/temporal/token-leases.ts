@@ -3,7 +3,7 @@ import type { TokenLeases } from '../activities/token-source.js';
 import { publishedLease } from '../domain/published.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
-import { type RenewTokenRequest, renewTokenSignal } from '../workflows/access-token-messages.js';
+import { type RenewTokenRequest, renewTokenSignal } from '../workflows/messages.js';
 
 /** Temporal's client has no deadline of its own: a lost answer must not hold up all calls of an account. */
 const defaultDeadlineMs = 5_000;

@@ -5,7 +5,7 @@ import {
   makeGrpcRetryInterceptor,
   NamespaceNotFoundError,
 } from '@temporalio/client';
-import { TemporalUnavailable } from '../webhooks/forward-errors.js';
+import { TemporalUnavailable } from '../webhooks/delivery-port.js';
 
 /**
  * Add these to the options of the ingress's connection. By themselves the pauses between attempts to connect grow to two

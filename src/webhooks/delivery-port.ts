@@ -1,7 +1,7 @@
-import type { OrderDeliveryOutcome } from '../domain/forward-outcome.js';
-import type { DeliveryNotice } from '../domain/notices.js';
-import type { ParkedDeliveryInput } from '../domain/parked-delivery.js';
-import type { SubscriptionMemo } from '../domain/subscription.js';
+import type { DeliveryNotice, OrderDeliveryOutcome } from '../domain/delivery.js';
+import { FaretrailError } from '../domain/errors.js';
+import type { ParkedDeliveryInput } from '../domain/parked.js';
+import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
 import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
 /** The ingress's one door to Temporal. Every call ends within seconds; one that rejects may be repeated without harm. */
@@ -17,4 +17,16 @@ export interface DeliveryPort {
   readSubscription(key: SubscriptionKey): Promise<SubscriptionMemo | null>;
   /** Resolves when Temporal answers. */
   ping(): Promise<void>;
+}
+
+/**
+ * Temporal as a whole does not take deliveries: not reachable, too slow, out of quota, or it refuses us. Everything waits,
+ * so there is no sense in trying each order. Not for a run that takes no more signals: only its own deliveries wait.
+ */
+export class TemporalUnavailable extends FaretrailError<'TemporalUnavailable'> {
+  override readonly name = 'TemporalUnavailable';
+
+  constructor(options?: ErrorOptions) {
+    super('TemporalUnavailable', 'Temporal does not take deliveries now', options);
+  }
 }

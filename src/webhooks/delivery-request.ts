@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { readIncomingJson } from '../contracts/incoming-json.js';
-import { isJsonObject, type JsonObject } from '../contracts/json-object.js';
+import { isJsonObject, type JsonObject, readIncomingJson } from '../contracts/json.js';
 
 /** The largest body that is taken, in bytes. */
 export const maxBodyBytes = 256 * 1024;

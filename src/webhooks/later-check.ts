@@ -1,9 +1,9 @@
+import type { ParkReason } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
-import type { ParkReason } from '../domain/parked-delivery.js';
 import type { Sealer } from '../sealing/sealer.js';
 import type { AcceptedSubscriptions } from './accepted-subscriptions.js';
 import { readDeliveryBody } from './delivery-request.js';
-import type { JournaledDelivery } from './journaled-delivery.js';
+import type { JournaledDelivery } from './journal/entries.js';
 import { openContent } from './sealed-content.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJsonObject, ownValue } from '../contracts/json-object.js';
+import { isJsonObject, ownValue } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject } from '../contracts/json-object.js';
+import type { JsonObject } from '../contracts/json.js';
 import { type DeliverySecret, hmacOf, isSecret, type Provable } from './verification.js';
 
 /** Where a delivery may carry its secret. */

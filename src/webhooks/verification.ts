@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import type { JsonObject } from '../contracts/json-object.js';
-import { valueAt } from '../contracts/json-pointer.js';
+import type { JsonObject } from '../contracts/json.js';
+import { valueAt } from '../contracts/json.js';
 
 /** How deliveries prove where they come from, as the contract profile says (assumed, upstream section 8). */
 export type VerificationSettings = ContractProfile['delivery']['verification'];

@@ -4,6 +4,7 @@ import {
   condition,
   isCancellation,
   makeContinueAsNewFunc,
+  metricMeter,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -11,10 +12,10 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { TokenActivities, TokenRequestTrouble } from '../activities/token-activities.js';
-import { type AccessTokenInput, parseAccessTokenInput, readRenewalWish } from '../domain/access-token-input.js';
-import { describeLease } from '../domain/lease-details.js';
+import type { TokenActivities, TokenRequestTrouble } from '../activities/token.js';
+import { type AccessTokenInput, parseAccessTokenInput, readRenewalWish } from '../domain/token/input.js';
 import {
+  describeLease,
   emptyLease,
   idleMs,
   judgeWishes,
@@ -26,11 +27,11 @@ import {
   toTokenFailure,
   withFailure,
   withToken,
-} from '../domain/token-lease.js';
-import { renewTokenSignal, tokenStatusQuery } from './access-token-messages.js';
-import { refuseBadInput } from './bad-input.js';
-import { rideAccountKey, rideAttentionKey } from './search-attribute-keys.js';
-import { countRenewal } from './token-metrics.js';
+} from '../domain/token/lease.js';
+import type { AccessTokenKey } from '../domain/workflow-ids.js';
+import { renewTokenSignal, tokenStatusQuery } from './messages.js';
+import { refuseBadInput } from './run-kit.js';
+import { rideAccountKey, rideAttentionKey } from './search-attributes.js';
 
 const defaultMaxSignals = 4_000;
 const defaultMaxEvents = 4_000;
@@ -130,3 +131,22 @@ async function continueLease(input: AccessTokenInput, lease: TokenLease): Promis
   const next = makeContinueAsNewFunc<typeof accessToken>({ memo: { lease } });
   return await next({ ...input, lease });
 }
+
+/** Counts what has come of a wish that led from one lease to another; not again when the run is replayed. */
+const countRenewal = (
+  { account, scope }: AccessTokenKey,
+  reason: string,
+  { before, after }: { before: TokenLease; after: TokenLease },
+): void =>
+  metricMeter
+    .createCounter(
+      'faretrail_token_renewals_total',
+      undefined,
+      'Renewals of access tokens by their reason and outcome.',
+    )
+    .add(1, {
+      account,
+      scope: scope || 'unscoped',
+      reason,
+      outcome: after.renewals > before.renewals ? 'ok' : (after.failure?.code ?? 'ok'),
+    });

@@ -1,6 +1,6 @@
 import type { WorkflowInterceptorsFactory, WorkflowInternalsInterceptor } from '@temporalio/workflow';
 import { askedAhead } from '../domain/asked-ahead.js';
-import { leftByRunQuery } from './follow-order-messages.js';
+import { leftByRunQuery } from './messages.js';
 
 /**
  * Refuses to run a workflow ahead of its task. A query that had to wait for a worker comes with all that has happened by then,

@@ -1,14 +1,14 @@
 import { setWorkflowOptions, workflowInfo } from '@temporalio/workflow';
 import { businessCall } from './business-call.js';
-import { changeRide } from './change-ride.js';
-import { companyReport } from './company-report.js';
-import { followOrder } from './follow-order.js';
-import { lateNotices } from './late-notices.js';
-import { requestRide } from './request-ride.js';
+import { lateNotices } from './notify/late-notices.js';
+import { followOrder } from './order/follow-order.js';
+import { companyReport } from './report/company-report.js';
+import { changeRide } from './ride/change-ride.js';
+import { requestRide } from './ride/request-ride.js';
 
 export { accessToken } from './access-token.js';
 export { parkedDelivery } from './parked-delivery.js';
-export { subscription } from './subscription.js';
+export { subscription } from './subscription/subscription.js';
 export { businessCall, changeRide, companyReport, followOrder, lateNotices, requestRide };
 
 /** Empty where workers are not versioned: the server refuses a task whose worker says more. */

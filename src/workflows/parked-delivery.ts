@@ -10,23 +10,23 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DeliveryActivities } from '../activities/delivery-activities.js';
+import type { DeliveryActivities } from '../activities/delivery.js';
+import type { HandOverOutcome } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { OrderId } from '../domain/keys.js';
-import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked-delivery.js';
-import { describeParked } from '../domain/parked-delivery-details.js';
+import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import {
-  type HandOverOutcome,
+  describeParked,
   parkedMemoField,
   parseDiscardInput,
   parseParkedDeliveryInput,
   parseRouteInput,
   type RoutedDelivery,
-} from '../domain/parked-delivery-input.js';
+} from '../domain/parked.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-import { refuseBadInput } from './bad-input.js';
-import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from './parked-delivery-messages.js';
-import { rideAccountKey } from './search-attribute-keys.js';
+import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from './messages.js';
+import { refuseBadInput } from './run-kit.js';
+import { rideAccountKey } from './search-attributes.js';
 
 interface Parked {
   delivery: ParkedDelivery;

@@ -6,9 +6,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { InvalidInput } from '../domain/errors.js';
-import { checkProgress } from '../domain/run-progress.js';
-import { UndecodablePayload } from '../domain/undecodable.js';
-import { refuseBadInput } from './bad-input.js';
+import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
+import { refuseBadInput } from './run-kit.js';
 
 /**
  * Keeps what cannot be decoded away from every workflow and each of its handlers, those of tomorrow included. A start fails with

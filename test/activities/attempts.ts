@@ -2,12 +2,18 @@ import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createOrderActivities, type OrderActivities, type Shown } from '../../src/activities/order-activities.js';
-import { createProvenPaths, type OrderReader, type ProvenPaths } from '../../src/activities/order-reader.js';
+import {
+  createOrderActivities,
+  createProvenPaths,
+  type OrderActivities,
+  type OrderReader,
+  type ProvenPaths,
+  type Shown,
+} from '../../src/activities/order.js';
 import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/observation.js';
-import { toRideStatus } from '../../src/domain/ride-status.js';
+import { toRideStatus } from '../../src/domain/order/status.js';
+import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/order/trail.js';
 import { partnerAccount } from '../ride-api/accounts.js';
 
 export const start = Date.parse('2031-05-01T10:00:00.000Z');

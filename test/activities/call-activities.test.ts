@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
-import { type BusinessOperation, businessOperations } from '../../src/domain/business-call.js';
+import { type BusinessOperation, businessOperations } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { callOf, createCallStage, newOrder, refusal, reply, start } from './call-attempts.js';

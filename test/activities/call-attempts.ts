@@ -1,11 +1,11 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
-import { createCallActivities } from '../../src/activities/call-activities.js';
+import { createCallActivities } from '../../src/activities/call.js';
 import { createQuietTimes } from '../../src/activities/quiet-times.js';
 import type { TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
-import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../../src/domain/business-call.js';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
+import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../../src/domain/call.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { ApiReply, ApiRequest } from '../../src/ride-api/http.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';

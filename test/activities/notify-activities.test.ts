@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createNotifyActivities } from '../../src/activities/notify-activities.js';
-import type { NotifyOutcome } from '../../src/notify-http/notify-outcome.js';
+import { createNotifyActivities } from '../../src/activities/notify.js';
+import type { NotifyOutcome } from '../../src/notify-http/sender.js';
 import { logger } from './attempts.js';
 
 const url = 'https://orders.example.com:8443/hooks/s3cret-path?token=s3cret-query';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import type { OrderReading } from '../../src/domain/observation.js';
+import type { OrderReading } from '../../src/domain/order/trail.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { apiError, apiErrorCodes } from './api-errors.js';
 import { account, readingOf } from './attempts.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import type { LookInput } from '../../src/domain/observation.js';
+import type { LookInput } from '../../src/domain/order/trail.js';
 import type { Struggle } from '../../src/domain/struggle.js';
 import { RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { apiError, apiErrorCodes } from './api-errors.js';

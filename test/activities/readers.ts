@@ -4,7 +4,7 @@ import {
   createProvenPaths,
   type OrderReader,
   type ProvenPaths,
-} from '../../src/activities/order-reader.js';
+} from '../../src/activities/order.js';
 import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import type { AccessToken, RejectedCall, TokenSource } from '../../src/activities/token-source.js';
 import { toScope } from '../../src/domain/keys.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSilenceActivities, type WatchSilenceInput } from '../../src/activities/silence-activities.js';
-import type { OrderCounts } from '../../src/domain/subscription-silence.js';
+import { createSilenceActivities, type WatchSilenceInput } from '../../src/activities/subscription.js';
+import type { OrderCounts } from '../../src/domain/subscription/silence.js';
 import { businessAccount } from '../ride-api/accounts.js';
 import { iso, start } from './attempts.js';
 

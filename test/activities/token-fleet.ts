@@ -17,7 +17,7 @@ import {
   toTokenFailure,
   withFailure,
   withToken,
-} from '../../src/domain/token-lease.js';
+} from '../../src/domain/token/lease.js';
 import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { partnerAccount } from '../ride-api/accounts.js';
 import type { Clock } from './clock.js';

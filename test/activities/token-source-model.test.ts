@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AccessToken, TokenUnavailable } from '../../src/activities/token-source.js';
-import { isUsable, type SealedToken } from '../../src/domain/token-lease.js';
+import { isUsable, type SealedToken } from '../../src/domain/token/lease.js';
 import { type Clock, createClock } from './clock.js';
 import { account, createTokenFleet, rejectedCall, scope, type TokenFleet } from './token-fleet.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessToken, TokenUnavailable } from '../../src/activities/token-source.js';
-import { emptyLease } from '../../src/domain/token-lease.js';
+import { emptyLease } from '../../src/domain/token/lease.js';
 import { createClock } from './clock.js';
 import { account, createTokenFleet, rejectedCall, scope } from './token-fleet.js';
 

@@ -1,9 +1,9 @@
 import { QueryNotRegisteredError } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import type { Session } from '../../src/cli/command-context.js';
-import { type RunOutline, readTrail } from '../../src/cli/order-run.js';
-import { readStanding } from '../../src/cli/ride-run.js';
-import { readSubscriptionStatus } from '../../src/cli/subscription-run.js';
+import type { Session } from '../../src/cli/command.js';
+import { type RunOutline, readTrail } from '../../src/cli/order/run.js';
+import { readStanding } from '../../src/cli/ride/run.js';
+import { readSubscriptionStatus } from '../../src/cli/subscription/run.js';
 import { askedAhead } from '../../src/domain/asked-ahead.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 

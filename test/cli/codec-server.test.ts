@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type CodecServer, startCodecServer } from '../../src/cli/codec-server.js';
+import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import type { CodecSettings } from '../../src/settings/codec.js';

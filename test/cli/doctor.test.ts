@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Check } from '../../src/cli/doctor-checks.js';
+import type { Check } from '../../src/cli/doctor/checks.js';
 import { nowhere, runHere } from './fake-process.js';
 
 let listening: Server;

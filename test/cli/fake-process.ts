@@ -1,4 +1,4 @@
-import type { CliProcess } from '../../src/cli/command-context.js';
+import type { CliProcess } from '../../src/cli/command.js';
 import { runCli } from '../../src/cli/program.js';
 import { loadCliConfig, loadConfig } from '../../src/config.js';
 import type { Env } from '../../src/settings/env-reader.js';

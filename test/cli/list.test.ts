@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RunInNeed } from '../../src/cli/attention-runs.js';
-import { attentionText, commandFor } from '../../src/cli/attention-view.js';
-import { type ListedOrder, ordersText } from '../../src/cli/list-command.js';
-import { withoutColour } from '../../src/cli/paint.js';
-import { attentionQuery, orderRunsQuery, quote, toStatusFilter } from '../../src/cli/visibility-query.js';
+import type { RunInNeed } from '../../src/cli/attention.js';
+import { attentionText, commandFor } from '../../src/cli/attention.js';
+import { type ListedOrder, ordersText } from '../../src/cli/order/list.js';
+import { withoutColour } from '../../src/cli/text.js';
+import { attentionQuery, orderRunsQuery, quote, toStatusFilter } from '../../src/cli/visibility.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName } from '../../src/domain/keys.js';
 

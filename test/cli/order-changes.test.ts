@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesBetween } from '../../src/cli/order-changes.js';
+import { changesBetween } from '../../src/cli/order/watch.js';
 import { aTrail, entry } from './trails.js';
 
 const attention = { code: 'forbidden', message: 'ask', since: '2026-05-01T08:31:00.000Z' } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutSecrets } from '../../src/cli/parked-content.js';
+import { withoutSecrets } from '../../src/cli/delivery/view.js';
 
 const secret = '0d7a5c1e-2f43-4b8e-9c55-7d1f2a3b4c5d';
 

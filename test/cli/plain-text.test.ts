@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { paintFor, withColour, withoutColour } from '../../src/cli/paint.js';
-import { clip, plain, toJsonLine, utc } from '../../src/cli/plain-text.js';
+import { clip, paintFor, plain, toJsonLine, utc, withColour, withoutColour } from '../../src/cli/text.js';
 
 const steering = /[\p{C}\p{Zl}\p{Zp}]/u;
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { withoutColour } from '../../src/cli/paint.js';
-import { toDurationMs } from '../../src/cli/subscription-command.js';
+import { toDurationMs } from '../../src/cli/subscription/change.js';
 import {
   ageText,
   subscriptionEndText,
   subscriptionsText,
   subscriptionText,
   toListedSubscription,
-} from '../../src/cli/subscription-view.js';
+} from '../../src/cli/subscription/view.js';
+import { withoutColour } from '../../src/cli/text.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription-status.js';
+import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
 
 const openedAt = '2031-05-01T10:00:00.000Z';
 const generation = Date.parse(openedAt).toString(36);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { withoutColour } from '../../src/cli/paint.js';
-import { tokensText, toListedToken } from '../../src/cli/token-view.js';
+import { withoutColour } from '../../src/cli/text.js';
+import { tokensText, toListedToken } from '../../src/cli/token.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
-import { emptyLease, type TokenLease } from '../../src/domain/token-lease.js';
+import { emptyLease, type TokenLease } from '../../src/domain/token/lease.js';
 
 const key = { account: toAccountName('partner'), scope: toScope('demand_partner'), credentialId: '0123456789abcdef' };
 const lease: TokenLease = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { withColour } from '../../src/cli/paint.js';
-import { attentionLine, timelineLine, trailText } from '../../src/cli/trail-view.js';
+import { attentionLine, timelineLine, trailText } from '../../src/cli/order/view.js';
+import { withColour } from '../../src/cli/text.js';
 import { aTrail, entry } from './trails.js';
 
 describe('a trail as text', () => {

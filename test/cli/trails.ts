@@ -1,5 +1,5 @@
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail, TimelineEntry } from '../../src/domain/trail.js';
+import type { OrderTrail, TimelineEntry } from '../../src/domain/order/trail.js';
 
 export const entry = (status: string, second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
   status,

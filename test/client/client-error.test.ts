@@ -7,7 +7,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { FaretrailClientError, toClientError } from '../../src/client/client-error.js';
+import { FaretrailClientError, toClientError } from '../../src/client/errors.js';
 import { failureTypeOf } from '../../src/client/failure-type.js';
 
 const refused = ApplicationFailure.create({

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { orderHandle } from '../../src/client/order-handle.js';
+import { orderHandle } from '../../src/client/order.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 
 it('an added receiver that cannot be told is named by its place in the list, before anything is sent', async () => {

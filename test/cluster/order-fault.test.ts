@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faultOf } from '../../cluster/order-fault.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { type OrderTrail, openTrail } from '../../src/domain/trail.js';
+import { type OrderTrail, openTrail } from '../../src/domain/order/trail.js';
 
 const at = '2026-01-01T00:00:00.000Z';
 const statuses = ['Routing', 'Confirmed', 'Driving', 'Completed'];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCallBody, phonesIn } from '../../src/contracts/call-bodies.js';
-import { businessOperations } from '../../src/domain/business-call.js';
+import { businessOperations } from '../../src/domain/call.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 
 const productId = '22222222-3333-4444-8555-666666666666';

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { findCreatedOrder, isCancelled, isChanged, toKeptAnswer } from '../../src/contracts/call-reply.js';
+import {
+  findCreatedOrder,
+  isCancelled,
+  isChanged,
+  toKeptAnswer,
+  withDuplicatesAdded,
+} from '../../src/contracts/call-reply.js';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
-import { withDuplicatesAdded } from '../../src/contracts/reference-codes-reply.js';
 
 describe('an answer as it is kept', () => {
   it('lacks who the driver is, wherever that stands, and nothing else', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
-import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
+import { defaultContractProfile, parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 
 function problemsOf(overrides: unknown): string {

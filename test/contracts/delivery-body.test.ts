@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { createDeliveryReader, isTestEvent, whyToPark } from '../../src/contracts/delivery-body.js';
-import { valueAt } from '../../src/contracts/json-pointer.js';
+import { valueAt } from '../../src/contracts/json.js';
 
 const { pointers, statuses } = defaultContractProfile;
 const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readIncomingJson } from '../../src/contracts/incoming-json.js';
+import { readIncomingJson } from '../../src/contracts/json.js';
 
 const readText = (text: string) => readIncomingJson(Buffer.from(text));
 const flawOf = (text: string) => readText(text)?.flaw;

@@ -6,12 +6,12 @@ import { RouteDeliveryShape } from '../../src/contracts/parked-shapes.js';
 import { CompanyReportInputShape } from '../../src/contracts/report-shapes.js';
 import { RequestRideInputShape, RideResolutionShape } from '../../src/contracts/ride-shapes.js';
 import { SubscriptionInputShape } from '../../src/contracts/subscription-shapes.js';
-import { parseBusinessCallInput } from '../../src/domain/business-call-input.js';
-import { parseCompanyReportInput } from '../../src/domain/company-report-input.js';
-import { parseFollowOrderInput, parseFollowRequest } from '../../src/domain/follow-input.js';
-import { parseRouteInput } from '../../src/domain/parked-delivery-input.js';
-import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride-input.js';
-import { parseSubscriptionInput } from '../../src/domain/subscription-input.js';
+import { parseBusinessCallInput } from '../../src/domain/call.js';
+import { parseFollowOrderInput, parseFollowRequest } from '../../src/domain/order/input.js';
+import { parseRouteInput } from '../../src/domain/parked.js';
+import { parseCompanyReportInput } from '../../src/domain/report.js';
+import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride/input.js';
+import { parseSubscriptionInput } from '../../src/domain/subscription/input.js';
 
 // What is published and what the workflows do are written down in two places: here they are held against each other.
 const order = { account: 'partner', orderId: '42' };

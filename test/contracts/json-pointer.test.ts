@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parentPointer, valueAt } from '../../src/contracts/json-pointer.js';
+import { parentPointer, valueAt } from '../../src/contracts/json.js';
 
 // RFC 6901 section 5, word for word.
 const rfcDocument = JSON.parse(

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { type Env, loadConfig, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
+import { readPayloadEncryption } from '../../src/settings/codec.js';
 import { createEnvReader } from '../../src/settings/env-reader.js';
-import { readPayloadEncryption } from '../../src/settings/payload-encryption.js';
 import { type ComposeService, commandFile, composeFile, inProject, withDefaults } from './deployment-files.js';
 
 const services = Object.entries(composeFile.services);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addedReceivers, withLeftOut } from '../../src/domain/added-receivers.js';
 import { toAccountName } from '../../src/domain/keys.js';
+import { addedReceivers, withLeftOut } from '../../src/domain/order/earlier-run.js';
 import { isRideReceiver } from '../../src/domain/workflow-ids.js';
 
 const one = { workflowId: 'trip/1', signal: 'rideChanged' };

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { businessOperations } from '../../src/domain/business-call.js';
-import { parseBusinessCallInput } from '../../src/domain/business-call-input.js';
+import { businessOperations, parseBusinessCallInput } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { businessCallId, fromBusinessCallId } from '../../src/domain/workflow-ids.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Cadence } from '../../src/domain/account.js';
-import { type CadenceInput, nextReadMs } from '../../src/domain/cadence.js';
+import { type CadenceInput, nextReadMs } from '../../src/domain/order/cadence.js';
 
 const cadence: Cadence = { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 };
 const now = Date.parse('2031-05-01T10:00:00Z');

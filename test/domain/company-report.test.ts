@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import {
   type CompanyReport,
+  describeReport,
   openReport,
+  parseCompanyReportInput,
   type ReceiptObservation,
   type ReceiptTroubleCode,
   receiptPaceMs,
   recordDeliveries,
   recordReceipt,
   toReportNotice,
-} from '../../src/domain/company-report.js';
-import { describeReport } from '../../src/domain/company-report-details.js';
-import { parseCompanyReportInput } from '../../src/domain/company-report-input.js';
-import { InvalidInput } from '../../src/domain/errors.js';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
+} from '../../src/domain/report.js';
 
 const at = '2031-05-01T10:00:00.000Z';
 const later = '2031-05-01T11:00:00.000Z';

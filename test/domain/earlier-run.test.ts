@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { goOnFrom, leftAtStart, type RunLeft, withDeliveries, withRequest } from '../../src/domain/earlier-run.js';
+import {
+  goOnFrom,
+  leftAtStart,
+  type RunLeft,
+  withDeliveries,
+  withRequest,
+} from '../../src/domain/order/earlier-run.js';
 import { after, claim, inputOf, trailOf } from './trails.js';
 
 const receiver = (name: string) => ({ workflowId: name, signal: 's' });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../src/domain/errors.js';
+import { toInstant } from '../../src/domain/instant.js';
 import {
   defaultFollowForMs,
   fillInput,
@@ -9,8 +10,7 @@ import {
   parseStopInput,
   readFollowRequest,
   toEarlierRunId,
-  toInstant,
-} from '../../src/domain/follow-input.js';
+} from '../../src/domain/order/input.js';
 
 const least = { account: 'partner', orderId: '4711' };
 

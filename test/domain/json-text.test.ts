@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readJson, shownText } from '../../src/domain/json-text.js';
+import { readJson, shownText } from '../../src/domain/json.js';
 
 const refusalOf = (text: string): unknown => {
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeLateNotices } from '../../src/domain/late-notices-details.js';
-import { addNotice, openNoticeLog, passNotice } from '../../src/domain/notice-log.js';
+import { describeLateNotices } from '../../src/domain/notify/late-notices.js';
+import { addNotice, openNoticeLog, passNotice } from '../../src/domain/notify/notice-log.js';
 
 const urls = [
   { url: 'https://up.example/s3cret', entry: 0 },

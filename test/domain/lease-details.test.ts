@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeLease } from '../../src/domain/lease-details.js';
-import { emptyLease } from '../../src/domain/token-lease.js';
+import { describeLease, emptyLease } from '../../src/domain/token/lease.js';
 import { leaseWith, tokenOf } from './leases.js';
 
 describe('the lease in the Temporal UI', () => {

@@ -4,7 +4,7 @@ import {
   type TokenFailure,
   type TokenLease,
   withToken,
-} from '../../src/domain/token-lease.js';
+} from '../../src/domain/token/lease.js';
 
 export const start = Date.parse('2031-05-01T10:00:00.000Z');
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();

@@ -9,7 +9,7 @@ import {
   openNoticeLog,
   passNotice,
   withBusy,
-} from '../../src/domain/notice-log.js';
+} from '../../src/domain/notify/notice-log.js';
 
 const at = '2031-05-01T10:00:00.000Z';
 const max = 3;

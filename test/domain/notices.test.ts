@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDeliveries } from '../../src/domain/notices.js';
+import { readDeliveries } from '../../src/domain/delivery.js';
 
 const now = '2031-05-01T10:00:00.000Z';
 const notice = {

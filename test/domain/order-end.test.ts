@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { afterEnd, isFollowedAgain, type OrderEnd } from '../../src/domain/order-end.js';
+import { afterEnd, isFollowedAgain, type OrderEnd } from '../../src/domain/order/earlier-run.js';
 
 const table: [OrderEnd, asked: boolean, askedAgain: boolean, delivery: ReturnType<typeof afterEnd>][] = [
   ['completed', false, false, 'late'],

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { parkReasons } from '../../src/domain/delivery.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import { type ParkedDelivery, parkReasons } from '../../src/domain/parked-delivery.js';
-import { describeParked } from '../../src/domain/parked-delivery-details.js';
 import {
+  describeParked,
+  type ParkedDelivery,
   parseDiscardInput,
   parseParkedDeliveryInput,
   parseRouteInput,
-} from '../../src/domain/parked-delivery-input.js';
+} from '../../src/domain/parked.js';
 
 const input = {
   account: 'business',

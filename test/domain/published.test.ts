@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parkedMemoField } from '../../src/domain/parked-delivery-input.js';
+import { UndecodablePayload } from '../../src/domain/input-fields.js';
+import { parkedMemoField } from '../../src/domain/parked.js';
 import { publishedAddresses, publishedDelivery, publishedLease, readTrail } from '../../src/domain/published.js';
-import { subscriptionMemoField } from '../../src/domain/subscription.js';
-import { emptyLease } from '../../src/domain/token-lease.js';
-import { UndecodablePayload } from '../../src/domain/undecodable.js';
+import { subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
+import { emptyLease } from '../../src/domain/token/lease.js';
 
 const at = '2031-05-01T10:00:00.000Z';
 const token = { id: 't1', sealed: 's', requestedAt: at, renewAt: at, expiresAt: at, grantedScope: null };

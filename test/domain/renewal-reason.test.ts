@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { emptyLease, renewalReason } from '../../src/domain/token-lease.js';
+import { emptyLease, renewalReason } from '../../src/domain/token/lease.js';
 import { leaseWith, start, tokenOf } from './leases.js';
 
 const minute = 60_000;

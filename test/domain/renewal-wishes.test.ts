@@ -8,7 +8,7 @@ import {
   type TokenLease,
   withFailure,
   withToken,
-} from '../../src/domain/token-lease.js';
+} from '../../src/domain/token/lease.js';
 import { failureOf, leaseWith, start, tokenOf } from './leases.js';
 
 const second = 1_000;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { brokenOffAgain, followAgainAfterMs, openRide } from '../../src/domain/requested-ride.js';
-import { describeRide } from '../../src/domain/requested-ride-details.js';
+import { brokenOffAgain, describeRide, followAgainAfterMs, openRide } from '../../src/domain/ride/ride.js';
 
 const at = (minutes: number) => new Date(Date.UTC(2031, 4, 1, 10, minutes)).toISOString();
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import { parseChangeRideInput } from '../../src/domain/ride-change.js';
+import { parseChangeRideInput } from '../../src/domain/ride/input.js';
 import { changeRideId, fromChangeRideId } from '../../src/domain/workflow-ids.js';
 
 const key = { account: toAccountName('business'), requestId: 'trip-9' };

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { followedPaceMs } from '../../src/domain/following.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { openRide, outcomeUnknown, rideCallId } from '../../src/domain/requested-ride.js';
-import { describeRide } from '../../src/domain/requested-ride-details.js';
-import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride-input.js';
+import { parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride/input.js';
+import { describeRide, followedPaceMs, openRide, outcomeUnknown, rideCallId } from '../../src/domain/ride/ride.js';
 import { fromRequestRideId, requestRideId } from '../../src/domain/workflow-ids.js';
 
 const order = { category: 'transportation' };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSameStatus, rideStatuses, statusKey, toRideStatus } from '../../src/domain/ride-status.js';
+import { isSameStatus, rideStatuses, statusKey, toRideStatus } from '../../src/domain/order/status.js';
 
 /** Upstream section 6, in its own spelling. */
 const statuses = [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
-import type { OrderObservation } from '../../src/domain/observation.js';
-import { statusLagMs } from '../../src/domain/status-lag.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
+import type { OrderObservation } from '../../src/domain/order/trail.js';
+import { statusLagMs } from '../../src/domain/order/trail.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
 const at = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();

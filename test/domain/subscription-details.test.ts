@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import { describeSubscription } from '../../src/domain/subscription-details.js';
-import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription-status.js';
+import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
+import { describeSubscription } from '../../src/domain/subscription/status.js';
 
 const generation = (more: Partial<GenerationStatus> = {}): GenerationStatus => ({
   generation: 'mabc1234',

@@ -6,7 +6,7 @@ import {
   parseRotateInput,
   parseSubscriptionInput,
   toPublicUrl,
-} from '../../src/domain/subscription-input.js';
+} from '../../src/domain/subscription/input.js';
 
 const input = { account: 'business', eventType: 'status_changed', publicUrl: 'https://rides.example' };
 

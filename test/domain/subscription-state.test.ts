@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import { findGeneration, generationPattern } from '../../src/domain/subscription.js';
 import {
   currentGeneration,
   nextEnd,
@@ -15,8 +14,9 @@ import {
   withSubscriber,
   withUnclearOutcome,
   withUnclearRequest,
-} from '../../src/domain/subscription-state.js';
-import { toSubscriptionMemo, toSubscriptionStatus } from '../../src/domain/subscription-status.js';
+} from '../../src/domain/subscription/state.js';
+import { toSubscriptionMemo, toSubscriptionStatus } from '../../src/domain/subscription/status.js';
+import { findGeneration, generationPattern } from '../../src/domain/subscription/subscription.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
 const hour = 3_600_000;

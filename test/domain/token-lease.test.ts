@@ -13,7 +13,7 @@ import {
   toTokenFailure,
   withFailure,
   withToken,
-} from '../../src/domain/token-lease.js';
+} from '../../src/domain/token/lease.js';
 import { failureOf, leaseWith, start, tokenOf } from './leases.js';
 
 const minute = 60_000;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDeliveries } from '../../src/domain/notices.js';
-import { readTraceparent } from '../../src/domain/traceparent.js';
+import { readDeliveries, readTraceparent } from '../../src/domain/delivery.js';
 
 const trace = '0af7651916cd43dd8448eb211c80319c';
 const span = 'b7ad6b7169203331';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OrderTrail } from '../../src/domain/trail.js';
-import { recordObservation } from '../../src/domain/trail.js';
-import { describeTrail } from '../../src/domain/trail-details.js';
+import { describeTrail } from '../../src/domain/order/details.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
+import { recordObservation } from '../../src/domain/order/trail.js';
 import { after, claim, newTrail, reading, trailOf } from './trails.js';
 
 /** The limit is on the encoded payload (temporal.md section 1). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordObservation, scheduledAt, expiresAt as toExpiry } from '../../src/domain/trail.js';
+import { recordObservation, scheduledAt, expiresAt as toExpiry } from '../../src/domain/order/trail.js';
 import { inputOf, newTrail, reading, startedAt } from './trails.js';
 
 const day = 86_400_000;

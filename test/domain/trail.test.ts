@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Attention } from '../../src/domain/attention.js';
-import { toOrderChange } from '../../src/domain/order-change.js';
-import { openTrail, recordObservation } from '../../src/domain/trail.js';
+import { openTrail, recordObservation, toOrderChange } from '../../src/domain/order/trail.js';
 import { after, claim, inputOf, newTrail, reading, startedAt, trailOf } from './trails.js';
 
 describe('a new trail', () => {

@@ -1,8 +1,8 @@
-import { type FollowOrderInput, parseFollowOrderInput } from '../../src/domain/follow-input.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
-import type { OrderObservation, OrderReading } from '../../src/domain/observation.js';
-import { toRideStatus } from '../../src/domain/ride-status.js';
-import { type OrderTrail, openTrail, recordObservation } from '../../src/domain/trail.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
+import { type FollowOrderInput, parseFollowOrderInput } from '../../src/domain/order/input.js';
+import { toRideStatus } from '../../src/domain/order/status.js';
+import type { OrderObservation, OrderReading } from '../../src/domain/order/trail.js';
+import { type OrderTrail, openTrail, recordObservation } from '../../src/domain/order/trail.js';
 
 export const startedAt = '2031-05-01T10:00:00.000Z';
 

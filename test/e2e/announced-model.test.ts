@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { isLong } from '../support/long.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';

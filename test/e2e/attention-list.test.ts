@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
+import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { runHere } from '../cli/fake-process.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';

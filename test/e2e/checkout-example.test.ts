@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CheckoutActivities, checkout } from '../../examples/checkout/checkout.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CompanyReport } from '../../src/domain/company-report.js';
-import type { CompanyReportInput } from '../../src/domain/company-report-input.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
+import type { CompanyReport, CompanyReportInput } from '../../src/domain/report.js';
 import { companyReportId } from '../../src/domain/workflow-ids.js';
-import type { CompanyReportLimits, companyReport } from '../../src/workflows/company-report.js';
+import type { CompanyReportLimits, companyReport } from '../../src/workflows/report/company-report.js';
 import { isLong } from '../support/long.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 

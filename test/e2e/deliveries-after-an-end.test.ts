@@ -8,8 +8,8 @@ import { toDataConverter } from '../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { createDirectForwarding } from '../../src/webhooks/forward-routing.js';
-import type { JournaledDelivery } from '../../src/webhooks/journaled-delivery.js';
+import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
+import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
 import {
   type AnOrder,
   anOrderOf,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
+import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { FollowOrderInput } from '../../src/domain/follow-input.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { FollowOrderInput } from '../../src/domain/order/input.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
-import { refreshOrderUpdate } from '../../src/workflows/follow-order-messages.js';
+import { refreshOrderUpdate } from '../../src/workflows/messages.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';
 import { startToldWorkflow } from '../support/signal-receiver.js';

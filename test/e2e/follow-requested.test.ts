@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { FollowOrderInput, FollowRequest } from '../../src/domain/follow-input.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { FollowOrderInput, FollowRequest } from '../../src/domain/order/input.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import type { FollowOrderProgress, followOrder } from '../../src/workflows/follow-order.js';
+import type { FollowOrderProgress, followOrder } from '../../src/workflows/order/follow-order.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';
 import { startToldWorkflow } from '../support/signal-receiver.js';

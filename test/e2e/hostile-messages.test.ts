@@ -1,6 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import {
   Client,
   type WorkflowFailedError,
@@ -10,10 +8,10 @@ import {
 import { ApplicationFailure, type RawValue } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { BusinessCallInput } from '../../src/domain/business-call.js';
+import type { BusinessCallInput } from '../../src/domain/call.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-import type { TokenLease } from '../../src/domain/token-lease.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
+import type { TokenLease } from '../../src/domain/token/lease.js';
 import {
   type AccessTokenKey,
   accessTokenId,
@@ -23,10 +21,11 @@ import {
 } from '../../src/domain/workflow-ids.js';
 import { toDataConverter } from '../../src/sealing/data-converter.js';
 import { createSealer } from '../../src/sealing/sealer.js';
-import { businessCallStart } from '../../src/temporal/business-call-start.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
+import { businessCallStart } from '../../src/temporal/starts.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import * as workflows from '../../src/workflows/index.js';
+import * as messages from '../../src/workflows/messages.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { patient } from '../support/patience.js';
 import { encrypted, misshapen, raw, undecodable } from '../support/raw-payloads.js';
@@ -195,14 +194,7 @@ async function messagesOf(handle: WorkflowHandle): Promise<Definition[]> {
 }
 
 /** Every message that the code defines. */
-async function definitions(): Promise<Definition[]> {
-  const folder = fileURLToPath(new URL('../../src/workflows/', import.meta.url));
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('-messages.ts'),
-  );
-  const modules: Record<string, Definition>[] = await Promise.all(files.map((file) => import(`${folder}${file}`)));
-  return modules.flatMap((module) => Object.values(module)).map(({ type, name }) => ({ type, name }));
-}
+const definitions = (): Definition[] => Object.values(messages).map(({ type, name }) => ({ type, name }));
 
 /** One run of each type that takes messages. */
 async function startAll() {
@@ -313,7 +305,11 @@ describe('runs of every type', () => {
 
   it('take all the messages that the code defines', async () => {
     const isTaken = ({ type, name }: Definition) => taken.flat().some((one) => one.type === type && one.name === name);
-    expect((await definitions()).filter((one) => !isTaken(one)).map(({ name }) => name)).toEqual([]);
+    expect(
+      definitions()
+        .filter((one) => !isTaken(one))
+        .map(({ name }) => name),
+    ).toEqual([]);
   });
 
   it('refuse updates that cannot be decoded, or are of no shape', async () => {

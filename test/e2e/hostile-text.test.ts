@@ -4,10 +4,10 @@ import { RawValue } from '@temporalio/common';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
-import type { JsonObject } from '../../src/contracts/json-object.js';
-import { shownText } from '../../src/domain/json-text.js';
+import type { JsonObject } from '../../src/contracts/json.js';
+import { shownText } from '../../src/domain/json.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import {
   businessCallId,
   companyReportId,
@@ -18,7 +18,7 @@ import {
 } from '../../src/domain/workflow-ids.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { createDirectForwarding } from '../../src/webhooks/forward-routing.js';
+import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { startCall } from '../support/calls.js';
 import { fieldsSent } from '../support/hostile-inputs.js';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { createNotifyActivities } from '../../src/activities/notify-activities.js';
+import { createNotifyActivities } from '../../src/activities/notify.js';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
 import type { LateArrival } from '../support/ending-workflows.js';
 import { quietRuntime } from '../support/runtime.js';

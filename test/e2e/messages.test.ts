@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../src/temporal/lost-update.js';
-import { stopFollowingUpdate } from '../../src/workflows/follow-order-messages.js';
+import { stopFollowingUpdate } from '../../src/workflows/messages.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 import { startToldWorkflow } from '../support/signal-receiver.js';
 

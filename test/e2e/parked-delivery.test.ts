@@ -3,13 +3,13 @@ import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/clien
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { createDeliveryActivities, type DeliveryRoutes } from '../../src/activities/delivery-activities.js';
+import { createDeliveryActivities, type DeliveryRoutes } from '../../src/activities/delivery.js';
+import type { HandOverOutcome } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
-import type { HandOverOutcome } from '../../src/domain/parked-delivery-input.js';
+import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
+import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../src/workflows/messages.js';
 import type { parkedDelivery } from '../../src/workflows/parked-delivery.js';
-import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../src/workflows/parked-delivery-messages.js';
 import { findLeaks } from '../support/leaks.js';
 import { quietRuntime } from '../support/runtime.js';
 

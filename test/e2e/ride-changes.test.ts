@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { WithStartWorkflowOperation, type Workflow, type WorkflowHandle } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { RideStanding } from '../../src/domain/requested-ride.js';
-import type { RequestRideInput } from '../../src/domain/ride-input.js';
-import { rideStart } from '../../src/temporal/ride-start.js';
-import type { requestRide } from '../../src/workflows/request-ride.js';
-import { cancelRideUpdate } from '../../src/workflows/request-ride-messages.js';
+import type { RequestRideInput } from '../../src/domain/ride/input.js';
+import type { RideStanding } from '../../src/domain/ride/ride.js';
+import { rideStart } from '../../src/temporal/starts.js';
+import { cancelRideUpdate } from '../../src/workflows/messages.js';
+import type { requestRide } from '../../src/workflows/ride/request-ride.js';
 import { inMs, newRide } from '../sandbox/booking-calls.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 import {

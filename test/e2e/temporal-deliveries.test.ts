@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
-import type { ParkedDeliveryInput } from '../../src/domain/parked-delivery.js';
+import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { orderStart } from '../../src/temporal/order-start.js';
+import { orderStart } from '../../src/temporal/follow-start.js';
 import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
 
 // No worker polls this queue: nothing here needs one.

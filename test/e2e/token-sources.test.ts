@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../src/activities/index.js';
-import type { AccessTokenInput } from '../../src/domain/access-token-input.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
+import type { AccessTokenInput } from '../../src/domain/token/input.js';
 import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import type { accessToken } from '../../src/workflows/access-token.js';
-import { renewTokenSignal } from '../../src/workflows/access-token-messages.js';
+import { renewTokenSignal } from '../../src/workflows/messages.js';
 import { type OrderStack, startOrderStack } from '../support/order-stack.js';
 
 /** Of the queue that token requests share with other activities. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CompanyReportEvent } from '../../src/domain/company-report.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
+import type { CompanyReportEvent } from '../../src/domain/report.js';
 import { companyReportId, lateNoticesId } from '../../src/domain/workflow-ids.js';
-import type { CompanyReportLimits, companyReport } from '../../src/workflows/company-report.js';
-import type { FollowOrderLimits } from '../../src/workflows/follow-order.js';
-import type { lateNotices } from '../../src/workflows/late-notices.js';
+import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
+import type { FollowOrderLimits } from '../../src/workflows/order/follow-order.js';
+import type { CompanyReportLimits, companyReport } from '../../src/workflows/report/company-report.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 

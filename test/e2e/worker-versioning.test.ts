@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
-import { renewTokenSignal } from '../../src/workflows/access-token-messages.js';
+import { renewTokenSignal } from '../../src/workflows/messages.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
 

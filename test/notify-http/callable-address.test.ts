@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isCallableAddress } from '../../src/notify-http/callable-address.js';
+import { isCallableAddress } from '../../src/notify-http/sender.js';
 
 const publicOnly = { allowsPrivate: false };
 const withPrivate = { allowsPrivate: true };

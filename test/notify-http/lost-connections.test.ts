@@ -4,8 +4,8 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createNotifyActivities } from '../../src/activities/notify-activities.js';
-import { createNotifySender } from '../../src/notify-http/notify-sender.js';
+import { createNotifyActivities } from '../../src/activities/notify.js';
+import { createNotifySender } from '../../src/notify-http/sender.js';
 import { createAuthority } from '../support/certificates.js';
 
 const notices = Array.from({ length: 48 }, (_, at) => `notice-${at}`);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AddressNotAllowed, createGuardedAgent, defaultNotifyLimits } from '../../src/notify-http/guarded-agent.js';
-import { createNotifySender, type NotifySenderOptions } from '../../src/notify-http/notify-sender.js';
+import { createNotifySender, type NotifySenderOptions } from '../../src/notify-http/sender.js';
 import { serve, serveBytes, textOf } from '../ride-api/loopback-server.js';
 
 const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 251)];

@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readTracing } from '../../src/config.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import { createLogger } from '../../src/observability/logging.js';
 import { openTracing, type Tracing } from '../../src/observability/tracing.js';
-import { readTracing } from '../../src/settings/tracing.js';
 import { filesBelow } from '../structure/project-files.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.js';
 

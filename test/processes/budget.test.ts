@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { maxCallsInOneSecond } from '../../sandbox/ledger-questions.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { businessCallStart } from '../../src/temporal/business-call-start.js';
+import { businessCallStart } from '../../src/temporal/starts.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { isLong } from '../support/long.js';
 

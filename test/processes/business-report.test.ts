@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { CompanyReport } from '../../src/domain/company-report.js';
 import { toOrderId } from '../../src/domain/keys.js';
+import type { CompanyReport } from '../../src/domain/report.js';
 import { companyReportId, followOrderId } from '../../src/domain/workflow-ids.js';
-import { companyReportQuery } from '../../src/workflows/company-report-messages.js';
+import { companyReportQuery } from '../../src/workflows/messages.js';
 import { active, business, type DeliveryScene, openDeliveryScene, type ReachableIngress } from './delivery-scene.js';
 
 let scene: DeliveryScene;

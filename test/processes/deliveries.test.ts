@@ -8,10 +8,10 @@ import { type IngressProcess, startIngressProcess } from '../../bench/ingress-pr
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { fromFollowOrderId, subscriptionId } from '../../src/domain/workflow-ids.js';
-import type { subscription } from '../../src/workflows/subscription.js';
-import { subscriptionStatusQuery } from '../../src/workflows/subscription-messages.js';
+import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
+import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { patient } from '../support/patience.js';
 

@@ -7,11 +7,11 @@ import { expect, inject, vi } from 'vitest';
 import { type IngressProcess, startIngressProcess } from '../../bench/ingress-process.js';
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import type { EventType } from '../../src/domain/subscription.js';
-import type { SubscriptionStatus } from '../../src/domain/subscription-status.js';
+import type { SubscriptionStatus } from '../../src/domain/subscription/status.js';
+import type { EventType } from '../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
-import type { subscription } from '../../src/workflows/subscription.js';
-import { subscriptionStatusQuery } from '../../src/workflows/subscription-messages.js';
+import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
+import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../support/accounts.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 

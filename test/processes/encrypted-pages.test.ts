@@ -9,7 +9,7 @@ import { type DevServer, startDevServer } from '../../local/temporal/dev-server.
 import { findBrowser, openBrowser } from '../../local/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../../local/ui/temporal-ui.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
-import { type CodecServer, startCodecServer } from '../../src/cli/codec-server.js';
+import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../sandbox/booking-calls.js';

@@ -11,7 +11,7 @@ import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { inMs, newRide, stop } from '../sandbox/booking-calls.js';
 import { startCall } from '../support/calls.js';
 import { findLeaks } from '../support/leaks.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tokenRequestsIn } from '../../sandbox/ledger-questions.js';
-import type { RideInterface } from '../../src/domain/interfaces.js';
+import type { RideInterface } from '../../src/domain/account.js';
 import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { isLong } from '../support/long.js';

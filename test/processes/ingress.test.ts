@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { type SubscriptionMemo, subscriptionMemoField } from '../../src/domain/subscription.js';
+import { type SubscriptionMemo, subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';

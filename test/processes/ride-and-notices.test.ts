@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { createNotifySender } from '../../src/notify-http/notify-sender.js';
+import { createNotifySender } from '../../src/notify-http/sender.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { createAuthority, type TestAuthority } from '../support/certificates.js';

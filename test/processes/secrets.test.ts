@@ -11,7 +11,7 @@ import { createTokenActivities } from '../../src/activities/index.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { type Fleet, startFleet } from '../support/fleet.js';
 import { findLeaks } from '../support/leaks.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type OrderId, toOrderId } from '../../src/domain/keys.js';
-import type { EventType } from '../../src/domain/subscription.js';
+import type { EventType } from '../../src/domain/subscription/subscription.js';
 import { companyReportId, followOrderId } from '../../src/domain/workflow-ids.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { isLong } from '../support/long.js';
 import { active, business, type DeliveryScene, openDeliveryScene, type SubscriptionHandle } from './delivery-scene.js';
 

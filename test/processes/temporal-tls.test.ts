@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import type { Check } from '../../src/cli/doctor-checks.js';
+import type { Check } from '../../src/cli/doctor/checks.js';
 import { connectClient, connectNative } from '../../src/temporal/connection.js';
 import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/certificates.js';
 import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';

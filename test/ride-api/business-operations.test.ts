@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
-import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
-import { type BusinessOperation, businessOperations, type ServiceCall } from '../../src/domain/business-call.js';
-import { toOrderId } from '../../src/domain/keys.js';
 import {
-  callRequest,
-  interpretCallReply,
-  knowsRepeats,
-  operationScope,
-} from '../../src/ride-api/business-operations.js';
+  parseContractProfile,
+  defaultContractProfile as profile,
+} from '../../src/contracts/default-contract-profile.js';
+import { type BusinessOperation, businessOperations, type ServiceCall } from '../../src/domain/call.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import { callRequest, interpretCallReply, knowsRepeats, operationScope } from '../../src/ride-api/call.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from './accounts.js';
 import { answerJson, serve, textOf } from './loopback-server.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { FaretrailError } from '../../src/domain/errors.js';
-import { shownText } from '../../src/domain/json-text.js';
+import { shownText } from '../../src/domain/json.js';
 import { toOrderId, toScope } from '../../src/domain/keys.js';
 import type { Http } from '../../src/ride-api/http.js';
 import { createRideApi, type RideApi } from '../../src/ride-api/ride-api.js';

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
-import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
+import {
+  parseContractProfile,
+  defaultContractProfile as profile,
+} from '../../src/contracts/default-contract-profile.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import { type OrderId, toOrderId } from '../../src/domain/keys.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
-import { interpretOrderReply, orderRequest, orderScope } from '../../src/ride-api/orders.js';
+import { interpretOrderReply, orderRequest, orderScope } from '../../src/ride-api/order.js';
 import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
 import assumed from '../fixtures/order-replies.assumed.json' with { type: 'json' };
 import { businessAccount, partnerAccount } from './accounts.js';

@@ -4,7 +4,7 @@ import { InvalidInput } from '../../src/domain/errors.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { RideApiError, RideApiGarbled } from '../../src/ride-api/errors.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
-import { interpretReceiptReply, receiptRequest, receiptScope } from '../../src/ride-api/receipts.js';
+import { interpretReceiptReply, receiptRequest, receiptScope } from '../../src/ride-api/order.js';
 import { businessAccount, partnerAccount } from './accounts.js';
 
 const orderId = toOrderId('a?b');

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { toOrderId, toScope } from '../../src/domain/keys.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import type { Account } from '../../src/domain/account.js';
 import { toOrderId, toScope } from '../../src/domain/keys.js';
 import { createHttp, type HttpLimits } from '../../src/ride-api/http.js';

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/contract-file.js';
-import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
+import {
+  parseContractProfile,
+  defaultContractProfile as profile,
+} from '../../src/contracts/default-contract-profile.js';
 import { InvalidInput } from '../../src/domain/errors.js';
-import { RideApiError, RideApiGarbled, RideApiUnreachable, type UnreachableCode } from '../../src/ride-api/errors.js';
+import {
+  isOutcomeUnclear,
+  RideApiError,
+  RideApiGarbled,
+  RideApiUnreachable,
+  type UnreachableCode,
+} from '../../src/ride-api/errors.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
-import { isOutcomeUnclear } from '../../src/ride-api/outcome.js';
 import {
   createSubscriberRequest,
   deleteSubscriberRequest,
@@ -13,7 +20,7 @@ import {
   interpretSubscriberReply,
   listSubscribersRequest,
   subscriberScope,
-} from '../../src/ride-api/subscribers.js';
+} from '../../src/ride-api/subscription.js';
 import given from '../fixtures/subscriber-reply.given.json' with { type: 'json' };
 import { businessAccount, partnerAccount } from './accounts.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
 import { toScope } from '../../src/domain/keys.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
-import { interpretTokenReply, tokenRequest } from '../../src/ride-api/token-endpoint.js';
+import { interpretTokenReply, tokenRequest } from '../../src/ride-api/token.js';
 import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };
 import { businessAccount, partnerAccount } from './accounts.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sampleOrders, toSandboxOrder } from '../../sandbox/sample-orders.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { rideStatuses } from '../../src/domain/ride-status.js';
+import { rideStatuses } from '../../src/domain/order/status.js';
 import { newToken, readBusinessOrder, readPartnerOrder } from './calls.js';
 
 const speed = 1000;

@@ -1,7 +1,7 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UndecodablePayload } from '../../src/domain/undecodable.js';
+import { UndecodablePayload } from '../../src/domain/input-fields.js';
 import { payloadConverter } from '../../src/sealing/payload-converter.js';
 import { encrypted, misshapen, raw, undecodable } from '../support/raw-payloads.js';
 

@@ -55,7 +55,7 @@ describe('the check of imports', () => {
   it.each([
     ['src/workflows/ride.ts', `import type { Rides } from '../activities/rides.js'`],
     ['src/workflows/ride.ts', `import { proxyActivities } from '@temporalio/workflow'`],
-    ['src/client/ride.ts', `import { cancelRideUpdate } from '../workflows/ride-messages.js'`],
+    ['src/client/ride.ts', `import { cancelRideUpdate } from '../workflows/messages.js'`],
     ['src/worker.ts', `import { loadConfig } from './config.js'`],
     ['src/contracts/ride.ts', `import { z } from 'zod/v4'`],
   ])('accepts in %s: %s', (path, text) => {

@@ -8,7 +8,7 @@ import {
 import { innermostFailure } from '../../src/client/failure-type.js';
 import { failureTypeOf } from '../../src/client/in-workflow.js';
 import { rideOrders } from '../../src/client/ride-orders.js';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 
 // The examples are tested as they stand.
 export { checkout } from '../../examples/checkout/checkout.js';

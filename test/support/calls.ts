@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sandboxProducts, sandboxReferenceFields } from '../../sandbox/sandbox.js';
-import type { BusinessCallInput, BusinessOperation } from '../../src/domain/business-call.js';
+import type { BusinessCallInput, BusinessOperation } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import { businessCallStart } from '../../src/temporal/business-call-start.js';
+import { businessCallStart } from '../../src/temporal/starts.js';
 import type { businessCall } from '../../src/workflows/business-call.js';
 import type { OrderStack } from './order-stack.js';
 

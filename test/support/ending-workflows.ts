@@ -1,9 +1,9 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { toAccountName } from '../../src/domain/keys.js';
-import { handOver } from '../../src/workflows/late-notices-start.js';
-import { createUrlNotices } from '../../src/workflows/url-notices.js';
+import { handOver } from '../../src/workflows/notify/late-notices.js';
+import { createUrlNotices } from '../../src/workflows/notify/url-notices.js';
 
-export { lateNotices } from '../../src/workflows/late-notices.js';
+export { lateNotices } from '../../src/workflows/notify/late-notices.js';
 
 /** What comes in the moment in which a run ends: one thing more to do, or one more who wants to be told. */
 export type LateArrival = 'news' | 'newcomer';

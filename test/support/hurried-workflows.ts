@@ -1,4 +1,4 @@
-import { requestRide as ride } from '../../src/workflows/request-ride.js';
+import { requestRide as ride } from '../../src/workflows/ride/request-ride.js';
 
 // All workflows, with rides that wait for their receipt as briefly as a test can, whoever asks for them.
 export * from '../../src/workflows/index.js';

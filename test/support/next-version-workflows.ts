@@ -1,5 +1,5 @@
 import { sleep } from '@temporalio/workflow';
-import { followOrder as today } from '../../src/workflows/follow-order.js';
+import { followOrder as today } from '../../src/workflows/order/follow-order.js';
 
 // All workflows, with a change of `followOrder` that no run of today can be replayed on: it waits first.
 export * from '../../src/workflows/index.js';

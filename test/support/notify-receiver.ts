@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import type { OrderEvent } from '../../src/domain/order-change.js';
+import type { OrderEvent } from '../../src/domain/order/trail.js';
 import type { WorkerEnv } from './accounts.js';
 import type { CertificateFiles } from './certificates.js';
 

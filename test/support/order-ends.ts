@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { repeatWhenLost } from '../../src/temporal/lost-update.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import type { OrderStack } from './order-stack.js';
 import { patient } from './patience.js';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import type { CompanyReportInput } from '../../src/domain/company-report-input.js';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { type AccountName, toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
+import type { CompanyReportInput } from '../../src/domain/report.js';
 import { companyReportId, parkedDeliveryId } from '../../src/domain/workflow-ids.js';
-import type { CompanyReportLimits, companyReport } from '../../src/workflows/company-report.js';
 import type { parkedDelivery } from '../../src/workflows/parked-delivery.js';
+import type { CompanyReportLimits, companyReport } from '../../src/workflows/report/company-report.js';
 import type { OrderStack } from './order-stack.js';
 import { patient } from './patience.js';
 

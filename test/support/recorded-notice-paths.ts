@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { LateNoticesInput } from '../../src/domain/late-notices.js';
-import { addNotice, openNoticeLog } from '../../src/domain/notice-log.js';
+import type { LateNoticesInput } from '../../src/domain/notify/late-notices.js';
+import { addNotice, openNoticeLog } from '../../src/domain/notify/notice-log.js';
 import { companyReportId, lateNoticesId } from '../../src/domain/workflow-ids.js';
-import type { LateNoticesProgress, lateNotices } from '../../src/workflows/late-notices.js';
+import type { LateNoticesProgress, lateNotices } from '../../src/workflows/notify/late-notices.js';
 import type { NotifyReceiver } from './notify-receiver.js';
 import type { OrderStack } from './order-stack.js';
 import { patient } from './patience.js';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import type { AccessTokenInput } from '../../src/domain/access-token-input.js';
-import type { FollowRequest } from '../../src/domain/follow-input.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-import type { RenewalCause } from '../../src/domain/token-lease.js';
+import type { FollowRequest } from '../../src/domain/order/input.js';
+import type { AccessTokenInput } from '../../src/domain/token/input.js';
+import type { RenewalCause } from '../../src/domain/token/lease.js';
 import { accessTokenId, followOrderId, fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import type { accessToken } from '../../src/workflows/access-token.js';
-import type { followOrder } from '../../src/workflows/follow-order.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import type { FollowHandle, OrderStack } from './order-stack.js';
 import { patient } from './patience.js';
 import { encrypted, raw, undecodable } from './raw-payloads.js';

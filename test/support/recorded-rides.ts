@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import { changeRideStart } from '../../src/temporal/change-ride-start.js';
-import type { changeRide } from '../../src/workflows/change-ride.js';
+import { changeRideStart } from '../../src/temporal/starts.js';
+import type { changeRide } from '../../src/workflows/ride/change-ride.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import type { OrderStack } from './order-stack.js';
 import { patient } from './patience.js';

@@ -7,10 +7,10 @@ import type {
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, vi } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import type { RideStanding } from '../../src/domain/requested-ride.js';
-import type { RequestRideInput } from '../../src/domain/ride-input.js';
-import { rideStart } from '../../src/temporal/ride-start.js';
-import type { RequestRideProgress, requestRide } from '../../src/workflows/request-ride.js';
+import type { RequestRideInput } from '../../src/domain/ride/input.js';
+import type { RideStanding } from '../../src/domain/ride/ride.js';
+import { rideStart } from '../../src/temporal/starts.js';
+import type { RequestRideProgress, requestRide } from '../../src/workflows/ride/request-ride.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import type { OrderStack } from './order-stack.js';
 import { patient } from './patience.js';

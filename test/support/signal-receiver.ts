@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { SignalReceiver } from '../../src/domain/notify.js';
-import type { OrderChange } from '../../src/domain/order-change.js';
+import type { SignalReceiver } from '../../src/domain/notify/receivers.js';
+import type { OrderChange } from '../../src/domain/order/trail.js';
 import type { OrderStack } from './order-stack.js';
 
 /** A workflow that takes the signals of `notify`, and what it was told. */

@@ -1,6 +1,6 @@
 import { setTimeout as realSleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AcceptedGeneration, SubscriptionMemo } from '../../src/domain/subscription.js';
+import type { AcceptedGeneration, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { type AcceptedSubscriptions, createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
 import { accepted, account, webhookKeys } from './ingress-stand.js';

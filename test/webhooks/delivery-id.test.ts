@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import { deliveryIdOf } from '../../src/webhooks/delivery-id.js';
+import { deliveryIdOf } from '../../src/webhooks/intake.js';
 
 it('the id of a delivery stays the same from release to release', () => {
   const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBackoff } from '../../src/webhooks/forward-backoff.js';
+import { createBackoff } from '../../src/webhooks/forward/plan.js';
 
 describe('the back-off of a group', () => {
   it('doubles from one second to thirty, and starts again after a success', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { createPlan } from '../../src/webhooks/forward-plan.js';
-import { type GroupId, groupIdOf, type JournalKey } from '../../src/webhooks/journal-keys.js';
+import { createPlan } from '../../src/webhooks/forward/plan.js';
+import { type GroupId, groupIdOf, type JournalKey } from '../../src/webhooks/journal/entries.js';
 
 /** A plan over a journal with one entry for each of these orders. */
 function aPlan(orders: readonly string[]) {

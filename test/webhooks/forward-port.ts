@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { TemporalUnavailable } from '../../src/webhooks/forward-errors.js';
-import { createForwarder, type Forwarder, type ForwarderOptions } from '../../src/webhooks/forwarder.js';
+import { TemporalUnavailable } from '../../src/webhooks/delivery-port.js';
+import { createForwarder, type Forwarder, type ForwarderOptions } from '../../src/webhooks/forward/forwarder.js';
 
 /** One call to Temporal, as text: `order 42: <delivery ids>`, `report 42: ...`, `parked noOrderId: ...`. */
 export interface RecordedPort {

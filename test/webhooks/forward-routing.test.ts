@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ForwardOutcome } from '../../src/domain/forward-outcome.js';
-import { createDirectForwarding, createRouting } from '../../src/webhooks/forward-routing.js';
+import type { ForwardOutcome } from '../../src/domain/delivery.js';
+import { createDirectForwarding, createRouting } from '../../src/webhooks/forward/routing.js';
 import { recordedPort } from './forward-port.js';
 import { aDelivery } from './journal-folders.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as realTime } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createForwarder, type Forwarder } from '../../src/webhooks/forwarder.js';
-import { type Journal, openJournal } from '../../src/webhooks/journal.js';
+import { createForwarder, type Forwarder } from '../../src/webhooks/forward/forwarder.js';
+import { type Journal, openJournal } from '../../src/webhooks/journal/journal.js';
 import { isLong } from '../support/long.js';
 import { recordedPort, unavailable } from './forward-port.js';
 import { aDelivery, aFolder, contentOf } from './journal-folders.js';

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { openJournal } from '../../src/webhooks/journal.js';
+import { openJournal } from '../../src/webhooks/journal/journal.js';
 
 // Appends without end, sixteen at a time, and prints the id of each delivery once it is acknowledged. With
 // JOURNAL_DRAIN=true it removes the oldest when one is refused.

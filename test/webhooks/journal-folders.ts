@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { type Journal, type JournalOptions, openJournal } from '../../src/webhooks/journal.js';
-import type { JournaledDelivery } from '../../src/webhooks/journaled-delivery.js';
+import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
+import { type Journal, type JournalOptions, openJournal } from '../../src/webhooks/journal/journal.js';
 
 /** A folder that is gone after the test. */
 export async function aFolder(): Promise<string> {

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openJournal } from '../../src/webhooks/journal.js';
-import type { JournalEntry } from '../../src/webhooks/journal-reads.js';
-import type { JournaledDelivery } from '../../src/webhooks/journaled-delivery.js';
+import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
+import type { JournalEntry } from '../../src/webhooks/journal/journal.js';
+import { openJournal } from '../../src/webhooks/journal/journal.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './journal-folders.js';
 
 describe('a journal', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createNamedKey } from '../../src/sealing/key-ring.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
-import { rememberAddresses } from '../../src/webhooks/known-addresses.js';
+import { rememberAddresses } from '../../src/webhooks/intake.js';
 import { account, webhookKeys } from './ingress-stand.js';
 
 const key = { account, eventType: 'status_changed' } as const;

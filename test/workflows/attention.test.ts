@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OrderTrail } from '../../src/domain/trail.js';
+import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { RideApiError, RideApiUnreachable, TokenRefused, type UpstreamWords } from '../../src/ride-api/errors.js';
 import { isLong } from '../support/long.js';
 import {

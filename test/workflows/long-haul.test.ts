@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
-import type { DeliveryNotice } from '../../src/domain/notices.js';
 import { accessTokenId, subscriptionId } from '../../src/domain/workflow-ids.js';
-import { deliveryReceivedSignal, orderTrailQuery } from '../../src/workflows/follow-order-messages.js';
-import type { subscription } from '../../src/workflows/subscription.js';
-import { rotateSubscriptionUpdate } from '../../src/workflows/subscription-messages.js';
+import { deliveryReceivedSignal, orderTrailQuery, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
+import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import { isLong } from '../support/long.js';
 import { runsOf } from '../support/run-chain.js';
 import { webhookEnv } from '../support/subscriptions.js';

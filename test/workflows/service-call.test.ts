@@ -4,12 +4,11 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { BusinessOperation, ServiceCall } from '../../src/domain/business-call.js';
+import type { BusinessOperation, ServiceCall } from '../../src/domain/call.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
-import { businessCallStart } from '../../src/temporal/business-call-start.js';
-import { rideStart } from '../../src/temporal/ride-start.js';
-import { toCallFailure } from '../../src/workflows/call-end.js';
+import { businessCallStart, rideStart } from '../../src/temporal/starts.js';
+import { toCallFailure } from '../../src/workflows/business-call.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { quietRuntime } from '../support/runtime.js';
 import { startTimeSkippingServer } from '../support/time-skipping-server.js';

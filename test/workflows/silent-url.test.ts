@@ -1,7 +1,7 @@
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
-import type { lateNotices } from '../../src/workflows/late-notices.js';
+import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
 import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';

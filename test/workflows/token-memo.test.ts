@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { renewTokenSignal } from '../../src/workflows/access-token-messages.js';
+import { renewTokenSignal } from '../../src/workflows/messages.js';
 import { startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
 
 let stack: TimeSkippingStack;

@@ -1,0 +1,266 @@
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { ApplicationFailure } from '@temporalio/common';
+import type { Account } from '../domain/account.js';
+import { readInstant } from '../domain/instant.js';
+import type { AccountName, OrderId } from '../domain/keys.js';
+import { nextReadMs } from '../domain/order/cadence.js';
+import type { EarlierRun, EarlierRunKey } from '../domain/order/earlier-run.js';
+import { isSameStatus, toRideStatus } from '../domain/order/status.js';
+import type { LookInput, OrderObservation, OrderReading } from '../domain/order/trail.js';
+import type { Struggle } from '../domain/struggle.js';
+import { RideApiError } from '../ride-api/errors.js';
+import { readOperation } from '../ride-api/order.js';
+import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import type { RideApi } from '../ride-api/ride-api.js';
+import type { AuthorizedCall } from './authorized-call.js';
+import { notYet } from './failures.js';
+import { createLooking, type Looking, toReadTrouble } from './looking.js';
+import { QuietTime, type QuietTimes } from './quiet-times.js';
+
+/** How a read is made. */
+interface ReadManner {
+  signal?: AbortSignal;
+  /** Sent whatever the account has to wait for. */
+  isThrough?: boolean;
+}
+
+/** One read of an order with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
+export type OrderReader = (account: Account, orderId: OrderId, manner?: ReadManner) => Promise<OrderReading>;
+
+/** Whether look-ups of orders work at all for an account: from outside, a wrong path and an unknown order look the same. */
+export interface ProvenPaths {
+  prove(account: AccountName, orderId: OrderId): void;
+  /** Has this process read an order of the account, other than this one, since then (epoch milliseconds)? */
+  isProven(account: AccountName, since: number, orderId: OrderId): boolean;
+}
+
+/** Kept in the memory of the process: another worker may run with another contract profile. */
+export function createProvenPaths(now: () => number = Date.now): ProvenPaths {
+  /** The last two orders that were read; one of them is another one than that in question. */
+  const lastRead = new Map<AccountName, { orderId: OrderId; at: number }[]>();
+  return {
+    prove(account, orderId) {
+      const others = (lastRead.get(account) ?? []).filter((read) => read.orderId !== orderId);
+      lastRead.set(account, [{ orderId, at: now() }, ...others].slice(0, 2));
+    },
+    isProven: (account, since, orderId) =>
+      (lastRead.get(account) ?? []).some((read) => read.orderId !== orderId && read.at >= since),
+  };
+}
+
+interface OrderReaderPorts {
+  rideApi: Pick<RideApi, 'readOrder' | 'orderScope'>;
+  call: AuthorizedCall;
+  provenPaths: ProvenPaths;
+}
+
+/** A reader that shares tokens and quiet times with the other calls of the account. */
+export const createOrderReader =
+  ({ rideApi, call, provenPaths }: OrderReaderPorts): OrderReader =>
+  async (account, orderId, { signal, isThrough } = {}) => {
+    const read = (token: string) => rideApi.readOrder(account, orderId, token, signal);
+    const reading = await call(account, rideApi.orderScope(account), 'readOrder', read, isThrough);
+    provenPaths.prove(account.name, orderId);
+    return reading;
+  };
+
+export interface OrderActivityPorts {
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
+  readOrder: OrderReader;
+  readShown: ShownReader;
+  quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
+  provenPaths: Pick<ProvenPaths, 'isProven'>;
+  /** No wait that was written down goes on for longer. */
+  longestWaitMs?: number;
+  now?: () => number;
+  random?: () => number;
+}
+
+/** What a run of `followOrder` shows now, and how many events it has. */
+export type ShownReader = (run: { workflowId: string; runId: string }) => Promise<Shown>;
+
+export interface Shown {
+  /** In our words; null before the first read. */
+  status: string | null;
+  runLength: number;
+}
+
+export type OrderActivities = ReturnType<typeof createOrderActivities>;
+
+/** Polls that began together drift apart by up to a tenth of their pace. */
+const jitterShare = 0.1;
+
+/** An order that was made a moment ago is found on all replicas of the service long before that. */
+const unknownAfterMs = 5 * 60_000;
+/** More than the pause between two looks for an order that is not found: the path was right between the two. */
+const provenWithinMs = 90_000;
+
+/** A wait that began just now does not hold up a person: the next attempt takes their turn. */
+const turnPauseMs = 100;
+
+const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
+/** How one of the activities looks. */
+interface Manner {
+  /** Somebody waits for the answer: everything is one, also trouble that is shown already. */
+  isOneShot: boolean;
+  /** When the run read the order last: the first attempt only waits for the rest of the pace. Null: it reads at once. */
+  lastReadAt: string | null;
+}
+
+/**
+ * Activities that look at an order. They complete only with news; everything else is left to Temporal's retry, which
+ * writes no history. What must be remembered from one attempt to the next stands in the heartbeat details.
+ */
+export function createOrderActivities({
+  account,
+  readOrder,
+  readShown,
+  quietTimes,
+  provenPaths,
+  longestWaitMs = defaultMaxWaitMs,
+  now = Date.now,
+  random = Math.random,
+}: OrderActivityPorts) {
+  const looking = createLooking({ longestWaitMs, now, random });
+  const { stillSo, msSince, sinceLastLook } = createPace({ account, now, random });
+
+  async function look(input: LookInput, { isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
+    const { attempt } = activityInfo();
+    const reads = lastReadAt === null ? attempt : attempt - 1;
+    const shown = input.shown.attention;
+    const before = looking.leftBehind();
+    const due = before && looking.toShow(before, shown);
+    if (due) return toObservation(due, reads, now());
+    const isThrough = goAhead(input, before, { looking, quietTimes });
+    if (lastReadAt !== null && attempt === 1)
+      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(lastReadAt));
+    const run = input.pushed && !isOneShot ? await askRun(readShown) : null;
+    const current = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
+    const held = account(input.account);
+    const isPathProven = isProven(input, before, now());
+    let reading: OrderReading;
+    try {
+      reading = await readOrder(held, input.orderId, { signal: cancellationSignal(), isThrough });
+    } catch (error) {
+      if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
+      const lookup = { orderId: input.orderId, operation: readOperation[held.interface] };
+      const trouble = toReadTrouble(error, { account: input.account, lookup }, now());
+      if (!trouble) throw error;
+      const struggle = looking.after(before, trouble, shown);
+      if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
+      // A wait is no answer to somebody who wants a read.
+      if (isOneShot && struggle.code === shown && !(error instanceof QuietTime))
+        return toObservation(struggle, reads, now());
+      heartbeat(struggle);
+      return toObservation(looking.showOrFail(struggle, shown), reads, now());
+    }
+    if (before) heartbeat(null);
+    if (!isOneShot && !isNewsTo(current, reading)) throw stillSo(reading.status, current, 0);
+    const gapMs = reads > 1 ? { gapMs: sinceLastLook(current, before) } : {};
+    return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run ? { runLength: run.runLength } : {}) };
+  }
+
+  /**
+   * May a 404 mean that the order does not exist? Found out before the look: another order may be read in the moment in which the
+   * path is mended, and this one just before.
+   */
+  function isProven({ mayBeUnknown, account: name, orderId }: LookInput, before: Struggle | null, at: number): boolean {
+    if (!mayBeUnknown || before?.code !== 'orderNotFound') return false;
+    return provenPaths.isProven(name, Math.max(Date.parse(before.since), at - provenWithinMs), orderId);
+  }
+
+  return {
+    /**
+     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
+     * instant: the run has just read the order, so the first read comes a pace later.
+     */
+    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
+      look(input, { isOneShot: false, lastReadAt }),
+
+    /** One read, whatever it says. */
+    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
+  };
+}
+
+type PacePorts = Pick<OrderActivityPorts, 'account'> & Record<'now' | 'random', () => number>;
+
+/** How long an order may go unread, and how long it did. */
+function createPace({ account, now, random }: PacePorts) {
+  function stillSo(status: string, input: LookInput, elapsedMs: number): ApplicationFailure {
+    return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare) - elapsedMs);
+  }
+
+  /** The clock of another process may go ahead. */
+  const msSince = (instant: string): number => Math.max(0, now() - Date.parse(instant));
+
+  function paceMs(status: string | null, { since, scheduledAt, pushed, account: name }: LookInput, at: number): number {
+    const pickup = scheduledAt === null ? null : Date.parse(scheduledAt);
+    return nextReadMs({ status, since: Date.parse(since), scheduledAt: pickup, pushed, now: at }, account(name).poll);
+  }
+
+  /** The pause that was wished for, and what the queue added. Trouble since then makes it longer. */
+  function sinceLastLook(input: LookInput, trouble: Struggle | null): number {
+    const { currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
+    const from = trouble ? Math.min(Date.parse(trouble.since), dueAt) : dueAt;
+    return Math.round(now() - from + paceMs(input.shown.rawStatus, input, from));
+  }
+
+  return { stillSo, msSince, sinceLastLook };
+}
+
+/** Throws while the order has to wait. True: it has to, and yet is read, since a person asked and it is their turn. */
+function goAhead(
+  { account, notBefore, forPerson = false }: LookInput,
+  before: Struggle | null,
+  { looking, quietTimes }: { looking: Looking } & Pick<OrderActivityPorts, 'quietTimes'>,
+): boolean {
+  const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle has the later word
+  const waitMs = forPerson ? Math.max(leftMs, quietTimes.leftMs(account)) : leftMs;
+  if (waitMs === 0) return false;
+  const turnMs = forPerson ? quietTimes.takeTurn(account) : waitMs;
+  if (turnMs > 0) looking.wait(Math.min(turnMs, waitMs));
+  return true;
+}
+
+/** Does the service itself say, and for long, that there is no such order? A proxy or a lagging replica answers 404 as well. */
+const isUnknown = (error: unknown, { code, since }: Struggle, now: number): boolean =>
+  code === 'orderNotFound' &&
+  error instanceof RideApiError &&
+  error.upstreamCode !== null &&
+  now - Date.parse(since) >= unknownAfterMs;
+
+/** A poll goes on when a delivery has led to a change, so the run may show another status than when the poll began. */
+async function askRun(readShown: ShownReader): Promise<Shown | null> {
+  const { workflowExecution } = activityInfo();
+  return workflowExecution ? await readShown(workflowExecution) : null;
+}
+
+function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details }: OrderReading): boolean {
+  const pickup = readInstant(details?.scheduledAt);
+  const isMoved = pickup !== undefined && pickup !== scheduledAt;
+  return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
+}
+
+function toObservation({ code, message, since, notBefore }: Struggle, reads: number, now: number): OrderObservation {
+  // The next look begins in a new activity, which must keep to the wait of this one.
+  const later = Date.parse(notBefore) > now ? notBefore : iso(now);
+  return { kind: 'trouble', attention: { code, message, since }, notBefore: later, reads };
+}
+
+/** Asks a run that has ended what it leaves. Null when it is not known any more, or cannot say. Throws while Temporal cannot be asked. */
+export type EarlierRunReader = (key: EarlierRunKey) => Promise<EarlierRun | null>;
+
+/** What the activity below works with. */
+interface EarlierRunActivityPorts {
+  readRun: EarlierRunReader;
+}
+
+/** The activity that lets a run go on from an earlier one, as workflows see it. */
+export type EarlierRunActivities = ReturnType<typeof createEarlierRunActivities>;
+
+/** It calls Temporal and no service, so it runs beside the token requests. */
+export const createEarlierRunActivities = ({ readRun }: EarlierRunActivityPorts) => ({
+  readEarlierRun: (key: EarlierRunKey): Promise<EarlierRun | null> => readRun(key),
+});

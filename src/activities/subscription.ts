@@ -1,0 +1,152 @@
+import { activityInfo, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Account } from '../domain/account.js';
+import { FaretrailError } from '../domain/errors.js';
+import type { AccountName } from '../domain/keys.js';
+import type { Struggle } from '../domain/struggle.js';
+import type { SilenceWatch } from '../domain/subscription/input.js';
+import { judgeSilence, type OrderCounts, silenceWindowStart } from '../domain/subscription/silence.js';
+import type {
+  CreateSubscriberInput,
+  RemovalOutcome,
+  RemoveSubscriberInput,
+  SubscribingOutcome,
+} from '../domain/subscription/state.js';
+import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import { notYet, plainFailure } from './failures.js';
+import { createLooking, toFailureType } from './looking.js';
+import { type Sending, type SubscriberCalls, toSubscriptionTrouble } from './subscriber-calls.js';
+
+export interface SubscriptionActivityPorts {
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
+  calls: SubscriberCalls;
+  /** No wait that was written down goes on for longer. */
+  longestWaitMs?: number;
+  now?: () => number;
+  random?: () => number;
+}
+
+export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
+
+/** What one attempt leaves for the next, in the heartbeat details: they add no event. */
+interface Progress extends Sending {
+  /** Which attempt left it. */
+  attempt: number;
+  struggle: Struggle | null;
+}
+
+/** Activities that change which subscribers the service has. No address and no secret leaves them in clear. */
+export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
+  const { account, calls, longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random } = ports;
+  const looking = createLooking({ longestWaitMs, now, random });
+
+  async function attempt(input: CreateSubscriberInput, progress: Progress): Promise<SubscribingOutcome> {
+    refuseOtherInterface(account(input.account));
+    const due = progress.struggle && looking.toShow(progress.struggle, input.shown);
+    if (due) return toTrouble(due);
+    if (!progress.struggle) looking.waitUntil(input.notBefore);
+    return { kind: 'registered', ...(await calls.create(input, progress, () => heartbeat({ ...progress }))) };
+  }
+
+  async function recover(error: unknown, input: CreateSubscriberInput, before: Progress): Promise<SubscribingOutcome> {
+    if (before.isSent) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
+    const trouble = toSubscriptionTrouble(error, input, now());
+    if (!trouble) {
+      heartbeat(before);
+      throw error;
+    }
+    const struggle = looking.after(before.struggle, trouble, input.shown);
+    heartbeat({ ...before, struggle });
+    return toTrouble(looking.showOrFail(struggle, input.shown));
+  }
+
+  async function clarify(input: CreateSubscriberInput, reason: string): Promise<SubscribingOutcome> {
+    const found = await calls.find(input).catch(() => undefined);
+    if (found) return { kind: 'registered', ...found };
+    const message = `${reason}: the service may have subscribed us all the same. It is asked again, for another address.`;
+    return { kind: 'unclear', message };
+  }
+
+  return {
+    /** One request for a subscription. What surely failed is repeated slowly by Temporal, and the run learns of it when a
+     *  person should. What may have been carried out is never repeated at the same address. */
+    async createSubscriber(input: CreateSubscriberInput): Promise<SubscribingOutcome> {
+      const { attempt: number, heartbeatDetails } = activityInfo();
+      const before = (heartbeatDetails ?? null) as Progress | null;
+      // Every attempt that comes to its end leaves word of it; what is there may be of one before the last.
+      const isWellEnded = before?.attempt === number - 1 && !before.isSent;
+      if (number > 1 && !isWellEnded) return await clarify(input, 'A worker stopped during a request');
+      const struggle = before?.struggle ? looking.shortened(before.struggle) : null;
+      const progress: Progress = { attempt: number, isSent: false, struggle };
+      return await attempt(input, progress).catch((error: unknown) => recover(error, input, progress));
+    },
+
+    /** Makes the service forget a subscriber, where the contract profile lets us. */
+    async removeSubscriber(input: RemoveSubscriberInput): Promise<RemovalOutcome> {
+      return await calls.remove(input).catch((error: unknown) => {
+        const trouble = toSubscriptionTrouble(error, input, now());
+        if (!trouble) throw error;
+        throw plainFailure({ type: toFailureType(trouble.code), message: trouble.message });
+      });
+    },
+  };
+}
+
+/** The partner interface has no subscriptions (given). */
+function refuseOtherInterface({ name, interface: at }: Account): void {
+  if (at === 'business') return;
+  const message = `account: ${name} belongs to the ${at} interface; only business accounts can subscribe`;
+  throw ApplicationFailure.nonRetryable(message, 'InvalidInput');
+}
+
+const toTrouble = ({ code, message, since, notBefore }: Struggle): SubscribingOutcome => ({
+  kind: 'trouble',
+  attention: { code: code === 'orderNotFound' ? 'forbidden' : code, message, since },
+  notBefore,
+});
+
+/** What a watch needs to know of the run that watches. */
+export interface WatchSilenceInput extends SilenceWatch {
+  account: AccountName;
+  /** ISO instant since which the service delivers to the newest address. */
+  registeredAt: string;
+  /** What the run shows by now. */
+  isSilent: boolean;
+  /** ISO instant from which lasting silence is told again; null: never. */
+  tellAgainAt: string | null;
+}
+
+/** What a watch found that the run does not show yet. */
+export interface SilenceVerdict {
+  isSilent: boolean;
+  counts: OrderCounts;
+}
+
+export interface SilenceActivityPorts {
+  /** Two counts in visibility, of orders of the account that started after this instant (epoch milliseconds). */
+  countOrders(account: AccountName, startedAfter: number): Promise<OrderCounts>;
+  now?: () => number;
+  random?: () => number;
+}
+
+export type SilenceActivities = ReturnType<typeof createSilenceActivities>;
+
+/** Subscriptions that began together drift apart: visibility takes few calls a second. */
+const jitterShare = 0.1;
+
+/** The activity that notices when deliveries do not come. It spends nothing of an account's request budget. */
+export function createSilenceActivities({ countOrders, now = Date.now, random = Math.random }: SilenceActivityPorts) {
+  return {
+    /** Completes only with news; until then Temporal repeats it every `everyMs`, which adds no event. */
+    async watchSilence(input: WatchSilenceInput): Promise<SilenceVerdict> {
+      const { everyMs, isSilent, tellAgainAt } = input;
+      const counts = await countOrders(input.account, silenceWindowStart(input.registeredAt, everyMs, now()));
+      const verdict = judgeSilence(counts, input.minOrders, isSilent);
+      const isDue = verdict && tellAgainAt !== null && Date.parse(tellAgainAt) <= now();
+      if (verdict !== isSilent || isDue) return { isSilent: verdict, counts };
+      const message = verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.';
+      throw notYet(message, everyMs * (1 + random() * jitterShare));
+    },
+  };
+}

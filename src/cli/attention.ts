@@ -1,0 +1,175 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
+import type { Attention } from '../domain/attention.js';
+import { callWaits } from '../domain/call.js';
+import { parkReasonTexts } from '../domain/parked.js';
+import { publishedDelivery, publishedLease } from '../domain/published.js';
+import {
+  fromAccessTokenId,
+  fromBusinessCallId,
+  fromCompanyReportId,
+  fromFollowOrderId,
+  fromParkedDeliveryId,
+  fromRequestRideId,
+  fromSubscriptionId,
+} from '../domain/workflow-ids.js';
+import {
+  companyReportQuery,
+  orderTrailQuery,
+  rideStatusQuery,
+  subscriptionStatusQuery,
+} from '../workflows/messages.js';
+import { rideAttentionKey } from '../workflows/search-attributes.js';
+import { quoted, type Session } from './command.js';
+import { clip, type Paint, plain, tableText, utc } from './text.js';
+
+/** What kind of run needs a person. */
+type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
+
+/** One run that needs a person. */
+export interface RunInNeed {
+  kind: RunKind;
+  account: string;
+  /** Within kind and account: what its commands take. */
+  id: string;
+  workflowId: string;
+  /** The attention code; of a parked delivery the reason. */
+  code: string;
+  /** Both null when no worker answered. */
+  message: string | null;
+  since: string | null;
+}
+
+/** What the list itself tells of a run, and where the rest is. */
+interface Recognised {
+  kind: RunKind;
+  account: string;
+  id: string;
+  /** Temporal shows it without a worker. */
+  shown?: { code?: string; message: string; since: string } | undefined;
+  /** The run answers with an `attention`. */
+  query?: string;
+}
+
+/** For the answers of all runs: without a worker the list comes all the same. */
+const answersWithinMs = 8_000;
+/** Questions at a time. */
+const batch = 10;
+
+/** Reads what the runs of a list need. A run under a foreign id is left out; it fails by itself. */
+export async function readAttention(session: Session, listed: readonly WorkflowExecutionInfo[]): Promise<RunInNeed[]> {
+  const until = Date.now() + answersWithinMs;
+  const runs: RunInNeed[] = [];
+  for (let from = 0; from < listed.length; from += batch) {
+    const some = listed.slice(from, from + batch).map((info) => readOne(session, info, until));
+    runs.push(...(await Promise.all(some)).flat());
+  }
+  return runs;
+}
+
+async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
+  const recognised = toRecognised(info);
+  if (!recognised) return [];
+  const { kind, account, id, shown, query } = recognised;
+  const told = query === undefined ? shown : await ask(session, info.workflowId, query, until);
+  const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';
+  const { workflowId } = info;
+  return [{ kind, account, id, workflowId, code, message: told?.message ?? null, since: told?.since ?? null }];
+}
+
+async function ask(
+  { client, within }: Session,
+  workflowId: string,
+  query: string,
+  until: number,
+): Promise<Attention | undefined> {
+  try {
+    const run = client.workflow.getHandle(workflowId);
+    const answer = await within(Math.max(until - Date.now(), 1), () =>
+      run.query<{ attention: Attention | null }>(query),
+    );
+    return answer.attention ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
+  const { workflowId, memo, startTime } = info;
+  switch (info.type) {
+    case 'followOrder': {
+      const key = fromFollowOrderId(workflowId);
+      return key && { kind: 'order', account: key.account, id: key.orderId, query: orderTrailQuery.name };
+    }
+    case 'requestRide': {
+      const key = fromRequestRideId(workflowId);
+      return key && { kind: 'ride', account: key.account, id: key.requestId, query: rideStatusQuery.name };
+    }
+    case 'subscription': {
+      const key = fromSubscriptionId(workflowId);
+      return (
+        key && { kind: 'subscription', account: key.account, id: key.eventType, query: subscriptionStatusQuery.name }
+      );
+    }
+    case 'companyReport': {
+      const key = fromCompanyReportId(workflowId);
+      return key && { kind: 'report', account: key.account, id: key.about, query: companyReportQuery.name };
+    }
+    case 'businessCall': {
+      const key = fromBusinessCallId(workflowId);
+      const shown = key && callWaits(key, startTime.toISOString());
+      return key && { kind: 'call', account: key.account, id: `${key.operation}/${key.key}`, shown };
+    }
+    case 'accessToken': {
+      const key = fromAccessTokenId(workflowId);
+      const failure = publishedLease(memo)?.failure;
+      const shown = failure ? { message: failure.message, since: failure.at } : undefined;
+      return key && { kind: 'token', account: key.account, id: key.scope || 'unscoped', shown };
+    }
+    case 'parkedDelivery': {
+      const key = fromParkedDeliveryId(workflowId);
+      const delivery = publishedDelivery(memo);
+      const shown = delivery
+        ? { code: delivery.reason, message: parkReasonTexts[delivery.reason], since: delivery.receivedAt }
+        : { code: 'parked', message: 'No worker has seen it yet.', since: startTime.toISOString() };
+      return key && { kind: 'parked', account: key.account, id: key.deliveryId, shown };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', 'grantRejected'];
+
+/** The words of the command that helps, or shows more. */
+export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
+  if (kind === 'token' || tokenCodes.includes(code)) return ['tokens'];
+  switch (kind) {
+    case 'order':
+      return ['show', account, id];
+    case 'ride':
+      return code === 'outcomeUnknown' ? ['resolve-ride', account, id] : ['doctor'];
+    case 'subscription':
+      return code === 'subscriptionSilent' ? ['rotate', account, id] : ['subscriptions', '--account', account];
+    case 'parked':
+      return ['route', account, id, '--order', 'ID'];
+    default:
+      return ['doctor'];
+  }
+}
+
+/** The same as one line to type. */
+export const commandTextFor = (run: RunInNeed): string => commandFor(run).map(quoted).join(' ');
+
+/** The runs as a table. Ids stay whole, since people copy them. */
+export function attentionText(runs: readonly RunInNeed[], paint: Paint): string {
+  if (runs.length === 0) return 'Nothing needs a person.';
+  const rows = runs.map((run) => [
+    run.kind,
+    clip(run.account, 16),
+    plain(run.id),
+    paint('bad', clip(run.code, 20)),
+    run.since === null ? '-' : utc(run.since),
+    plain(commandTextFor(run)),
+  ]);
+  return tableText(['kind', 'account', 'id', 'attention', 'since (UTC)', 'what helps'], rows, paint);
+}

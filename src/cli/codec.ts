@@ -1,0 +1,191 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { Command } from 'commander';
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { z } from 'zod';
+import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { createLogger } from '../observability/logging.js';
+import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
+import type { CodecSettings } from '../settings/codec.js';
+import type { CommandContext, RunCommand } from './command.js';
+import { exitCodes } from './failure.js';
+
+const help = `
+Decrypts payloads for the Temporal UI and CLI, with FARETRAIL_PAYLOAD_KEYS. It listens at
+FARETRAIL_CODEC_HOST and FARETRAIL_CODEC_PORT, answers pages of FARETRAIL_CODEC_ORIGINS (the UI) and wants
+FARETRAIL_CODEC_TOKEN as a bearer token. It needs no connection to Temporal. Ctrl-C or SIGTERM ends it.
+
+Examples:
+  faretrail codec
+  temporal workflow show --workflow-id order/partner/42 --codec-endpoint http://127.0.0.1:8481`;
+
+/** `codec`: the endpoint that decrypts for people. */
+export function addCodecCommand(program: Command, run: RunCommand): void {
+  program
+    .command('codec')
+    .description('decrypt payloads for the Temporal UI and CLI')
+    .addHelpText('after', help)
+    .action(run(serve));
+}
+
+async function serve(context: CommandContext): Promise<number> {
+  const { payloads, codec: settings, logLevel } = context.loadSettings();
+  if (payloads.keys === null)
+    throw new InvalidInput('FARETRAIL_PAYLOAD_KEYS: missing; without keys nothing is decrypted');
+  const logger = createLogger({ level: logLevel, process: 'codec' });
+  const told = new Set<string>(); // a page of history may hold hundreds of the same kind
+  const server = await startCodecServer({
+    settings,
+    codec: createPayloadCodec({ ...payloads, encrypts: true }),
+    onUnreadable({ message }: PayloadCodecError) {
+      if (told.has(message)) return;
+      told.add(message);
+      logger.warn(message);
+    },
+    onFailure: (error) => logger.error({ err: error }, 'a request failed'),
+  });
+  const asks = settings.token === null ? 'everybody on this machine' : 'whoever shows the token';
+  context.tell(
+    { url: server.url, origins: settings.origins, needsToken: settings.token !== null },
+    `codec endpoint ${server.url} decrypts for ${asks}; pages of ${settings.origins.join(', ')}`,
+  );
+  await new Promise<void>((resolve) => context.onInterrupt(resolve));
+  await server.close();
+  return exitCodes.done;
+}
+
+/** What the server needs. */
+interface CodecServerOptions {
+  settings: CodecSettings;
+  codec: PayloadCodec;
+  /** A payload stays as it is, since it cannot be decrypted. Never told any part of one but the key's id. */
+  onUnreadable(error: PayloadCodecError): void;
+  onFailure(error: unknown): void;
+}
+
+/** A server that listens. */
+export interface CodecServer {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** A page of history as the UI sends it: payloads have up to 2 MB, and base64 adds a third. */
+const bodyLimit = 16 * 1_048_576;
+
+// The JSON of protobuf: bytes are base64. Fields of later versions stay where they are.
+const PayloadJson = z.looseObject({
+  metadata: z.record(z.string(), z.string()).nullish(),
+  data: z.string().nullish(),
+});
+const PayloadsJson = z.looseObject({ payloads: z.array(PayloadJson).nullish() });
+type PayloadJson = z.infer<typeof PayloadJson>;
+
+/** Starts to listen. Throws `FaretrailError` `CodecPortUnusable` when it cannot. */
+export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
+  const { host, port } = options.settings;
+  const app = fastify({ logger: false, bodyLimit, exposeHeadRoutes: false, forceCloseConnections: true });
+  app.removeContentTypeParser('text/plain');
+  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+    const status = error.statusCode ?? 500;
+    if (status >= 500) options.onFailure(error);
+    return refuse(
+      reply,
+      status,
+      status >= 500 ? 'the payloads could not be read or written' : 'not a request of this kind',
+    );
+  });
+  app.setNotFoundHandler((_request, reply) => refuse(reply, 404, 'there are /decode and /encode, by POST'));
+  guard(app, options.settings);
+  addRoutes(app, options);
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
+    const place = `${host}, port ${port}`;
+    throw new FaretrailError('CodecPortUnusable', `FARETRAIL_CODEC_PORT: cannot listen at ${place} (${code})`, {
+      cause,
+    });
+  }
+  const { port: taken } = app.server.address() as AddressInfo;
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, close: () => app.close() };
+}
+
+/**
+ * Lets in pages of the given origins and programs, which have none, and wants the token of both. The origin counts without
+ * a token too: any page that a person opens could otherwise ask an endpoint on that person's machine.
+ */
+function guard(app: FastifyInstance, { origins, token }: CodecSettings): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { origin } = request.headers;
+    reply.headers({ vary: 'origin', 'cache-control': 'no-store' });
+    if (origin !== undefined && !origins.includes(origin)) return refuse(reply, 403, 'not for pages of this origin');
+    if (origin !== undefined)
+      reply.headers({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' });
+    if (request.method === 'OPTIONS') return answerPreflight(request, reply);
+    if (request.method !== 'POST' || token === null || showsToken(request, token)) return;
+    return refuse(reply.header('www-authenticate', 'Bearer'), 401, 'a bearer token is needed');
+  });
+}
+
+/** https://fetch.spec.whatwg.org/#cors-preflight-fetch, and https://wicg.github.io/private-network-access for Temporal Cloud. */
+function answerPreflight(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const isFromPublicPage = request.headers['access-control-request-private-network'] === 'true';
+  return reply
+    .headers({
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': 'authorization, authorization-extras, content-type, x-namespace',
+      'access-control-max-age': '600',
+      ...(isFromPublicPage ? { 'access-control-allow-private-network': 'true' } : {}),
+    })
+    .code(204)
+    .send();
+}
+
+// Of equal length, so that the comparison takes the same time for each token.
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+const showsToken = ({ headers }: FastifyRequest, token: string): boolean =>
+  timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
+
+function addRoutes(app: FastifyInstance, { codec, onUnreadable }: CodecServerOptions): void {
+  async function decode(payload: Payload): Promise<Payload> {
+    try {
+      return (await codec.decode([payload]))[0] ?? payload;
+    } catch (error) {
+      if (!(error instanceof PayloadCodecError)) throw error;
+      onUnreadable(error); // the others of the page are worth seeing
+      return payload;
+    }
+  }
+  const encode = async (payload: Payload): Promise<Payload> => (await codec.encode([payload]))[0] ?? payload;
+
+  const route = (path: string, convert: (payload: Payload) => Promise<Payload>): void => {
+    app.post(path, async (request, reply) => {
+      const body = PayloadsJson.safeParse(request.body);
+      if (!body.success) return refuse(reply, 400, 'the body must be {"payloads":[...]} of Temporal');
+      return { payloads: await Promise.all((body.data.payloads ?? []).map((json) => converted(json, convert))) };
+    });
+  };
+  route('/decode', decode);
+  route('/encode', encode);
+  app.get('/healthz', (_request, reply) => reply.type('text/plain; charset=utf-8').send('live\n'));
+}
+
+async function converted(json: PayloadJson, convert: (payload: Payload) => Promise<Payload>): Promise<PayloadJson> {
+  const metadata = Object.entries(json.metadata ?? {}).map(([name, text]) => [name, Buffer.from(text, 'base64')]);
+  const given: Payload = { metadata: Object.fromEntries(metadata), data: Buffer.from(json.data ?? '', 'base64') };
+  const made = await convert(given);
+  return made === given ? json : toJson(made);
+}
+
+const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
+
+const toJson = ({ metadata, data }: Payload): PayloadJson => ({
+  metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([name, bytes]) => [name, base64(bytes)])),
+  data: base64(data),
+});
+
+/** An answer that says no (RFC 9457). Texts are fixed: nothing of the request comes back. */
+const refuse = (reply: FastifyReply, status: number, detail: string): FastifyReply =>
+  reply.code(status).type('application/problem+json; charset=utf-8').send(JSON.stringify({ status, detail }));

@@ -1,0 +1,264 @@
+import { createHmac } from 'node:crypto';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { type Command, InvalidArgumentError } from 'commander';
+import { request } from 'undici';
+import { BaseUrl } from '../../contracts/accounts-file.js';
+import type { ContractProfile } from '../../contracts/contract-profile.js';
+import { InvalidInput } from '../../domain/errors.js';
+import { type OrderId, toOrderId } from '../../domain/keys.js';
+import { publishedAddresses } from '../../domain/published.js';
+import type { AcceptedGeneration, SubscriptionMemo } from '../../domain/subscription/subscription.js';
+import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
+import type { KeyRing } from '../../sealing/key-ring.js';
+import { createSealer } from '../../sealing/sealer.js';
+import { createWebhookPaths } from '../../sealing/webhook-paths.js';
+import {
+  type CommandContext,
+  type CommonOptions,
+  callTimeoutMs,
+  checked,
+  commandLine,
+  type RunCommand,
+  type Session,
+  withSession,
+} from '../command.js';
+import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
+import { ingressUrl } from '../ingress-reachability.js';
+import { type SubscriptionArguments, withSubscriptionArguments } from '../subscription/change.js';
+import { clip } from '../text.js';
+
+interface DeliverOptions extends CommonOptions {
+  order?: OrderId;
+  status?: string;
+  url?: string;
+}
+
+const help = `
+Sends one delivery as the service would: to the newest address of the subscription, with its secret
+where the contract profile looks for it. Each is a new one, never a duplicate. It needs the
+webhook keys of the ingress. It goes to --url, else FARETRAIL_PUBLIC_URL, else to the ingress
+of these settings. Neither the address nor the secret is shown.
+
+Examples:
+  faretrail deliver business status_changed --order 7b21 --status Driving
+  faretrail deliver business business_report --order 7b21 --url http://127.0.0.1:8480`;
+
+/** `deliver <account> <eventType>`: a correct test delivery to the ingress. */
+export function addDeliverCommand(program: Command, run: RunCommand): void {
+  withSubscriptionArguments(program.command('deliver'))
+    .description('send a correct test delivery to the ingress')
+    .option(
+      '--order <id>',
+      'what it is about',
+      checked((text) => toOrderId(text, '--order')),
+    )
+    .option('--status <status>', 'what it claims; the order itself decides')
+    .option('--url <url>', 'base URL of the ingress', toBaseUrl)
+    .addHelpText('after', help)
+    .action(
+      run<SubscriptionArguments, DeliverOptions>(async (context, [account, eventType], options) => {
+        refuseMissing({ account, eventType }, options); // before any connection
+        return await withSession(context, (session) => deliver(context, session, { account, eventType }, options));
+      }),
+    );
+}
+
+function toBaseUrl(text: string): string {
+  const { success, data, error } = BaseUrl.safeParse(text);
+  if (success) return data;
+  throw new InvalidArgumentError(`--url: ${error.issues[0]?.message ?? 'must be a URL'}.`);
+}
+
+function refuseMissing({ eventType }: SubscriptionKey, { order, status }: DeliverOptions): void {
+  if (eventType === 'business_report') {
+    if (status !== undefined) throw new InvalidInput('--status: a business_report has none');
+    return;
+  }
+  if (order === undefined) throw new InvalidInput('--order: missing; a status_changed tells of an order');
+  if (status === undefined || status === '') throw new InvalidInput('--status: missing; name one, such as Driving');
+}
+
+/** What the command needs of a session. */
+export type DeliverSession = Pick<Session, 'within' | 'config'> & {
+  client: { workflow: Pick<Session['client']['workflow'], 'getHandle'> };
+};
+
+/** Sends the delivery and tells its id and the ingress's answer. */
+export async function deliver(
+  context: CommandContext,
+  session: DeliverSession,
+  key: SubscriptionKey,
+  { order, status, url }: DeliverOptions,
+): Promise<number> {
+  const { accounts, profile, webhookKeys } = session.config;
+  if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
+  const base = url ?? ingressUrl(session.config);
+  if (base === null)
+    throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens');
+  const generation = usableGeneration(await readMemo(context, session, key), profile.delivery.verification, Date.now());
+  if (!generation) {
+    const remedy = commandLine(context.env, 'subscriptions');
+    throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
+  }
+  const businessId = accounts.find(({ name }) => name === key.account)?.businessId;
+  const facts = { ...key, orderId: order, status, businessId, timestamp: new Date().toISOString() };
+  const isSecretNeeded = profile.delivery.verification.mode !== 'path';
+  const secret = isSecretNeeded ? await openSecret(key, generation, webhookKeys) : undefined;
+  const delivery = writeTestDelivery(facts, profile, secret);
+  const path = createWebhookPaths(webhookKeys).pathOf({ ...key, generation: generation.generation });
+  return tellAnswer(context, base, await post(base, path, delivery));
+}
+
+async function readMemo(
+  { env }: CommandContext,
+  { client, within }: DeliverSession,
+  key: SubscriptionKey,
+): Promise<SubscriptionMemo> {
+  const workflowId = subscriptionId(key);
+  const notSubscribed = (what: string): CliFailure => {
+    const remedy = commandLine(env, 'subscribe', key.account, key.eventType);
+    return new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
+  };
+  try {
+    const { memo } = await within(callTimeoutMs, () => client.workflow.getHandle(workflowId).describe());
+    const found = publishedAddresses(memo);
+    if (found && found.accepted.length > 0) return found;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw notSubscribed(`nothing has subscribed as ${workflowId}`);
+    throw error;
+  }
+  throw notSubscribed(`${workflowId} accepts no deliveries`);
+}
+
+/** Undefined where nobody knows it any more. */
+async function openSecret(
+  key: SubscriptionKey,
+  { secrets: [sealed] }: AcceptedGeneration,
+  keys: KeyRing,
+): Promise<string | undefined> {
+  if (sealed === undefined) return undefined;
+  return await createSealer(keys).unseal(sealed, subscriptionId(key)).catch(tellUnreadable);
+}
+
+interface Answer {
+  httpStatus: number;
+  /** Null: it told none, or something else in its place. */
+  deliveryId: string | null;
+  /** Why it was refused, in the words of the ingress. */
+  detail: string | null;
+}
+
+async function post(base: string, path: string, { headers, body }: TestDelivery): Promise<Answer> {
+  try {
+    const signal = AbortSignal.timeout(callTimeoutMs);
+    const answer = await request(`${base}${path}`, { method: 'POST', headers, body, signal }); // follows no redirect
+    return { httpStatus: answer.statusCode, ...readAnswer(await answer.body.text(), answer.headers['content-type']) };
+  } catch (error) {
+    // Without the error's own text, which may hold the address.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
+    const where = new URL(base).origin;
+    throw new CliFailure('NoAnswer', `no answer from the ingress at ${where} (${code}); is it running there?`);
+  }
+}
+
+/** Only what an ingress says: any other server may repeat the address, which is a secret. */
+function readAnswer(text: string, contentType: unknown): Pick<Answer, 'deliveryId' | 'detail'> {
+  const content = toObject(text);
+  const isId = typeof content.deliveryId === 'string' && /^[0-9a-f]{32}$/.test(content.deliveryId);
+  const isProblem = String(contentType).startsWith('application/problem+json') && typeof content.detail === 'string';
+  return {
+    deliveryId: isId ? String(content.deliveryId) : null,
+    detail: isProblem ? String(content.detail) : null,
+  };
+}
+
+function toObject(text: string): { deliveryId?: unknown; detail?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function tellAnswer({ tell, paint }: CommandContext, base: string, answer: Answer): number {
+  const { httpStatus, deliveryId, detail } = answer;
+  const isTaken = httpStatus >= 200 && httpStatus < 300;
+  const { origin } = new URL(base);
+  const how = isTaken
+    ? `Taken by ${origin} with ${httpStatus}: delivery ${deliveryId ?? 'without an id; is this an ingress?'}`
+    : `Refused by ${origin} with ${httpStatus}${detail === null ? '' : `: ${clip(detail, 200)}`}`;
+  tell({ ok: isTaken, url: origin, ...answer }, paint(isTaken ? 'strong' : 'bad', how));
+  return isTaken ? exitCodes.done : exitCodes.failed;
+}
+
+type Verification = ContractProfile['delivery']['verification'];
+
+/** What a test delivery tells. */
+interface TestFacts extends SubscriptionKey {
+  orderId: string | undefined;
+  status: string | undefined;
+  businessId: string | undefined;
+  /** ISO instant; makes each test delivery another one. */
+  timestamp: string;
+}
+
+/** A delivery as the service would send it. Holds the secret: never show it. */
+interface TestDelivery {
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The newest address at which a correct delivery can be made now; undefined when there is none. */
+function usableGeneration(
+  { accepted }: SubscriptionMemo,
+  { mode }: Verification,
+  now: number,
+): AcceptedGeneration | undefined {
+  return accepted
+    .filter(({ until }) => until === null || Date.parse(until) > now)
+    .find(({ secrets, isSecretLost }) => mode === 'path' || isSecretLost || secrets.length > 0);
+}
+
+/** Writes the delivery where the profile reads it. Without a secret: for an address whose secret was lost. */
+function writeTestDelivery(
+  { eventType, orderId, status, businessId, timestamp }: TestFacts,
+  { pointers, delivery: { verification } }: Pick<ContractProfile, 'pointers' | 'delivery'>,
+  secret: string | undefined,
+): TestDelivery {
+  const places: [pointer: string | undefined, value: string | undefined][] = [
+    [pointers.delivery.eventType[0], eventType],
+    [pointers.delivery.orderId[0], orderId],
+    [pointers.delivery.status[0], status],
+    [pointers.delivery.businessId[0], businessId],
+    ['/timestamp', timestamp],
+    [verification.mode === 'body' ? verification.pointer : undefined, secret],
+  ];
+  const content = places.reduce<object>(
+    (body, [pointer, value]) => (pointer && value !== undefined ? withValue(body, namesIn(pointer), value) : body),
+    {},
+  );
+  const body = JSON.stringify(content);
+  return { headers: { 'content-type': 'application/json', ...proof(body, verification, secret) }, body };
+}
+
+function proof(body: string, verification: Verification, secret: string | undefined): Record<string, string> {
+  if (secret === undefined) return {};
+  if (verification.mode === 'header') return { [verification.name]: secret };
+  if (verification.mode !== 'hmac') return {};
+  const { header, algorithm, encoding, prefix } = verification;
+  return { [header]: `${prefix}${createHmac(algorithm, secret).update(body).digest(encoding)}` };
+}
+
+// RFC 6901 section 4: ~1 before ~0.
+const namesIn = (pointer: string): string[] =>
+  pointer
+    .slice(1)
+    .split('/')
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+function withValue(parent: object, [name = '', ...rest]: readonly string[], value: string): object {
+  if (rest.length === 0) return { ...parent, [name]: value };
+  const child: unknown = (parent as Record<string, unknown>)[name];
+  return { ...parent, [name]: withValue(typeof child === 'object' && child !== null ? child : {}, rest, value) };
+}

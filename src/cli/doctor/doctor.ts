@@ -1,0 +1,184 @@
+import type { Command } from 'commander';
+import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
+import type { CliConfig } from '../../config.js';
+import type { ContractProfile } from '../../contracts/contract-profile.js';
+import type { Account } from '../../domain/account.js';
+import type { Scope } from '../../domain/keys.js';
+import type { SealedToken } from '../../domain/token/lease.js';
+import { orderScope } from '../../ride-api/order.js';
+import type { KeyRing } from '../../sealing/key-ring.js';
+import { createSealer, SealingError } from '../../sealing/sealer.js';
+import { createTokenLeases } from '../../temporal/token-leases.js';
+import {
+  type CommandContext,
+  callTimeoutMs,
+  type RunCommand,
+  type Session,
+  withProgramName,
+  withSession,
+} from '../command.js';
+import { exitCodes, toCliError } from '../failure.js';
+import { askIngress, ingressUrl } from '../ingress-reachability.js';
+import { type Paint, plain } from '../text.js';
+import {
+  type Check,
+  checkAddresses,
+  checkSearchAttributes,
+  checkSettings,
+  checkWorkerConnection,
+  checkWorkers,
+  type SettingsCheck,
+} from './checks.js';
+
+const help = `
+Checks the settings, Temporal, the search attributes, the workers, a token for each account, the
+addresses of the accounts, and the ingress where its keys are set. Changes nothing, but gets tokens
+as a worker does. Ends with 1 when a check failed; a line marked "skip" could not be checked from
+here. Over TLS it connects to Temporal twice: as commands do, and as a worker does.
+
+Example:
+  faretrail doctor`;
+
+/** `doctor`: what is wrong with the installation, and the remedy. */
+export function addDoctorCommand(program: Command, run: RunCommand): void {
+  program
+    .command('doctor')
+    .description('check settings, Temporal, workers, tokens, addresses')
+    .addHelpText('after', help)
+    .action(
+      run(async (context) => {
+        const checks: Check[] = [];
+        await examine(context, ({ message, ...found }) => {
+          const check = { ...found, message: withProgramName(message, context.env) };
+          checks.push(check);
+          if (!context.isJson) context.tell(check, checkLine(check, context.paint));
+        });
+        const isWell = checks.every(({ result }) => result !== 'failed');
+        if (context.isJson) context.tell({ isWell, checks }, '');
+        return isWell ? exitCodes.done : exitCodes.failed;
+      }),
+    );
+}
+
+type Report = (check: Check) => void;
+
+async function examine(context: CommandContext, report: Report): Promise<void> {
+  const settings = checkSettings(context);
+  settings.checks.forEach(report);
+  if (settings.accountNames === null) skip(report, 'Temporal', 'correct the settings first');
+  else await examineTemporal(context, settings, report);
+  (await checkAddresses(settings.accounts)).forEach(report);
+  if (settings.accountNames !== null) (await checkIngress(context.loadSettings())).forEach(report);
+}
+
+async function examineTemporal(context: CommandContext, settings: SettingsCheck, report: Report): Promise<void> {
+  let isConnected = false;
+  try {
+    await withSession(context, async (session) => {
+      // The first call that names the namespace.
+      await session.within(callTimeoutMs, () => session.client.workflow.count("WorkflowType = 'followOrder'"));
+      isConnected = true;
+      report({ name: 'Temporal', result: 'ok', message: `${session.address}, namespace ${session.namespace}` });
+      (await checkWorkerConnection(context)).forEach(report);
+      report(await checkSearchAttributes(session));
+      const workers = await checkWorkers(session, settings.accountNames ?? []);
+      workers.forEach(report);
+      if (workers[0]?.result === 'ok') await examineTokens(session, settings, report);
+      else skip(report, 'tokens', 'a worker has to request them');
+    });
+  } catch (error) {
+    if (isConnected) throw error;
+    report({ name: 'Temporal', result: 'failed', message: toCliError(error).message });
+    skip(report, 'workers, tokens', 'Temporal comes first');
+  }
+}
+
+async function examineTokens(session: Session, { accounts }: SettingsCheck, report: Report): Promise<void> {
+  const { sealingKeys } = session.config;
+  if (accounts.length === 0) skip(report, 'tokens', 'no credentials are set here');
+  else if (!sealingKeys) skip(report, 'tokens', 'FARETRAIL_SEALING_KEYS is not set here');
+  else (await checkTokens(session, accounts, sealingKeys)).forEach(report);
+}
+
+function skip(report: Report, name: string, message: string): void {
+  report({ name, result: 'skipped', message: `not checked: ${message}` });
+}
+
+const words = { ok: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const;
+const tones = { ok: 'good', failed: 'bad', skipped: 'faint' } as const;
+
+/** One check as one line. */
+const checkLine = ({ name, result, message }: Check, paint: Paint): string =>
+  `${paint(tones[result], words[result])}  ${plain(name).padEnd(22)}  ${plain(message)}`;
+
+type IngressSettings = Pick<CliConfig, 'webhookKeys' | 'publicUrl' | 'ingressHost' | 'ingressPort'>;
+
+/** Does an ingress take deliveries, at its public URL or else on this machine? Only asked where its keys are set. */
+async function checkIngress(settings: IngressSettings): Promise<Check[]> {
+  if (!settings.webhookKeys) return [];
+  return [{ name: 'ingress', ...(await look(ingressUrl(settings))) }];
+}
+
+async function look(url: string | null): Promise<Omit<Check, 'name'>> {
+  if (url === null) {
+    const remedy = 'set FARETRAIL_PUBLIC_URL, or the port that it has';
+    return { result: 'skipped', message: `FARETRAIL_INGRESS_PORT does not tell where it listens; ${remedy}` };
+  }
+  const state = await askIngress(url);
+  switch (state.is) {
+    case 'ready':
+      return { result: 'ok', message: `${url} takes deliveries` };
+    case 'notReady':
+      return { result: 'failed', message: `${url} takes no deliveries now: ${state.why}` };
+    case 'unreachable': {
+      const remedy = 'start it (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
+      return { result: 'failed', message: `no connection to ${url} (${state.why}); ${remedy}` };
+    }
+    case 'hidden':
+      return { result: 'skipped', message: `${url} answers, but does not show /readyz (${state.why})` };
+  }
+}
+
+/** Above the 10 s for which a token source waits. */
+const tokenTimeoutMs = 20_000;
+
+/** The scopes of the tokens that an account's work needs. */
+const scopesOf = (account: Account, profile: ContractProfile): Scope[] => [orderScope(account, profile)];
+
+/** Gets each token as a worker does: through the fleet's lease, so a token that serves is not asked for again (I4). */
+async function checkTokens(session: Session, accounts: readonly Account[], sealingKeys: KeyRing): Promise<Check[]> {
+  const { client, config } = session;
+  const sealer = createSealer(sealingKeys);
+  const leases = createTokenLeases(client, config.taskQueue);
+  const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
+  const unseal = ({ sealed }: SealedToken, leaseId: string): Promise<string> => sealer.unseal(sealed, leaseId);
+  const source = createTokenSource({ leases, unseal, credentialId });
+
+  async function check(account: Account, scope: Scope): Promise<Check> {
+    const name = `token of ${account.name}`;
+    const what = scope === '' ? 'without scope' : `for scope ${scope}`;
+    const key = { account: account.name, scope, credentialId: credentialId(account) };
+    try {
+      const lease = await session.within(tokenTimeoutMs, async () => {
+        await source.get(account, scope);
+        return await leases.read(key);
+      });
+      // A token that has not expired may have been rejected by the service, and its renewal refused.
+      if (lease?.failure) return { name, result: 'failed', message: `${what}: ${lease.failure.message}` };
+      return { name, result: 'ok', message: `${what}, by the fleet's lease` };
+    } catch (error) {
+      return { name, result: 'failed', message: `${what}: ${whyNoToken(error)}` };
+    }
+  }
+
+  const wanted = accounts.flatMap((account) => scopesOf(account, config.profile).map((scope) => ({ account, scope })));
+  return await Promise.all(wanted.map(({ account, scope }) => check(account, scope)));
+}
+
+function whyNoToken(error: unknown): string {
+  if (error instanceof TokenUnavailable && error.code === 'upstreamUnavailable') {
+    return `${error.message} Check that a worker with the same credentials and sealing keys runs, and see: faretrail tokens`;
+  }
+  if (error instanceof SealingError) return `${error.message} (FARETRAIL_SEALING_KEYS must be those of the workers)`;
+  return toCliError(error).message;
+}

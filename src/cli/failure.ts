@@ -1,0 +1,114 @@
+import {
+  isGrpcDeadlineError,
+  isGrpcServiceError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
+import { CommanderError } from 'commander';
+import { FaretrailError } from '../domain/errors.js';
+import { PayloadCodecError } from '../sealing/payload-codec.js';
+import { plain } from './text.js';
+
+/** Exit codes of every command (design section 6); `interrupted` is what shells expect of Ctrl-C. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, interrupted: 130 } as const;
+
+export type CliFailureCode =
+  | 'NotFollowed'
+  | 'NotSubscribed'
+  | 'NotParked'
+  | 'NotRequested'
+  | 'NotInPlace'
+  | 'ContentUnreadable'
+  | 'NoWorker'
+  | 'NoAnswer'
+  | 'SearchAttributesMissing';
+
+/** A command could not do what it was asked for; the message says why and what to do. Not for wrong usage. */
+export class CliFailure extends FaretrailError<CliFailureCode> {
+  override readonly name = 'CliFailure';
+}
+
+/** For what was sealed under the webhook keys and cannot be opened with those of this command. */
+export function tellUnreadable(error: unknown): never {
+  if (!(error instanceof FaretrailError)) throw error;
+  if (error instanceof CliFailure || error instanceof PayloadCodecError) throw error; // not about these keys
+  const message = `${error.message} (FARETRAIL_WEBHOOK_KEYS must be those of the ingress)`;
+  throw new CliFailure('ContentUnreadable', message, { cause: error });
+}
+
+/** The run that a command waited for has failed; `code` is its failure type. */
+export class RunFailed extends FaretrailError {
+  override readonly name = 'RunFailed';
+
+  constructor({ code, message }: RunFailure) {
+    super(code, message);
+  }
+}
+
+/** What the caller of the command is told. `code` is stable, `message` is for people. */
+export interface CliError {
+  code: string;
+  message: string;
+  exitCode: number;
+}
+
+const usageCodes: readonly string[] = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
+const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotParked', 'NotRequested'];
+
+/** Every error as one code, one message and one exit code. */
+export function toCliError(error: unknown): CliError {
+  if (error instanceof CommanderError) {
+    return { code: 'UsageError', message: plain(error.message.replace(/^error: /, '')), exitCode: exitCodes.usage };
+  }
+  if (error instanceof FaretrailError) {
+    const exitCode = error instanceof RunFailed ? exitCodes.failed : exitCodeOf(error.code);
+    return { code: error.code, message: error.message, exitCode };
+  }
+  if (error instanceof WorkflowUpdateFailedError) return { ...toRunFailure(error.cause), exitCode: exitCodes.failed };
+  if (error instanceof NamespaceNotFoundError) {
+    const message = `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`;
+    return { code: 'NamespaceUnknown', message, exitCode: exitCodes.failed };
+  }
+  return toTemporalError(error);
+}
+
+function exitCodeOf(code: string): number {
+  if (usageCodes.includes(code)) return exitCodes.usage;
+  return notFoundCodes.includes(code) ? exitCodes.notFound : exitCodes.failed;
+}
+
+function toTemporalError(error: unknown): CliError {
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
+    const message = 'Temporal did not answer in time. Try again, or look for the cause: faretrail doctor';
+    return { code: 'NoAnswer', message, exitCode: exitCodes.failed };
+  }
+  const answer = grpcErrorOf(error);
+  const message = answer?.details ?? (error instanceof Error ? error.message : String(error));
+  return { code: answer ? 'TemporalError' : 'UnexpectedError', message, exitCode: exitCodes.failed };
+}
+
+// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+const transientCodes: readonly number[] = [4, 8, 14];
+
+/** Is it worth waiting for Temporal to come back? */
+export const isTransient = (error: unknown): boolean => transientCodes.includes(grpcErrorOf(error)?.code ?? 0);
+
+/** The gRPC error behind an error of the client. */
+export function grpcErrorOf(error: unknown): { code: number; details: string } | undefined {
+  const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  return isGrpcServiceError(answer) ? answer : undefined;
+}
+
+/** Why a run or one of its updates failed: our failure type, or Temporal's word for the end. */
+export interface RunFailure {
+  code: string;
+  message: string;
+}
+
+/** What to say of a run that failed. */
+export function toRunFailure(cause: unknown): RunFailure {
+  const isOurs = cause instanceof ApplicationFailure && cause.type;
+  const name = cause instanceof Error ? cause.name.replace(/Failure$/, '') : 'Unknown';
+  return { code: isOurs || name, message: cause instanceof Error ? cause.message : 'no reason given' };
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
+import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+import {
+  type CommandContext,
+  type OrderArguments,
+  type RunCommand,
+  type Session,
+  withOrderArguments,
+  withSession,
+} from '../command.js';
+import { RunFailed } from '../failure.js';
+import { type Paint, plain } from '../text.js';
+import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
+import { getOrderRun, type OrderRun, readTrail } from './run.js';
+import { attentionLine, timelineLine } from './view.js';
+
+const help = `
+Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends the watching, not
+the following (exit code 130).
+
+Examples:
+  faretrail watch partner 42
+  faretrail watch partner 42 --json | jq -r 'select(.change == "status") | .status'`;
+
+/** `watch <account> <orderId>`: each change as it comes, until the end. */
+export function addWatchCommand(program: Command, run: RunCommand): void {
+  withOrderArguments(program.command('watch'))
+    .description('print each change of an order until it ends')
+    .addHelpText('after', help)
+    .action(
+      run<OrderArguments>((context, [account, orderId]) =>
+        withSession(context, (session) => watchOrder(context, session, { account, orderId })),
+      ),
+    );
+}
+
+/** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
+export const watchOrder = (context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> =>
+  untilInterrupted(context, session, 'No longer watched; the order is still followed.', (signal) =>
+    printChanges(context, session, key, signal),
+  );
+
+const troubles = {
+  noWorker: 'no worker answers, so nothing can be shown until one runs: npm run worker',
+  noTemporal: 'Temporal cannot be reached; trying on',
+};
+
+async function printChanges(
+  context: CommandContext,
+  session: Session,
+  key: FollowOrderKey,
+  signal: AbortSignal,
+): Promise<void> {
+  let seen: OrderTrail | null = null;
+  let said: string | undefined;
+  for await (const look of looksAt(session, key, { signal })) {
+    if ('trouble' in look) {
+      if (said !== look.trouble) context.note(context.paint('bad', troubles[look.trouble]));
+      said = look.trouble;
+      continue;
+    }
+    said = undefined;
+    const { run } = look;
+    if (run.failure) throw new RunFailed(run.failure);
+    for (const change of changesBetween(seen, run)) context.tell(change, changeText(change, context.paint));
+    seen = run.trail ?? seen;
+  }
+}
+
+/** One change as a line for people. */
+export function changeText(change: OrderWatchChange, paint: Paint): string {
+  switch (change.change) {
+    case 'status':
+      return timelineLine(change, paint);
+    case 'attention':
+      return attentionLine(change.attention, paint);
+    case 'ended':
+      return paint('strong', `ended: ${change.trail.outcome ?? plain(change.trail.status ?? 'without a status')}`);
+  }
+}
+
+/** One change of a watched order, as `watch --json` prints it. */
+type OrderWatchChange =
+  | ({ change: 'status' } & TimelineEntry)
+  | { change: 'attention'; attention: OrderTrail['attention'] }
+  | { change: 'ended'; trail: OrderTrail };
+
+/** What changed from one look at a trail to the next; everything at the first look. */
+export function changesBetween(
+  before: OrderTrail | null,
+  { trail, isOpen }: Pick<OrderRun, 'trail' | 'isOpen'>,
+): OrderWatchChange[] {
+  if (trail === null) return [];
+  const statuses = newEntries(before?.timeline ?? [], trail.timeline).map(
+    (entry): OrderWatchChange => ({ change: 'status', ...entry }),
+  );
+  const { attention } = trail;
+  const isOther = attention?.code !== before?.attention?.code;
+  return [
+    ...statuses,
+    ...(isOther ? [{ change: 'attention', attention } as const] : []),
+    ...(isOpen ? [] : [{ change: 'ended', trail } as const]),
+  ];
+}
+
+/** Timelines grow at the end and are cut at the start. */
+function newEntries(before: readonly TimelineEntry[], now: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  const last = before.at(-1);
+  if (last === undefined) return now;
+  const known = now.findLastIndex(({ at, rawStatus, source }) => {
+    return at === last.at && rawStatus === last.rawStatus && source === last.source;
+  });
+  return now.slice(known + 1);
+}
+
+/** The run after something happened in it, or why it cannot be seen now. */
+type OrderLook = { run: OrderRun } | { trouble: 'noWorker' | 'noTemporal' };
+
+const askAgainMs = 5_000;
+
+/** Looks at the run of an order until it has ended. Throws `CliFailure` NotFollowed, and the reason of `signal`. */
+async function* looksAt(
+  session: Session,
+  key: FollowOrderKey,
+  { signal }: { signal: AbortSignal },
+): AsyncGenerator<OrderLook> {
+  let version: string | undefined;
+  let askFrom = 0;
+  for (;;) {
+    const outline = await unlessTransient(() => getOrderRun(session, key));
+    if (outline === undefined) {
+      yield { trouble: 'noTemporal' };
+    } else if (!outline.isOpen || (outline.version !== version && Date.now() >= askFrom)) {
+      const run = await unlessTransient(() => readTrail(session, key, outline));
+      const isAnswered = run !== undefined && (run.trail !== null || !run.isOpen);
+      if (isAnswered) {
+        version = outline.version;
+        yield { run };
+        if (!run.isOpen) return;
+      } else {
+        askFrom = Date.now() + askAgainMs;
+        signal.throwIfAborted();
+        yield { trouble: run === undefined ? 'noTemporal' : 'noWorker' };
+      }
+    }
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+}

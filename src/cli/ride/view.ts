@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { followedAgainText, type RideResult, type RideStanding } from '../../domain/ride/ride.js';
+import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
+import type { Env } from '../../settings/env-reader.js';
+import { type CommandContext, commandLine, type Session } from '../command.js';
+import { trailText } from '../order/view.js';
+import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
+import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
+import { getRide, readRideResult, readStanding } from './run.js';
+
+const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
+  paint('strong', `Ride ${plain(requestId)} of account ${account}`);
+
+/** Where a ride stands, and what a person can do where one is needed. */
+export function standingText(standing: RideStanding, env: Env, paint: Paint): string {
+  const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
+  const pairs: [string, string][] = [
+    ['stage', stage],
+    ['order', orderId === null ? '-' : plain(orderId)],
+    ['status', plain(status ?? '-')],
+    ...(outcome === null ? [] : [['outcome', outcome] satisfies [string, string]]),
+    ...(followedAgain === undefined
+      ? []
+      : [['following', plain(followedAgainText(followedAgain))] satisfies [string, string]]),
+    ['workflow', plain(requestRideId(standing))],
+  ];
+  const lines = [head(standing, paint), pairsText(pairs, paint)];
+  if (attention === null) return lines.join('\n');
+  const resolve = plain(commandLine(env, 'resolve-ride', account, requestId));
+  return [
+    ...lines,
+    paint('bad', `${attention.code} since ${utc(attention.since)} UTC: ${plain(attention.message)}`),
+    ...(attention.code === 'outcomeUnknown'
+      ? [`  decide    ${resolve} --order ID | --try-again | --give-up REASON`]
+      : []),
+  ].join('\n');
+}
+
+/** How a ride ended: its outcome, the trail of its order and its receipt. */
+export function resultText(result: RideResult, paint: Paint): string {
+  const { outcome, trail, receipt } = result;
+  const ended = `${head(result, paint)}: ${outcome ?? 'ended'}`;
+  const bill = receipt === null ? [] : ['', paint('faint', 'receipt'), toLines(JSON.stringify(receipt, null, 2))];
+  return [ended, ...(trail === null ? [] : [trailText(trail, paint)]), ...bill].join('\n');
+}
+
+/** Prints each change of a ride until it ends, and gives the exit code. Throws `RunFailed`. */
+export const watchRide = (context: CommandContext, session: Session, key: RequestRideKey): Promise<number> =>
+  untilInterrupted(context, session, 'No longer watched; the ride goes on.', (signal) =>
+    printChanges(context, session, key, signal),
+  );
+
+async function printChanges(
+  context: CommandContext,
+  session: Session,
+  key: RequestRideKey,
+  signal: AbortSignal,
+): Promise<void> {
+  let version: string | undefined;
+  let said: string | undefined;
+  for (;;) {
+    const ride = await unlessTransient(() => getRide(session, key));
+    if (ride && !ride.isOpen) break;
+    const standing =
+      ride && ride.version !== version ? await unlessTransient(() => readStanding(session, key)) : undefined;
+    if (standing) version = ride?.version;
+    const line = standing && lineOf(standing);
+    if (standing && line !== said) context.tell({ change: 'ride', ...standing }, line ?? '');
+    said = line ?? said;
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+  const result = await readRideResult(session, key);
+  context.tell({ change: 'ended', result }, resultText(result, context.paint));
+}
+
+const lineOf = ({ stage, orderId, status, attention, followedAgain }: RideStanding): string =>
+  [
+    stage,
+    ...(orderId === null ? [] : [`order ${plain(orderId)}`]),
+    ...(status === null ? [] : [plain(status)]),
+    ...(followedAgain === undefined ? [] : [`its following ${plain(followedAgainText(followedAgain))}`]),
+    ...(attention === null ? [] : [`attention ${attention.code}: ${plain(attention.message)}`]),
+  ].join('  ');

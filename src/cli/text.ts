@@ -1,0 +1,74 @@
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import { replaceUnshowable, shownText } from '../domain/json.js';
+
+/** Text of others, fit for a terminal. */
+export const plain = shownText;
+
+/** `plain`, cut to `width` characters. */
+export function clip(text: string, width: number): string {
+  const characters = [...plain(text)];
+  return characters.length <= width ? characters.join('') : `${characters.slice(0, width - 1).join('')}…`;
+}
+
+/** An instant in UTC to the second, without its offset: the label beside it says UTC. */
+export function utc(instant: string | Date): string {
+  const date = new Date(instant);
+  return Number.isNaN(date.getTime()) ? plain(String(instant)) : date.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** One line of JSON. Characters that steer a terminal are escaped, which changes nothing for a parser. */
+export const toJsonLine = (value: unknown): string =>
+  replaceUnshowable(JSON.stringify(value), (character) =>
+    // By UTF-16 units, as JSON escapes are.
+    Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
+  );
+
+const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
+
+/** `plain` for text of several lines. */
+export const toLines = (text: string): string => text.split(/\r?\n/).map(plain).join('\n');
+
+/** What a piece of text means; the colour follows from it. */
+type Tone = 'strong' | 'good' | 'bad' | 'faint';
+
+/** Colours a piece of text, or leaves it as it is. */
+export type Paint = (tone: Tone, text: string) => string;
+
+const formats = { strong: 'bold', good: 'green', bad: 'red', faint: 'dim' } as const satisfies Record<Tone, string>;
+
+export const withoutColour: Paint = (_tone, text) => text;
+// Whether the stream takes colour has been decided by `paintFor`.
+export const withColour: Paint = (tone, text) => styleText(formats[tone], text, { validateStream: false });
+
+/** Colour only where a person looks: at a terminal, and unless NO_COLOR is set (https://no-color.org). */
+export const paintFor = (isTerminal: boolean, noColour: string | undefined): Paint =>
+  isTerminal && !noColour ? withColour : withoutColour;
+
+const noLines = Object.fromEntries(
+  [
+    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+  ].map((name) => [name, '']),
+);
+
+/** Columns of text under their heads, without lines. Cells must be plain. */
+export function tableText(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  paint = withoutColour,
+): string {
+  const table = new Table({
+    chars: { ...noLines, middle: '  ' },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  table.push([...head], ...rows.map((row) => [...row]));
+  const [first = '', ...rest] = table.toString().split('\n');
+  return [paint('faint', first.trimEnd()), ...rest.map((line) => line.trimEnd())].join('\n');
+}
+
+/** Pairs of label and text under each other, the texts aligned. */
+export function pairsText(pairs: readonly (readonly [label: string, text: string])[], paint: Paint): string {
+  const width = Math.max(...pairs.map(([label]) => label.length));
+  return pairs.map(([label, text]) => `${paint('faint', label.padEnd(width))}  ${text}`).join('\n');
+}

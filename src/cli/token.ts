@@ -1,0 +1,134 @@
+import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
+import type { Command } from 'commander';
+import { publishedLease } from '../domain/published.js';
+import { isUsable, type TokenLease } from '../domain/token/lease.js';
+import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
+import { callTimeoutMs, type RunCommand, type Session, withSession } from './command.js';
+import { exitCodes } from './failure.js';
+import { type RunOutline, toRunTimes } from './order/run.js';
+import { clip, type Paint, plain, tableText, utc } from './text.js';
+import { listRuns } from './visibility.js';
+
+const limit = 200;
+/** Calls at a time; each is a small read at the server. */
+const batch = 10;
+
+const help = `
+States: serving; renewal due (it still serves, the next call renews it); expired (nobody has asked
+since); failed: <why> (asked again later by itself); waiting (no answer yet); ended (two idle
+lifetimes, the next call starts anew). Neither a token nor a sealed one is ever shown.
+
+Example:
+  faretrail tokens`;
+
+/** `tokens`: how the fleet's access tokens stand. */
+export function addTokensCommand(program: Command, run: RunCommand): void {
+  program
+    .command('tokens')
+    .description("show how the fleet's access tokens stand")
+    .addHelpText('after', help)
+    .action(
+      run(async (context) => {
+        return await withSession(context, async (session) => {
+          const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
+          const { found, hasMore } = await listRuns(session, query, limit);
+          const tokens = await readTokens(session, newestOfEach(found));
+          context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
+          if (hasMore) context.note(`Only the first ${limit} runs are shown; those that go on come first.`);
+          return exitCodes.done;
+        });
+      }),
+    );
+}
+
+/** The list has open runs first, then the last that ended. */
+function newestOfEach(found: readonly WorkflowExecutionInfo[]): string[] {
+  return [...new Set(found.map(({ workflowId }) => workflowId))];
+}
+
+async function readTokens(session: Session, workflowIds: readonly string[]): Promise<ListedToken[]> {
+  const tokens: ListedToken[] = [];
+  for (let from = 0; from < workflowIds.length; from += batch) {
+    const some = workflowIds.slice(from, from + batch).map((workflowId) => readToken(session, workflowId));
+    tokens.push(...(await Promise.all(some)).flat());
+  }
+  return tokens;
+}
+
+async function readToken({ client, within }: Session, workflowId: string): Promise<ListedToken[]> {
+  const key = fromAccessTokenId(workflowId);
+  if (!key) return [];
+  try {
+    const found = await within(callTimeoutMs, () => client.workflow.getHandle(workflowId).describe());
+    const lease = publishedLease(found.memo);
+    return [toListedToken(key, lease, toRunTimes(found), Date.now())];
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return []; // the list trails behind
+    throw error;
+  }
+}
+
+type TokenState = 'serving' | 'renewalDue' | 'expired' | 'failed' | 'waiting' | 'ended';
+
+/** One token lease without what it guards: neither the token nor its sealed form. */
+interface ListedToken extends AccessTokenKey {
+  state: TokenState;
+  obtainedAt: string | null;
+  renewFrom: string | null;
+  expiresAt: string | null;
+  grantedScope: string | null;
+  tokensSoFar: number;
+  failure: { code: string; message: string; at: string; retryAt: string } | null;
+}
+
+/** Takes from a lease, field by field, what may be shown. `now` in milliseconds since the epoch. */
+export function toListedToken(
+  { account, scope, credentialId }: AccessTokenKey,
+  lease: TokenLease | null,
+  run: Pick<RunOutline, 'isOpen'>,
+  now: number,
+): ListedToken {
+  const { token = null, failure = null, renewals = 0 } = lease ?? {};
+  return {
+    account,
+    scope,
+    credentialId,
+    state: run.isOpen ? stateOf(lease, now) : 'ended',
+    obtainedAt: token?.requestedAt ?? null,
+    renewFrom: token?.renewAt ?? null,
+    expiresAt: token?.expiresAt ?? null,
+    grantedScope: token?.grantedScope ?? null,
+    tokensSoFar: renewals,
+    failure: failure && { code: failure.code, message: failure.message, at: failure.at, retryAt: failure.retryAt },
+  };
+}
+
+function stateOf(lease: TokenLease | null, now: number): TokenState {
+  if (lease?.failure) return 'failed';
+  if (!lease?.token) return 'waiting';
+  if (!isUsable(lease.token, now)) return 'expired';
+  return Date.parse(lease.token.renewAt) > now ? 'serving' : 'renewalDue';
+}
+
+/** The tokens as a table, and below it why one is missing. */
+export function tokensText(tokens: readonly ListedToken[], paint: Paint): string {
+  if (tokens.length === 0) return 'No token has been asked for yet; the first call to the service does.';
+  const rows = tokens.map((token) => [
+    clip(token.account, 16),
+    clip(token.scope === '' ? 'unscoped' : token.scope, 20),
+    stateText(token, paint),
+    token.obtainedAt === null ? '-' : utc(token.obtainedAt),
+    token.expiresAt === null ? '-' : utc(token.expiresAt),
+    String(token.tokensSoFar),
+  ]);
+  const table = tableText(['account', 'scope', 'state', 'obtained (UTC)', 'expires (UTC)', 'so far'], rows, paint);
+  const reasons = tokens.flatMap(({ account, failure }) =>
+    failure ? [`${account}: ${plain(failure.message)} Asked again from ${utc(failure.retryAt)} UTC.`] : [],
+  );
+  return [table, ...(reasons.length > 0 ? ['', ...reasons] : [])].join('\n');
+}
+
+function stateText({ state, failure }: ListedToken, paint: Paint): string {
+  if (state === 'failed') return paint('bad', clip(`failed: ${failure?.code ?? ''}`, 28));
+  return state === 'renewalDue' ? 'renewal due' : paint(state === 'serving' ? 'good' : 'faint', state);
+}

@@ -1,0 +1,68 @@
+import {
+  isGrpcDeadlineError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import type { CallFailureType } from '../domain/call.js';
+import { FaretrailError } from '../domain/errors.js';
+import { innermostFailure } from './failure-type.js';
+
+/**
+ * Codes of `FaretrailClientError`. `NotFound`: Temporal remembers no such run. `AlreadyEnded`: the run takes no messages
+ * any more, though its result can be read. `NoAnswer`: nobody answered in time, so what became of a request is unknown.
+ * `Cancelled`, `Terminated`, `TimedOut`: somebody ended the run from outside. `AnswerUnreadable`: the workers are of another
+ * release. A later release may have failure types that stand for themselves.
+ */
+export type ClientErrorCode =
+  | CallFailureType
+  | 'NotFound'
+  | 'AlreadyEnded'
+  | 'NoAnswer'
+  | 'Cancelled'
+  | 'Terminated'
+  | 'TimedOut'
+  | 'AnswerUnreadable'
+  | (string & Record<never, never>);
+
+/**
+ * What was asked of a run did not come about; branch on `code`. `details` are those of the failure, such as
+ * `{ status, code, message }` of the service for `Refused`. Not for a lost connection: errors of Temporal's own client
+ * come as they are.
+ */
+export class FaretrailClientError extends FaretrailError<ClientErrorCode> {
+  override readonly name = 'FaretrailClientError';
+  readonly details: readonly unknown[];
+
+  constructor(code: ClientErrorCode, message: string, options: ErrorOptions & { details?: readonly unknown[] } = {}) {
+    super(code, message, options);
+    this.details = options.details ?? [];
+  }
+}
+
+const ends = [
+  [CancelledFailure, 'Cancelled'],
+  [TerminatedFailure, 'Terminated'],
+  [TimeoutFailure, 'TimedOut'],
+] as const;
+
+/** An error of Temporal's client as one of ours where we know what it means; any other as it is. */
+export function toClientError(error: unknown, workflowId: string): unknown {
+  if (error instanceof WorkflowNotFoundError) {
+    return new FaretrailClientError('NotFound', `Temporal knows no run ${workflowId}`, { cause: error });
+  }
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
+    const message = `${workflowId} did not answer in time: is a worker running?`;
+    return new FaretrailClientError('NoAnswer', message, { cause: error });
+  }
+  if (!(error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)) return error;
+  const failure = innermostFailure(error);
+  if (failure?.type) {
+    const details = failure.details ?? [];
+    return new FaretrailClientError(failure.type, failure.message, { cause: error, details });
+  }
+  const end = ends.find(([kind]) => error.cause instanceof kind);
+  return new FaretrailClientError(end?.[1] ?? 'RunFailed', `${workflowId} failed: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,74 @@
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
+import {
+  type FollowOrderInputShape,
+  FollowRequestShape,
+  type NotifyShape,
+  OrderTrailShape,
+  StopFollowingShape,
+} from '../contracts/order-shapes.js';
+import { InvalidInput } from '../domain/errors.js';
+import { parseFollowRequest } from '../domain/order/input.js';
+import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import {
+  followRequestedSignal,
+  orderTrailQuery,
+  refreshOrderUpdate,
+  stopFollowingUpdate,
+} from '../workflows/messages.js';
+import type { followOrder } from '../workflows/order/follow-order.js';
+import { type AskOptions, runOf, toInput } from './run.js';
+
+/** What following an order is started with. */
+export type FollowOrderInput = z.input<typeof FollowOrderInputShape>;
+
+/** The durable record of a followed order. */
+export type OrderTrail = z.output<typeof OrderTrailShape>;
+
+/** Who is told of changes: a workflow by signal, or a URL. */
+export type Receiver = z.input<typeof NotifyShape>;
+
+/** One followed order. Every answer is read; what cannot be read or done is a `FaretrailClientError`. */
+export interface OrderHandle {
+  readonly account: string;
+  readonly orderId: string;
+  readonly workflowId: string;
+  /** The trail as it stands, of an ended run too. Needs a live worker. */
+  trail(options?: AskOptions): Promise<OrderTrail>;
+  /** Reads the order now, and gives the trail after that read. */
+  refresh(options?: AskOptions): Promise<OrderTrail>;
+  /** Ends the following with the outcome `stopped`; the order itself goes on. */
+  stop(reason: string, options?: AskOptions): Promise<OrderTrail>;
+  /** Adds up to ten receivers, each told where the order stands and then of every change; needs no live worker. One that is told already
+   *  is not told twice. */
+  notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void>;
+  /** Waits for the end. */
+  result(): Promise<OrderTrail>;
+}
+
+/** A handle of the order, whether it is followed or not. */
+export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
+  const workflowId = followOrderId(key);
+  const run = runOf<typeof followOrder>(client, workflowId);
+  return {
+    ...key,
+    workflowId,
+    trail: (options) => run.ask(OrderTrailShape, (handle) => handle.query(orderTrailQuery), options),
+    refresh: (options) =>
+      run.ask(OrderTrailShape, (handle, updateId) => handle.executeUpdate(refreshOrderUpdate, { updateId }), options),
+    async stop(reason, options) {
+      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
+      return await run.ask(
+        OrderTrailShape,
+        (handle, updateId) => handle.executeUpdate(stopFollowingUpdate, { args, updateId }),
+        options,
+      );
+    },
+    async notify(given, options) {
+      if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
+      const request = parseFollowRequest(toInput(FollowRequestShape, { notify: given }));
+      await run.ask(z.void(), (handle) => handle.signal(followRequestedSignal, request), options);
+    },
+    result: () => run.result(OrderTrailShape),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Client } from '@temporalio/client';
+import type { z } from 'zod';
+import { StopFollowingShape } from '../contracts/order-shapes.js';
+import { ParkedDeliveryShape, RouteDeliveryShape, RoutedDeliveryShape } from '../contracts/parked-shapes.js';
+import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
+import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from '../workflows/messages.js';
+import type { parkedDelivery } from '../workflows/parked-delivery.js';
+import { type AskOptions, runOf, toInput } from './run.js';
+
+/** How a delivery stands that nobody could place; never its content. */
+export type ParkedDelivery = z.output<typeof ParkedDeliveryShape>;
+
+/** The same with what became of it at its order. */
+export type RoutedDelivery = z.output<typeof RoutedDeliveryShape>;
+
+/** One delivery that nobody could place. One decision is carried out; another one is `AlreadyDecided` or `AlreadyEnded`. */
+export interface ParkedHandle {
+  readonly account: string;
+  readonly deliveryId: string;
+  readonly workflowId: string;
+  /** Of one that was decided, too. Needs a live worker. */
+  state(options?: AskOptions): Promise<ParkedDelivery>;
+  /** Gives it to an order. `NotRouted`: that cannot be done now, and it stays. */
+  route(orderId: string | number, options?: AskOptions): Promise<RoutedDelivery>;
+  discard(reason: string, options?: AskOptions): Promise<ParkedDelivery>;
+}
+
+/** A handle of the delivery, whether it is parked or not. */
+export function parkedHandle(client: Client, key: ParkedDeliveryKey): ParkedHandle {
+  const workflowId = parkedDeliveryId(key);
+  const run = runOf<typeof parkedDelivery>(client, workflowId);
+  return {
+    ...key,
+    workflowId,
+    state: (options) => run.ask(ParkedDeliveryShape, (handle) => handle.query(parkedDeliveryQuery), options),
+    async route(given, options) {
+      const { orderId } = toInput(RouteDeliveryShape, { orderId: given });
+      const args: [{ orderId: string }] = [{ orderId: String(orderId) }];
+      return await run.ask(
+        RoutedDeliveryShape,
+        (handle, updateId) => handle.executeUpdate(routeDeliveryUpdate, { args, updateId }),
+        options,
+      );
+    },
+    async discard(reason, options) {
+      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
+      return await run.ask(
+        ParkedDeliveryShape,
+        (handle, updateId) => handle.executeUpdate(discardDeliveryUpdate, { args, updateId }),
+        options,
+      );
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Client } from '@temporalio/client';
+import type { z } from 'zod';
+import { type CompanyReportInputShape, CompanyReportShape } from '../contracts/report-shapes.js';
+import { type CompanyReportKey, companyReportId } from '../domain/workflow-ids.js';
+import { companyReportQuery } from '../workflows/messages.js';
+import type { companyReport } from '../workflows/report/company-report.js';
+import { type AskOptions, runOf } from './run.js';
+
+/** What following the reports about one order is started with. */
+export type ReportInput = z.input<typeof CompanyReportInputShape> & { orderId: string | number };
+
+/** What is known of the reports about one order, and of its receipt. */
+export type CompanyReport = z.output<typeof CompanyReportShape>;
+
+/** The reports about one order. */
+export interface ReportHandle {
+  readonly account: string;
+  readonly orderId: string;
+  readonly workflowId: string;
+  /** As it stands, of an ended run too. Needs a live worker. */
+  report(options?: AskOptions): Promise<CompanyReport>;
+  /** Waits until nothing was reported for seven days. */
+  result(): Promise<CompanyReport>;
+}
+
+/** A handle of the reports about an order, whether there were any or not. */
+export function reportHandle(client: Client, key: CompanyReportKey): ReportHandle {
+  const workflowId = companyReportId(key);
+  const run = runOf<typeof companyReport>(client, workflowId);
+  return {
+    account: key.account,
+    orderId: key.about,
+    workflowId,
+    report: (options) => run.ask(CompanyReportShape, (handle) => handle.query(companyReportQuery), options),
+    result: () => run.result(CompanyReportShape),
+  };
+}

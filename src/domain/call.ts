@@ -1,0 +1,153 @@
+import type { Attention } from './attention.js';
+import { InvalidInput } from './errors.js';
+import { checkDepth, toInputFields, toInputName } from './input-fields.js';
+import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
+
+/** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
+export const businessOperations = [
+  'companySettings',
+  'products',
+  'createOrder',
+  'orderDetails',
+  'updateOrder',
+  'cancelOrder',
+  'addReferenceCode',
+  'orderReceipt',
+] as const;
+
+/** One of `businessOperations`. */
+export type BusinessOperation = (typeof businessOperations)[number];
+
+/** Input of the workflow `businessCall`. */
+export interface BusinessCallInput {
+  account: AccountName;
+  operation: BusinessOperation;
+  /** The caller's identity of this call: the same key never makes a second effect. */
+  key: string;
+  /** For the operations about one order. */
+  orderId?: OrderId;
+  /** For `addReferenceCode`. */
+  referenceFieldId?: string;
+  /** Sent as it is; what we know of it is checked first. */
+  body?: unknown;
+}
+
+/** Result of `businessCall`. */
+export interface BusinessCallResult {
+  operation: BusinessOperation;
+  /** Of HTTP. */
+  status: number;
+  /** The parsed answer; null when there was none. Who the driver is only while payloads are encrypted. */
+  body: unknown;
+  /** Of `createOrder` only. */
+  orderId?: OrderId;
+}
+
+/** One call for the activity `callService`. */
+export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
+  /** Stands in the header that keeps the service from doing this twice, where the profile names one. Fixed before the
+   *  first attempt (upstream R11). */
+  requestId: string;
+}
+
+/** Operations that may have an effect even when no answer comes. */
+const changingOperations: readonly BusinessOperation[] = [
+  'createOrder',
+  'updateOrder',
+  'cancelOrder',
+  'addReferenceCode',
+];
+
+/** Does a call of it change something at the service? */
+export const isChanging = (operation: BusinessOperation): boolean => changingOperations.includes(operation);
+
+/**
+ * Types of the failures that a caller can switch on. `Refused` has `{ status, code, message }` of the service as details.
+ * `OutcomeUnknown`: it may have been carried out; `Unavailable`: it was not, for want of an answer or of a worker.
+ */
+const callFailureTypes = [
+  'InvalidInput',
+  'OrderNotFound',
+  'Forbidden',
+  'Refused',
+  'CredentialsRejected',
+  'OutcomeUnknown',
+  'Unavailable',
+] as const;
+
+/** One of `callFailureTypes`. */
+export type CallFailureType = (typeof callFailureTypes)[number];
+
+/** Is this the type of a failure that callers know? */
+export const isCallFailureType = (type: unknown): type is CallFailureType =>
+  callFailureTypes.some((known) => known === type);
+
+/** Shown of a call that has come to no end for long. `since` is an ISO instant. */
+export const callWaits = (
+  { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
+  since: string,
+): Attention => ({
+  code: 'upstreamUnavailable',
+  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; the pending activity of this run says what its last attempt met.`,
+  since,
+});
+
+const known = ['account', 'operation', 'key', 'orderId', 'referenceFieldId', 'body'] as const;
+
+/** What each operation needs besides account and key; it takes nothing else of these. */
+const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' | 'body')[]> = {
+  companySettings: [],
+  products: ['body'],
+  createOrder: ['body'],
+  orderDetails: ['orderId'],
+  updateOrder: ['orderId', 'body'],
+  cancelOrder: ['orderId'],
+  addReferenceCode: ['referenceFieldId', 'body'],
+  orderReceipt: ['orderId'],
+};
+
+/** Is it about one order, so that a 404 means that the service does not know that order? */
+export const isAboutOrder = (operation: BusinessOperation): boolean => needs[operation].includes('orderId');
+
+/** Reads the name of an operation. Throws `InvalidInput` naming `field`. */
+export function toBusinessOperation(value: unknown, field = 'operation'): BusinessOperation {
+  const operation = businessOperations.find((name) => name === value);
+  if (operation === undefined) throw new InvalidInput(`${field}: must be one of ${businessOperations.join(', ')}`);
+  return operation;
+}
+
+/** Reads a caller's own identity of a call or a ride. It becomes a part of workflow ids. Throws `InvalidInput`. */
+export function toCallerKey(value: unknown, field = 'key'): string {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9._~-]{1,100}$/.test(value)) {
+    throw new InvalidInput(`${field}: must be 1 to 100 characters of A-Z, a-z, 0-9, ".", "_", "~" and "-"`);
+  }
+  return value;
+}
+
+/**
+ * Reads the input of `businessCall`, which any language may send. Throws `InvalidInput` that names the field; unknown
+ * fields are refused, and those that the operation has no use for. Of `body` only the depth is looked at here.
+ */
+export function parseBusinessCallInput(value: unknown): BusinessCallInput {
+  const fields = toInputFields(value, known);
+  const operation = toBusinessOperation(fields.operation);
+  const isGiven = (field: (typeof known)[number]): boolean => fields[field] !== undefined && fields[field] !== null;
+  for (const field of ['orderId', 'referenceFieldId', 'body'] as const) {
+    const isNeeded = needs[operation].includes(field);
+    if (isNeeded && !isGiven(field)) throw new InvalidInput(`${field}: ${operation} needs it`);
+    if (!isNeeded && isGiven(field)) throw new InvalidInput(`${field}: ${operation} has no use for it; leave it out`);
+  }
+  if (isGiven('body')) checkDepth(JSON.stringify(fields.body), 'body');
+  return {
+    account: toAccountName(fields.account),
+    operation,
+    key: toCallerKey(fields.key),
+    ...(isGiven('orderId') ? { orderId: toOrderId(fields.orderId) } : {}),
+    ...(isGiven('referenceFieldId') ? { referenceFieldId: toReferenceFieldId(fields.referenceFieldId) } : {}),
+    ...(isGiven('body') ? { body: fields.body } : {}),
+  };
+}
+
+/** The company's settings give it as an integer (assumed, upstream section 5.3). */
+const toReferenceFieldId = (value: unknown): string =>
+  toInputName(Number.isSafeInteger(value) ? String(value) : value, 'referenceFieldId');

@@ -1,0 +1,78 @@
+import { phonesIn } from '../contracts/call-bodies.js';
+import { findCreatedOrder, isCancelled, isChanged, toKeptAnswer } from '../contracts/call-reply.js';
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import type { Keeping } from '../contracts/order-reply.js';
+import { UnusableReply } from '../contracts/unusable-reply.js';
+import type { Account } from '../domain/account.js';
+import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/call.js';
+import { isAboutOrder } from '../domain/call.js';
+import { type Scope, toScope } from '../domain/keys.js';
+import type { ApiReply, ApiRequest } from './http.js';
+import { offeredOperation, operationRequest } from './operation-request.js';
+import { isSuccess, toRideApiError } from './refusal.js';
+import type { WaitTerms } from './retry-decision.js';
+
+/** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation, so
+ *  that no token is requested in vain. */
+export const operationScope = (account: Account, operation: BusinessOperation, profile: ContractProfile): Scope =>
+  toScope(offeredOperation(account, operation, profile).scope);
+
+/** Does the service know a repeated request by its id, so that it is safe to repeat one whose answer was lost? */
+export const knowsRepeats = (operation: BusinessOperation, profile: ContractProfile): boolean =>
+  (profile.operations[operation].requestIdHeader ?? '') !== '';
+
+/** The request of one call. Throws `InvalidInput` as `operationRequest` does. */
+export function callRequest(
+  account: Account,
+  call: ServiceCall,
+  accessToken: string,
+  profile: ContractProfile,
+): ApiRequest {
+  const { operation, orderId, referenceFieldId, body, requestId } = call;
+  const values = {
+    ...(orderId === undefined ? {} : { order_id: orderId }),
+    ...(referenceFieldId === undefined ? {} : { reference_field_id: referenceFieldId }),
+  };
+  return operationRequest(account, { operation, values, accessToken, body, requestId }, profile);
+}
+
+/** What the reader of an answer has to know of the request. */
+export interface CallAnswerContext extends Keeping, WaitTerms {
+  account: Account;
+  call: ServiceCall;
+  accessToken: string;
+  profile: ContractProfile;
+}
+
+/** Reads the answer to a call. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), or `UnusableReply`
+ *  NO_ORDER_ID. What it gives holds personal data of drivers only where that is kept. */
+export function interpretCallReply(reply: ApiReply, context: CallAnswerContext): BusinessCallResult {
+  const { call, profile } = context;
+  const { operation } = call;
+  const result = { operation, status: reply.status, body: toKeptAnswer(reply.body, context) };
+  const isExpected = isSuccess(reply) && profile.operations[operation].success.includes(reply.status);
+  if (operation === 'createOrder' && isSuccess(reply)) {
+    const orderId = findCreatedOrder(reply.body, profile.pointers);
+    if (orderId !== undefined) return { ...result, orderId };
+    if (isExpected) throw new UnusableReply('NO_ORDER_ID');
+  }
+  if (!isExpected) throw refusal(reply, context);
+  return result;
+}
+
+/** Reads an order that was looked up to see whether a call about it has been carried out. Null while it has not.
+ *  Throws `RideApiError`. */
+export function interpretEffect(reply: ApiReply, context: CallAnswerContext): BusinessCallResult | null {
+  const { call, profile } = context;
+  const { status, body } = interpretCallReply(reply, { ...context, call: { ...call, operation: 'orderDetails' } });
+  const isDone =
+    call.operation === 'cancelOrder' ? isCancelled(body, profile) : isChanged(reply.body, call.body, profile);
+  return isDone ? { operation: call.operation, status, body } : null;
+}
+
+function refusal(reply: ApiReply, context: CallAnswerContext) {
+  const { account, call, accessToken } = context;
+  const notFound = isAboutOrder(call.operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND';
+  const phones = phonesIn(call.body);
+  return toRideApiError(reply, { ...context, secrets: [accessToken, account.clientSecret], notFound, phones });
+}

@@ -1,0 +1,71 @@
+import type { Client } from '@temporalio/client';
+import { type AttentionCode, attentionCodes } from '../domain/attention.js';
+import type { AccountName } from '../domain/keys.js';
+import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
+import type { OrderCounts } from '../domain/subscription/silence.js';
+
+/** Temporal's client has no deadline of its own. */
+const countedWithinMs = 10_000;
+
+/** Counts, in visibility, how the last changes of an account's orders were found. */
+export function createOrderCounts(
+  client: Client,
+  taskQueue: string,
+): (account: AccountName, startedAfter: number) => Promise<OrderCounts> {
+  const count = async (conditions: string[]): Promise<number> => {
+    const query = conditions.join(' AND ');
+    return (await client.withDeadline(Date.now() + countedWithinMs, () => client.workflow.count(query))).count;
+  };
+  return async (account, startedAfter) => {
+    const orders = [
+      "WorkflowType = 'followOrder'",
+      `TaskQueue = '${taskQueue.replace(/[\\']/g, '\\$&')}'`,
+      `${names.account} = '${account}'`,
+      `StartTime > '${new Date(startedAfter).toISOString()}'`,
+    ];
+    // The first status of every order is found by a read, so only the end of one says that nothing announced it.
+    const read = await count([...orders, `${names.seenBy} = 'read'`, "ExecutionStatus = 'Completed'"]);
+    return { read, delivered: await count([...orders, `${names.seenBy} = 'delivery'`]) };
+  };
+}
+
+/** How many runs there are, in the whole fleet. */
+export interface RunCounts {
+  /** Orders that are followed. */
+  followed: number;
+  /** Runs of any kind that need a person, by the code of their attention. */
+  attention: Record<AttentionCode, number>;
+}
+
+/** Temporal's client has no deadline of its own. */
+const deadlineMs = 2_000;
+/** Visibility takes ten calls a second for a whole namespace, and every worker asks. */
+const freshMs = 60_000;
+
+/** Counts runs in visibility, at most once a minute however often it is asked. Null while nobody knows. */
+export function createRunCounts(
+  client: Client,
+  taskQueue: string,
+  now: () => number = Date.now,
+): () => Promise<RunCounts | null> {
+  const running = `TaskQueue = '${taskQueue.replace(/[\\']/g, '\\$&')}' AND ExecutionStatus = 'Running'`;
+  const count = async (condition: string): Promise<number> => {
+    const query = `${running} AND ${condition}`;
+    return (await client.withDeadline(Date.now() + deadlineMs, () => client.workflow.count(query))).count;
+  };
+  const read = async (): Promise<RunCounts> => {
+    const followed = await count("WorkflowType = 'followOrder'");
+    // The server counts by status alone, so by code is one call each; mostly there is nothing to tell apart.
+    const isCalm = (await count(`${names.attention} IS NOT NULL`)) === 0;
+    const byCode = async (code: AttentionCode) => [code, isCalm ? 0 : await count(`${names.attention} = '${code}'`)];
+    return { followed, attention: Object.fromEntries(await Promise.all(attentionCodes.map(byCode))) };
+  };
+  let latest: Promise<RunCounts | null> = Promise.resolve(null);
+  let askedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (now() - askedAt < freshMs) return latest;
+    askedAt = now();
+    latest = read().catch(() => null);
+    return latest;
+  };
+}

@@ -1,0 +1,111 @@
+import {
+  type Client,
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { requiredTsToDate } from '@temporalio/common/lib/time.js';
+import type { EarlierRunReader, ShownReader } from '../activities/index.js';
+import { readDeliveries } from '../domain/delivery.js';
+import { InvalidInput } from '../domain/errors.js';
+import {
+  type EarlierRun,
+  leftAtStart,
+  type RunLeft,
+  withDeliveries,
+  withRequest,
+} from '../domain/order/earlier-run.js';
+import { parseFollowOrderInput, readFollowRequest } from '../domain/order/input.js';
+import { searchAttributeNames } from '../domain/search-attribute-names.js';
+import { followOrderId } from '../domain/workflow-ids.js';
+import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
+import type { followOrder } from '../workflows/order/follow-order.js';
+import { repeatWhenLost } from './lost-update.js';
+
+/** Temporal's client has no deadline of its own; a worker must load the whole run to answer. */
+const deadlineMs = 10_000;
+
+/** Asks closed runs of `followOrder` by a query, which any worker answers from their history. */
+export const createEarlierRunReader =
+  (client: Client): EarlierRunReader =>
+  async ({ runId, ...key }) => {
+    const run = client.workflow.getHandle(followOrderId(key), runId);
+    const inTime = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
+    try {
+      return await inTime(() => repeatWhenLost(() => run.query(leftByRunQuery)));
+    } catch (error) {
+      if (codeOf(error) === neverBegun) return await inTime(() => readNeverBegun(client, run));
+      if (cannotSay(error)) return null;
+      throw error;
+    }
+  };
+
+/** gRPC FAILED_PRECONDITION: no worker has begun the run, so none can answer for it. */
+const neverBegun = 9;
+/** INVALID_ARGUMENT, NOT_FOUND. */
+const finalCodes: readonly (number | undefined)[] = [3, 5];
+
+function codeOf(error: unknown): number | undefined {
+  const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  return isGrpcServiceError(answer) ? answer.code : undefined;
+}
+
+/** Past its retention, failed before it took messages, of another kind, or its history does not fit today's code. */
+const cannotSay = (error: unknown): boolean =>
+  error instanceof WorkflowNotFoundError ||
+  error instanceof QueryNotRegisteredError ||
+  finalCodes.includes(codeOf(error));
+
+type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
+
+/** What such a run was started with, and what has come to it since. Null when that was wrong, or the run is of another kind. */
+async function readNeverBegun({ options }: Client, run: WorkflowHandle): Promise<EarlierRun | null> {
+  const { events } = await run.fetchHistory();
+  const [first] = events ?? [];
+  const start = first?.workflowExecutionStartedEventAttributes;
+  if (start?.workflowType?.name !== 'followOrder') return null;
+  const read = (payloads: Argument): Promise<unknown[]> =>
+    decodeArrayFromPayloads(options.loadedDataConverter, payloads);
+  const startedAt = requiredTsToDate(first?.eventTime, 'eventTime').toISOString();
+  try {
+    const args = (await read(start.input?.payloads)) as Parameters<typeof followOrder>;
+    let left = toLeft(args, startedAt);
+    for (const { workflowExecutionSignaledEventAttributes: signal } of events ?? []) {
+      const [argument] = signal ? await read(signal.input?.payloads) : [];
+      left = { ...left, ...withSignal(left, signal?.signalName, argument, startedAt) };
+    }
+    return { left, continues: args[1]?.continues ?? null };
+  } catch (error) {
+    if (error instanceof InvalidInput) return null;
+    throw error;
+  }
+}
+
+function toLeft([input, progress]: Parameters<typeof followOrder>, startedAt: string): RunLeft {
+  const fresh = leftAtStart(parseFollowOrderInput(input), startedAt);
+  if (!progress?.carried) return fresh;
+  const { trail, inbox } = progress.carried;
+  const { claims, seenDeliveries, receivers = fresh.receivers, leftOut = [] } = inbox;
+  return { ...fresh, trail, claims, seenDeliveries, receivers, leftOut };
+}
+
+function withSignal(left: RunLeft, name: string | null | undefined, argument: unknown, now: string): Partial<RunLeft> {
+  if (name === deliveryReceivedSignal.name) return withDeliveries(left, readDeliveries(argument, now));
+  if (name === followRequestedSignal.name) return withRequest(left, readFollowRequest(argument).request);
+  return {};
+}
+
+/** Temporal's client has no deadline of its own. */
+const shownWithinMs = 5_000;
+
+/** Reads the search attribute from the run itself, not from visibility, which lags behind. Throws when there is no such run. */
+export const createShownReader =
+  (client: Client): ShownReader =>
+  async ({ workflowId, runId }) => {
+    const describe = () => client.workflow.getHandle(workflowId, runId).describe();
+    const { searchAttributes, historyLength } = await client.withDeadline(Date.now() + shownWithinMs, describe);
+    const [status] = searchAttributes[searchAttributeNames.status] ?? [];
+    return { status: typeof status === 'string' ? status : null, runLength: historyLength };
+  };

@@ -1,0 +1,123 @@
+import type { DeliveryNotice, ParkReason } from '../../domain/delivery.js';
+import { type ForwardOutcome, isEndParkReason } from '../../domain/delivery.js';
+import { FaretrailError } from '../../domain/errors.js';
+import { type OrderId, toOrderId } from '../../domain/keys.js';
+import type { SubscriptionKey } from '../../domain/workflow-ids.js';
+import type { DeliveryPort } from '../delivery-port.js';
+import type { JournaledDelivery } from '../journal/entries.js';
+
+/** Judges a delivery that was admitted by its path alone: why it must be parked, or null. Rejects while nobody knows. */
+export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
+
+/** Is told of what has left the ingress, for metrics. */
+export type OnForwarded = (about: SubscriptionKey, outcome: ForwardOutcome, deliveries: number) => void;
+
+/** What routing needs. */
+export interface RoutingPorts {
+  port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'park'>;
+  check: DeliveryCheck;
+  onForwarded?: OnForwarded;
+}
+
+/** Which deliveries Temporal has, by their place in the list, and the first reason why it has not all. */
+export interface RoutingResult {
+  done: number[];
+  error: Error | null;
+}
+
+/** Brings deliveries that share account, event type and order id to their workflow: one call for all but parked ones. */
+export type RouteDeliveries = (deliveries: readonly JournaledDelivery[]) => Promise<RoutingResult>;
+
+interface Judged {
+  index: number;
+  delivery: JournaledDelivery;
+  reason: ParkReason | null;
+}
+
+/** Parked ones are single calls; few at a time, since many of one order would take all of a connection. */
+const parkedAtOnce = 8;
+
+/** The one place that decides where a delivery goes. */
+export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
+  async function judge(delivery: JournaledDelivery, index: number): Promise<Judged> {
+    const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
+    const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
+    const reason = refusal ?? parkReason ?? null;
+    const hasNoPlace = reason === null && eventType === 'status_changed' && orderId === null;
+    return { index, delivery, reason: hasNoPlace ? 'noOrderId' : reason };
+  }
+
+  /** Gives the reason why they must be parked instead, if there is one. */
+  async function signal(judged: readonly Judged[]): Promise<ParkReason | null> {
+    const [first] = judged;
+    if (!first) return null;
+    const { account, eventType, orderId, deliveryId } = first.delivery;
+    const notices = judged.map(({ delivery }) => toNotice(delivery));
+    if (eventType === 'business_report') {
+      await port.toReport({ account, about: orderId ?? toOrderId(deliveryId) }, notices);
+      onForwarded?.({ account, eventType }, 'reported', judged.length);
+      return null;
+    }
+    const outcome = await port.toOrder({ account, orderId: orderId as OrderId }, notices);
+    if (isEndParkReason(outcome)) return outcome;
+    onForwarded?.({ account, eventType }, outcome, judged.length);
+    return null;
+  }
+
+  async function park({ delivery, reason }: Judged): Promise<null> {
+    const { account, eventType, orderId, deliveryId, receivedAt, sealed = '' } = delivery;
+    if (reason === null) return null;
+    const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
+    await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
+    onForwarded?.({ account, eventType }, 'parked', 1);
+    return null;
+  }
+
+  return async (deliveries) => {
+    const result: RoutingResult = { done: [], error: null };
+    /** Gives those that must be parked. */
+    const attempt = async (judged: readonly Judged[], act: () => Promise<ParkReason | null>): Promise<Judged[]> => {
+      try {
+        const reason = await act();
+        if (reason !== null) return judged.map((one) => ({ ...one, reason }));
+        result.done.push(...judged.map(({ index }) => index));
+      } catch (error) {
+        result.error ??= toError(error);
+      }
+      return [];
+    };
+    const verdicts = await Promise.allSettled(deliveries.map(judge));
+    const judged = verdicts.flatMap((verdict) => (verdict.status === 'fulfilled' ? [verdict.value] : []));
+    const unknown = verdicts.find((verdict) => verdict.status === 'rejected');
+    if (unknown) result.error = toError(unknown.reason);
+    const toSignal = judged.filter(({ reason }) => reason === null);
+    const refused = await attempt(toSignal, () => signal(toSignal));
+    const toPark = [...judged.filter(({ reason }) => reason !== null), ...refused];
+    for (let from = 0; from < toPark.length; from += parkedAtOnce) {
+      const some = toPark.slice(from, from + parkedAtOnce);
+      await Promise.all(some.map((one) => attempt([one], () => park(one))));
+    }
+    return result;
+  };
+}
+
+/** The way without a journal: resolves when Temporal has the delivery, so that a 2xx may be given. */
+export function createDirectForwarding(ports: RoutingPorts): (delivery: JournaledDelivery) => Promise<void> {
+  const route = createRouting(ports);
+  return async (delivery) => {
+    const { error } = await route([delivery]);
+    if (error) throw error;
+  };
+}
+
+/** As a run is told of it. */
+function toNotice({ deliveryId, eventType, receivedAt, status, traceparent }: JournaledDelivery): DeliveryNotice {
+  return {
+    ...{ deliveryId, eventType, receivedAt },
+    ...(status !== undefined && { status }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+}
+
+const toError = (error: unknown): Error =>
+  error instanceof Error ? error : new FaretrailError('ForwardFailed', 'a delivery could not be forwarded');

@@ -1,0 +1,200 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type DeliveryReading, isTestEvent, whyToPark } from '../contracts/delivery-body.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { AccountName } from '../domain/keys.js';
+import { type EventType, isEventType } from '../domain/subscription/subscription.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import type { Sealer } from '../sealing/sealer.js';
+import type { AcceptedSubscriptions, Standing } from './accepted-subscriptions.js';
+import { type DeliveryBody, readDeliveryBody } from './delivery-request.js';
+import type { DeliveryOutcome, IngressEvents } from './ingress-events.js';
+import type { JournaledDelivery } from './journal/entries.js';
+import { sealContent } from './sealed-content.js';
+import { createSampling, findSecret } from './secret-sighting.js';
+import type { Provable, Verification } from './verification.js';
+
+/** Keeps deliveries: the journal, or Temporal itself where there is none. */
+export interface DeliveryStore {
+  /** Resolves once the delivery is durable. Rejects with a coded error when it is not; then it was not taken. */
+  accept(delivery: JournaledDelivery): Promise<void>;
+  /** Why it can take nothing now, in one line; null when it can. */
+  whyNotReady(): string | null | Promise<string | null>;
+}
+
+/** An account as the ingress knows it. */
+interface IngressAccount {
+  name: AccountName;
+  businessId?: string;
+}
+
+/** What the pipeline is made of. */
+interface DeliveryIntakeParts {
+  accounts: readonly IngressAccount[];
+  readCapability: ReadCapability;
+  readBody: (body: JsonObject) => DeliveryReading;
+  subscriptions: AcceptedSubscriptions;
+  verification: Verification;
+  sealer: Pick<Sealer, 'seal'>;
+  store: DeliveryStore;
+  events: Pick<IngressEvents, 'secretSeen' | 'failure'>;
+  now?: () => number;
+}
+
+/** An address of ours that a delivery came to. */
+export interface Arrival extends SubscriptionKey {
+  generation: string;
+  businessId?: string | undefined;
+  /** Milliseconds since the epoch. */
+  arrivedAt: number;
+  /** Of the trace that it begins, where traces are on. */
+  traceparent?: string;
+}
+
+/** What the sender is told. `deliveryId` stands in every 202. */
+export interface Receipt {
+  outcome: DeliveryOutcome;
+  deliveryId?: string;
+}
+
+/** The pipeline of a delivery, apart from HTTP. */
+export interface DeliveryIntake {
+  /** Whose address this is; null for any address that we did not make, for whatever reason. */
+  admit(account: string, eventType: string, capability: string): Arrival | null;
+  /** From the raw bytes to the store. Never rejects. */
+  take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<Receipt>;
+}
+
+/** How long what we know of a subscription may lag behind when it speaks against a delivery. */
+const refusalLagMs = 1_000;
+
+/** Puts the pipeline together. */
+export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake {
+  const { verification, events, now = Date.now } = parts;
+  const accounts = new Map<string, IngressAccount>(parts.accounts.map((account) => [account.name, account]));
+  const isSampled = createSampling();
+  const readCapability = rememberAddresses(parts.readCapability);
+
+  async function judge(arrival: Arrival, delivery: Provable): Promise<DeliveryOutcome> {
+    const { generation, arrivedAt } = arrival;
+    const first = toOutcome(await parts.subscriptions.standingOf(arrival, generation), delivery, verification);
+    if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
+    // Its secret may have been stored since we last looked.
+    const readSince = arrivedAt - refusalLagMs;
+    const standing = await parts.subscriptions.standingOf(arrival, generation, { readSince });
+    return toOutcome(standing, delivery, verification);
+  }
+
+  async function lookForSecret(arrival: Arrival, delivery: Provable): Promise<void> {
+    if (verification.needsSecret || !isSampled(`${arrival.account}/${arrival.eventType}/${arrival.generation}`)) return;
+    const standing = await parts.subscriptions.standingOf(arrival, arrival.generation);
+    if (typeof standing === 'object' && standing.secrets.length > 0)
+      events.secretSeen(arrival, findSecret(delivery, standing.secrets));
+  }
+
+  async function keep(arrival: Arrival, delivery: Provable & DeliveryBody, isChecked: boolean): Promise<Receipt> {
+    const { account, eventType, generation, businessId } = arrival;
+    const reading = delivery.isClear ? parts.readBody(delivery.body) : unread;
+    const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
+    if (isTestEvent(reading)) return { outcome: 'test', deliveryId };
+
+    const parkReason = delivery.isClear ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
+    const kept = inShort(arrival, parkReason === null ? reading : { ...reading, orderId: null }, deliveryId);
+    if (!isChecked) kept.uncheckedGeneration = generation;
+    if (parkReason !== null) kept.parkReason = parkReason;
+    if (!isChecked || parkReason !== null) {
+      const headersToCheck = isChecked ? [] : verification.headers;
+      kept.sealed = await sealContent(parts.sealer, { account, deliveryId }, delivery, headersToCheck);
+    }
+    try {
+      await parts.store.accept(kept);
+    } catch (error) {
+      return { outcome: toFailure(error) };
+    }
+    if (!isChecked) return { outcome: 'unchecked', deliveryId };
+    return { outcome: parkReason === null ? 'accepted' : 'parked', deliveryId };
+  }
+
+  return {
+    admit(account, eventType, capability) {
+      // First the mac, so that a refusal takes as long whether or not there is such an account.
+      const key = { account: account as AccountName, eventType: eventType as EventType };
+      const generation = readCapability(key, capability);
+      const held = accounts.get(account);
+      if (generation === undefined || !held || !isEventType(eventType)) return null;
+      return { account: held.name, eventType, generation, businessId: held.businessId, arrivedAt: now() };
+    },
+
+    async take(arrival, headers, rawBody) {
+      try {
+        const read = readDeliveryBody(rawBody);
+        if (read === null) return { outcome: 'notJson' };
+        const delivery = { headers, rawBody, ...read };
+        const outcome = await judge(arrival, delivery);
+        if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
+        await lookForSecret(arrival, delivery);
+        return await keep(arrival, delivery, outcome === 'accepted');
+      } catch (error) {
+        events.failure(error);
+        return { outcome: 'failed' };
+      }
+    },
+  };
+}
+
+/** Of a body that can be read in more than one way. */
+const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
+
+/** What is kept of every delivery. */
+function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: string): JournaledDelivery {
+  const { account, eventType, arrivedAt, traceparent } = arrival;
+  const receivedAt = new Date(arrivedAt).toISOString();
+  const kept: JournaledDelivery = { account, eventType, orderId, deliveryId, receivedAt };
+  if (status !== undefined) kept.status = status;
+  if (traceparent !== undefined) kept.traceparent = traceparent;
+  return kept;
+}
+
+function toOutcome(standing: Standing, delivery: Provable, verification: Verification): DeliveryOutcome {
+  if (standing === 'unknown') return 'unchecked';
+  if (typeof standing === 'string') return standing;
+  const verdict = verification.verify(delivery, standing);
+  return verdict === 'verified' ? 'accepted' : verdict;
+}
+
+function toFailure(error: unknown): DeliveryOutcome {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'JournalFull') return 'journalFull';
+  return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
+}
+
+/**
+ * The first 32 hex digits of SHA-256 over `<account>/<event type>/` and the raw body. The same body at the same
+ * subscription is the same delivery, whichever generation of the address it came to.
+ */
+export const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): string =>
+  // In one go: an object that takes parts is not freed before the next full collection.
+  hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32);
+
+/** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong one as for another. */
+type ReadCapability = (key: SubscriptionKey, capability: string) => string | undefined;
+
+/** An account has few addresses at a time; a bound for memory. */
+const maxKnown = 1_000;
+
+/** The same reader, but a mac that was once found good is compared instead of computed: nearly all requests come to few
+ *  addresses. What is looked up (account, event type, generation) is no secret; the mac is compared in constant time. */
+export function rememberAddresses(read: ReadCapability): ReadCapability {
+  const known = new Map<string, { text: Buffer; generation: string }>();
+  return (key, capability) => {
+    const name = `${key.account}/${key.eventType}/${capability.slice(0, capability.indexOf('.'))}`;
+    const given = Buffer.from(capability);
+    const held = known.get(name);
+    if (held && held.text.length === given.length && timingSafeEqual(held.text, given)) return held.generation;
+    const generation = read(key, capability);
+    if (generation === undefined) return undefined;
+    if (known.size >= maxKnown) known.clear();
+    known.set(name, { text: given, generation });
+    return generation;
+  };
+}

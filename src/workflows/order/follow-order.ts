@@ -1,0 +1,120 @@
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  condition,
+  isCancellation,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { FollowOrderInput } from '../../domain/order/input.js';
+import { expiresAt, type OrderTrail, recordObservation } from '../../domain/order/trail.js';
+import { handOver } from '../notify/late-notices.js';
+import { unless } from '../run-kit.js';
+import { listen } from './inbox.js';
+import { type Look, mayBeUnknown, nextLook } from './looks.js';
+import {
+  countChange,
+  countEnd,
+  type Follow,
+  type FollowOrderProgress,
+  isOver,
+  notToldOf,
+  openFollow,
+  showTrail,
+} from './state.js';
+import { continueIfLong, goOn, hasTooManySignals, leaveAnswer } from './succession.js';
+
+export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
+
+/**
+ * Follows one order until it ends at the service, and returns its trail. History grows with changes, not with polls (I6).
+ * Fails with `InvalidInput` (names the field) and `OrderNotFound` (the service does not know the order).
+ */
+export async function followOrder(input: FollowOrderInput, progress?: FollowOrderProgress): Promise<OrderTrail> {
+  const follow = openFollow(input, progress);
+  leaveAnswer(follow);
+  listen(follow, follow.inbox);
+  if (follow.continues !== null) await resume(follow);
+  watchExpiry(follow);
+  while (!isOver(follow)) {
+    const look = await nextLook(follow, () => isOver(follow) || hasTooManySignals(follow));
+    if (look) await record(follow, look);
+    await continueIfLong(follow);
+  }
+  return await close(follow);
+}
+
+/** Goes on from an earlier run. Everybody is told where the order stands: an end of following may have been told before. */
+async function resume(follow: Follow): Promise<void> {
+  await goOn(follow);
+  if (isOver(follow)) return; // the end is told by `close`
+  showTrail(follow.trail, 'read', notToldOf(follow));
+  follow.notifier.tell(follow.trail);
+}
+
+/** One timer at a time: a pick-up that comes earlier replaces it, and when it was moved back, another one runs for the rest. */
+function watchExpiry(follow: Follow): void {
+  const endsAt = (): number => expiresAt(follow.input, follow.trail, follow.startedAt);
+  const summary = 'Stop following if the order has not ended';
+  const watch = async (): Promise<void> => {
+    for (let end = endsAt(); end > Date.now(); end = endsAt()) {
+      await unless(
+        () => endsAt() < end,
+        () => sleep(end - Date.now(), { summary }),
+      );
+    }
+    follow.isExpired = true;
+  };
+  watch().catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+}
+
+async function record(follow: Follow, { seen, claims, serves }: Look): Promise<void> {
+  const { inbox, trail: before } = follow;
+  follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
+  countChange({ before, after: follow.trail, seen, claims, lastReadAt: follow.lastReadAt });
+  follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
+  follow.lastReadAt = seen.kind === 'reading' ? seen.at : null;
+  follow.recordedLength = workflowInfo().historyLength;
+  inbox.served = serves;
+  // Trouble answers nobody's claim: the next reading does.
+  if (seen.kind === 'reading') inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
+  showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', notToldOf(follow));
+  follow.notifier.tell(follow.trail);
+  if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
+}
+
+/** Goes on after all when somebody vouches for the order at the last moment, or stops its following. */
+async function failAsUnknown(follow: Follow): Promise<void> {
+  if (!(await leave(follow, () => mayBeUnknown(follow) && !isOver(follow)))) return;
+  countEnd(follow.trail);
+  const { account, orderId } = follow.input;
+  const message = `The service does not know order ${orderId} at account ${account}. Check the id and the account.`;
+  throw ApplicationFailure.nonRetryable(message, 'OrderNotFound');
+}
+
+async function close(follow: Follow): Promise<OrderTrail> {
+  if (!follow.trail.terminal) {
+    follow.trail = { ...follow.trail, outcome: follow.inbox.stopReason === null ? 'expired' : 'stopped' };
+  }
+  countEnd(follow.trail);
+  showTrail(follow.trail, 'read', notToldOf(follow));
+  follow.notifier.tell(follow.trail);
+  follow.inbox.ended = true;
+  await leave(follow, () => true);
+  return follow.trail;
+}
+
+/** Answers all who wait and hands over what URLs are still to be told: nothing may be left behind. False: the run must go on. */
+async function leave({ inbox, notifier, input }: Follow, mayEnd: () => boolean): Promise<boolean> {
+  const settled = (): Promise<void> => condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
+  inbox.closing = true;
+  await settled();
+  await handOver({ urls: notifier.urls, account: input.account, mayEnd });
+  await settled(); // those that came meanwhile
+  if (mayEnd()) return true;
+  inbox.closing = false;
+  notifier.urls.resume();
+  return false;
+}

@@ -1,0 +1,80 @@
+import { log, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import type { FollowingActivities } from '../../activities/ride.js';
+import { readInstant } from '../../domain/instant.js';
+import type { OrderId } from '../../domain/keys.js';
+import type { OrderTrail } from '../../domain/order/trail.js';
+import type { FollowedEnd } from '../../domain/ride/ride.js';
+import { brokenOffAgain, followAgainAfterMs } from '../../domain/ride/ride.js';
+import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+import { rideOrderChangedSignal } from '../messages.js';
+import { unless } from '../run-kit.js';
+import { type Ride, stand } from './state.js';
+
+const startToCloseTimeout = 15_000;
+/** The waiting activity names each delay itself; this one speaks after the death of a worker. */
+const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
+
+const following = (summary: string, scheduleToCloseTimeout?: number): FollowingActivities =>
+  proxyActivities<FollowingActivities>({
+    startToCloseTimeout,
+    ...(scheduleToCloseTimeout === undefined ? {} : { scheduleToCloseTimeout }),
+    retry,
+    cancellationType: 'TRY_CANCEL',
+    summary,
+  });
+
+/** The order of a ride that has one. */
+export const orderKey = ({ standing: { account, orderId } }: Ride): FollowOrderKey => ({
+  account,
+  orderId: orderId as OrderId,
+});
+
+/**
+ * The order is followed by a run of its own, and not by a child: a delivery may have started that run before the service
+ * answered the create, and a run has one parent. So in both cases it is told whom to signal, and following goes on
+ * whatever becomes of this run.
+ */
+export async function startFollowing(ride: Ride): Promise<void> {
+  const { input } = ride;
+  const scheduledAt = readInstant(input.order.scheduled_at);
+  const me = { workflowId: workflowInfo().workflowId, signal: rideOrderChangedSignal.name };
+  await following(`Follow order ${ride.standing.orderId}`).startFollowing({
+    input: {
+      ...orderKey(ride),
+      reference: input.requestId,
+      ...(scheduledAt === undefined ? {} : { scheduledAt }),
+    },
+    receivers: [me, ...(input.notify ?? [])],
+  });
+}
+
+/** Waits for the end of the run that follows the order; undefined when `mustLeave` came first. */
+export async function awaitEnd(ride: Ride, mustLeave: () => boolean): Promise<FollowedEnd | undefined> {
+  for (;;) {
+    const { isEndTold } = ride;
+    const isNews = (): boolean => mustLeave() || (ride.isEndTold && !isEndTold);
+    const { awaitFollowed } = following('Wait for the end of the order');
+    const end = await unless(isNews, () => awaitFollowed({ ...orderKey(ride), isEndTold }));
+    if (end !== undefined || mustLeave()) return end;
+  }
+}
+
+/** The run that followed the order broke off: it is followed again, since the car may be on its way. Pauses grow. */
+export async function followAgain(ride: Ride, { type, message }: { type: string; message: string }): Promise<void> {
+  const now = new Date().toISOString();
+  const followedAgain = brokenOffAgain(ride.standing.followedAgain, `${type}: ${message}`, now);
+  log.warn('the run that followed the order broke off', { type, times: followedAgain.times });
+  stand(ride, { followedAgain });
+  ride.isEndTold = false;
+  await sleep(followAgainAfterMs(followedAgain), { summary: 'Until the order is followed again' });
+  await startFollowing(ride);
+}
+
+/** Has the order read now, so that a change is seen at once. Null when that cannot be done quickly; it is read anyway. */
+export async function refreshOrder(ride: Ride): Promise<OrderTrail | null> {
+  try {
+    return await following('Read the order after a change', 20_000).refreshFollowed(orderKey(ride));
+  } catch {
+    return null; // the change was made: its caller is not told otherwise
+  }
+}

@@ -1,0 +1,135 @@
+import { ApplicationFailure, CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import {
+  parseCancelRideInput,
+  parseResolveRideInput,
+  parseUpdateRideInput,
+  type RideResolution,
+} from '../../domain/ride/input.js';
+import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
+import { performCall } from '../business-call.js';
+import {
+  cancelRideUpdate,
+  resolveRideUpdate,
+  rideOrderChangedSignal,
+  rideStatusQuery,
+  updateRideUpdate,
+} from '../messages.js';
+import { refuseBadInput } from '../run-kit.js';
+import { orderKey, refreshOrder } from './following.js';
+import { type Ride, showsWaiting, stand } from './state.js';
+
+/** Registers all handlers. Must run before the first await of the run. */
+export function listen(ride: Ride): void {
+  setHandler(rideStatusQuery, () => ride.standing);
+  setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
+  setHandler(updateRideUpdate, (given) => update(ride, parseUpdateRideInput(given).order), {
+    validator: (given) => void refuseBadInput(() => parseUpdateRideInput(given)),
+  });
+  setHandler(cancelRideUpdate, () => cancel(ride), {
+    validator: (...given: unknown[]) => refuseBadInput(() => parseCancelRideInput(given[0])),
+  });
+  setHandler(resolveRideUpdate, (given) => resolve(ride, parseResolveRideInput(given)), {
+    validator: (given) => {
+      refuseBadInput(() => parseResolveRideInput(given));
+      checkUnresolved(ride);
+    },
+  });
+}
+
+const isUnknown = ({ standing }: Ride): boolean => standing.attention?.code === 'outcomeUnknown';
+const isEnded = ({ standing }: Ride): boolean => standing.stage === 'ended';
+
+/** What it says is shown; what the ride does is decided by reading the run of the order. Anybody may send a signal. */
+function recordChange(ride: Ride, change: unknown): void {
+  const { account, orderId, stage } = ride.standing;
+  const told = (change ?? {}) as Record<string, unknown>;
+  const isFollowing = stage === 'requesting' || stage === 'following';
+  if (!isFollowing || orderId === null || told.account !== account || told.orderId !== orderId) return;
+  if (typeof told.status === 'string') stand(ride, { status: told.status });
+  ride.isEndTold ||= typeof told.outcome === 'string';
+}
+
+/** Of a ride without an order there is nothing to change. Waits while the create is under way. */
+async function untilOrdered(ride: Ride): Promise<void> {
+  await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));
+  if (!isUnknown(ride)) return failIfFailed(ride);
+  const message = 'Whether an order was made is not known. Find out, use resolveRide, then ask again.';
+  throw ApplicationFailure.nonRetryable(message, 'OutcomeUnknown');
+}
+
+function failIfFailed({ failure }: Ride): void {
+  if (failure) throw ApplicationFailure.nonRetryable(failure.message, failure.type, ...(failure.details ?? []));
+}
+
+async function update(ride: Ride, body: Record<string, unknown>): Promise<RideStanding> {
+  await untilOrdered(ride);
+  if (ride.standing.orderId === null) {
+    throw ApplicationFailure.nonRetryable('The ride was withdrawn before it was ordered.', 'OrderNotFound');
+  }
+  return await inTurn(ride, async () => {
+    await change(ride, { operation: 'updateOrder', body });
+    return ride.standing;
+  });
+}
+
+async function cancel(ride: Ride): Promise<RideStanding> {
+  if (!ride.isSent) ride.isWithdrawn = true;
+  await untilOrdered(ride);
+  return await inTurn(ride, async () => {
+    const isOver = (): boolean => ride.standing.outcome !== null || isEnded(ride);
+    if (['cancelled', 'withdrawn'].includes(ride.standing.outcome ?? '')) return ride.standing;
+    await change(ride, { operation: 'cancelOrder' });
+    // The call was accepted; the order is cancelled when it reads so (R13).
+    if (!isOver()) await condition(isOver, ride.limits.cancelShownMs);
+    return ride.standing;
+  });
+}
+
+/** One change after the other: two at a time would leave open which one the order ends up with. */
+async function inTurn<T>(ride: Ride, act: () => Promise<T>): Promise<T> {
+  const mine = ride.changes.catch(() => undefined).then(act);
+  ride.changes = mine;
+  return await mine;
+}
+
+/** Refusals go to the caller and change nothing. Not cut off when the run is cancelled: the caller must know what happened. */
+function change(
+  ride: Ride,
+  asked: { operation: 'cancelOrder' } | { operation: 'updateOrder'; body: Record<string, unknown> },
+): Promise<void> {
+  return CancellationScope.nonCancellable(async () => {
+    const call = { ...orderKey(ride), ...asked, requestId: rideCallId(ride.standing) };
+    await performCall(call, showsWaiting(ride));
+    const trail = await refreshOrder(ride);
+    if (trail === null || ride.trail !== null) return;
+    stand(ride, { status: trail.status, ...(trail.terminal ? { outcome: trail.outcome } : {}) });
+  });
+}
+
+function checkUnresolved(ride: Ride): void {
+  if (!isUnknown(ride)) throw ApplicationFailure.nonRetryable('There is nothing to resolve.', 'AlreadyDecided');
+  if (ride.isResolving) throw ApplicationFailure.nonRetryable('It is just being resolved.', 'AlreadyDecided');
+}
+
+/** Answers when the decision has been carried out; trying again may end where it began. */
+async function resolve(ride: Ride, resolution: RideResolution): Promise<RideStanding> {
+  checkUnresolved(ride); // two may have passed the validator in one task
+  ride.isResolving = true;
+  try {
+    if ('orderId' in resolution) await checkOrder(ride, resolution);
+    ride.resolution = resolution;
+    await condition(() => ride.resolution === null);
+    await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));
+    if (!('giveUp' in resolution)) failIfFailed(ride);
+    return ride.standing;
+  } finally {
+    ride.isResolving = false;
+  }
+}
+
+/** A wrong id would end the ride: it comes back to who gave it. */
+async function checkOrder(ride: Ride, { orderId }: { orderId: RideStanding['orderId'] & string }): Promise<void> {
+  const { account } = ride.standing;
+  const call = { account, operation: 'orderDetails', orderId, requestId: rideCallId(ride.standing) } as const;
+  await performCall(call, showsWaiting(ride));
+}

@@ -1,0 +1,92 @@
+import { CancellationScope, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import type { ReceiptActivities } from '../../activities/receipt.js';
+import {
+  type CompanyReport,
+  openReport,
+  type ReceiptLookInput,
+  type ReceiptObservation,
+  recordReceipt,
+} from '../../domain/report.js';
+import { orderKey } from './following.js';
+import { type Ride, stand } from './state.js';
+
+/** The activities name each delay themselves; this one speaks after the death of a worker. */
+const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
+
+/** For one more read of a receipt that is there: the service may be slow, or want the request a little later. */
+const patienceMs = 60_000;
+
+const receipts = (ride: Ride, summary: string): ReceiptActivities =>
+  proxyActivities<ReceiptActivities>({
+    startToCloseTimeout: 30_000, // the deadline of an HTTP call is 20 s
+    retry,
+    taskQueue: `${workflowInfo().taskQueue}.${ride.input.account}`,
+    priority: { priorityKey: 5 }, // orders go first
+    cancellationType: 'TRY_CANCEL',
+    summary,
+  });
+
+/** Reads the receipt where one is wanted and one can be expected, and again until it is settled. Never for ever. */
+export async function readReceipt(ride: Ride, continueIfLong: () => Promise<void>): Promise<void> {
+  const { outcome } = ride.standing;
+  if (ride.input.receipt !== true || !(outcome === 'completed' || outcome === 'cancelled')) return;
+  ride.report ??= openReport(orderKey(ride));
+  ride.receiptTimes ??= { since: new Date().toISOString(), unchangedSince: null };
+  while (!isSettled(ride)) {
+    await look(ride);
+    await continueIfLong();
+  }
+}
+
+/** When no further look is worth it, in milliseconds since the epoch. */
+function endsAt({ limits, receiptTimes }: Ride): number {
+  const since = Date.parse(receiptTimes?.since ?? '');
+  if (!receiptTimes?.unchangedSince) return since + limits.firstReceiptMs;
+  return Math.min(since + limits.receiptAtMostMs, Date.parse(receiptTimes.unchangedSince) + limits.receiptUnchangedMs);
+}
+
+/** No look helps where the account's interface has no receipts. */
+const isSettled = (ride: Ride): boolean =>
+  Date.now() >= endsAt(ride) || ride.report?.unavailable?.code === 'notOffered';
+
+async function look(ride: Ride): Promise<void> {
+  const leftMs = Math.max(endsAt(ride) - Date.now(), 1);
+  const seen = ride.report?.receipt ? await lookAgain(ride, leftMs) : await lookForFirst(ride, leftMs);
+  if (seen && ride.report && ride.receiptTimes) record(ride, ride.report, seen);
+}
+
+function record(ride: Ride, before: CompanyReport, seen: ReceiptObservation): void {
+  ride.report = recordReceipt(before, seen);
+  const { receipt, attention } = ride.report;
+  const isNews = JSON.stringify(receipt) !== JSON.stringify(before.receipt);
+  if (isNews && ride.receiptTimes) ride.receiptTimes.unchangedSince = new Date().toISOString();
+  stand(ride, { attention });
+}
+
+const lookForFirst = (ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> =>
+  within(leftMs, () => receipts(ride, 'Wait for the first receipt').awaitReceipt(lookInput(ride)));
+
+async function lookAgain(ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> {
+  const waitMs = Math.min(ride.limits.receiptEveryMs, leftMs);
+  await sleep(waitMs, { summary: 'Until the receipt is read again' });
+  const summary = 'Read the receipt again: it may have been recalculated';
+  return await within(Math.max(leftMs - waitMs, patienceMs), () =>
+    receipts(ride, summary).readReceipt(lookInput(ride)),
+  );
+}
+
+const lookInput = (ride: Ride): ReceiptLookInput => ({
+  ...orderKey(ride),
+  shown: ride.report?.unavailable?.code ?? null,
+  notBefore: null,
+});
+
+/** Undefined when the time was over first. */
+async function within<T>(ms: number, act: () => Promise<T>): Promise<T | undefined> {
+  const scope = new CancellationScope();
+  return await scope.run(async () => {
+    const first = await Promise.race([act(), sleep(ms, { summary: 'No longer than this' }).then(() => undefined)]);
+    scope.cancel(); // ends what lost the race; no effect on what has ended
+    return first;
+  });
+}

@@ -1,0 +1,161 @@
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { InvalidInput } from '../../domain/errors.js';
+import { shownText } from '../../domain/json.js';
+import { parseRequestRideInput, type RequestRideInput } from '../../domain/ride/input.js';
+import { openRide, outcomeUnknown, type RideResult, rideCallId } from '../../domain/ride/ride.js';
+import { requestRideId } from '../../domain/workflow-ids.js';
+import { performCall } from '../business-call.js';
+import { refuseBadInput } from '../run-kit.js';
+import { rideAccountKey } from '../search-attributes.js';
+import { awaitEnd, followAgain, startFollowing } from './following.js';
+import { listen } from './inbox.js';
+import { readReceipt } from './receipt.js';
+import {
+  type CarriedRide,
+  carryRide,
+  defaultLimits,
+  type RequestRideLimits,
+  type Ride,
+  showsWaiting,
+  stand,
+} from './state.js';
+
+/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+export interface RequestRideProgress {
+  limits?: Partial<RequestRideLimits>;
+  carried?: CarriedRide;
+}
+
+/**
+ * The whole life of one ride: orders it, follows the order to its end, reads the receipt. It never books twice by itself:
+ * a create whose outcome is unknown waits for `resolveRide`. Fails with `InvalidInput` (names the field), with the failure
+ * of a create that was refused, and with `OutcomeUnknown` once a person gave up; never for the run that follows its order.
+ */
+export async function requestRide(input: RequestRideInput, progress?: RequestRideProgress): Promise<RideResult> {
+  const ride = open(input, progress);
+  listen(ride);
+  try {
+    await orderRide(ride);
+    await followRide(ride);
+    await readReceipt(ride, () => continueIfLong(ride));
+  } catch (error) {
+    if (error instanceof ApplicationFailure) ride.failure = error;
+    // Anything else is no end: the run continues as new, or its task is tried again.
+    if (ride.failure || isCancellation(error)) await close(ride);
+    throw error;
+  }
+  await close(ride);
+  const { account, requestId, orderId, outcome } = ride.standing;
+  return { account, requestId, orderId, outcome, trail: ride.trail, receipt: ride.report?.receipt ?? null };
+}
+
+function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgress = {}): Ride {
+  const input = refuseBadInput(() => parseRequestRideInput(rawInput));
+  refuseBadInput(() => checkWorkflowId(input));
+  if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  return {
+    input,
+    limits: { ...defaultLimits, ...limits },
+    standing: carried?.standing ?? openRide(input),
+    trail: carried?.trail ?? null,
+    report: carried?.report ?? null,
+    receiptTimes: carried?.receiptTimes ?? null,
+    isSent: carried !== undefined,
+    isWithdrawn: false,
+    isEndTold: false,
+    resolution: null,
+    isResolving: false,
+    changes: Promise.resolve(),
+    failure: null,
+  };
+}
+
+/** One id means one ride: under any other one the same request would be booked twice. */
+function checkWorkflowId(input: RequestRideInput): void {
+  const expected = requestRideId(input);
+  if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
+}
+
+/** Until the service has named the order, or the ride was withdrawn before anything was sent. */
+async function orderRide(ride: Ride): Promise<void> {
+  while (ride.standing.orderId === null && !ride.isWithdrawn) {
+    await (ride.standing.attention === null ? create(ride) : resolve(ride));
+  }
+}
+
+/** Not cut off when the run is cancelled: an order that was made must be known, and followed. */
+async function create(ride: Ride): Promise<void> {
+  const { account, order } = ride.input;
+  ride.isSent = true;
+  const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(ride.standing) } as const;
+  try {
+    const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
+    if (orderId === undefined) throw noOrderId();
+    stand(ride, { orderId });
+  } catch (error) {
+    if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
+    stand(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
+  }
+}
+
+const noOrderId = (): ApplicationFailure =>
+  ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
+
+/** Waits for a person, however long that takes. */
+async function resolve(ride: Ride): Promise<void> {
+  await condition(() => ride.resolution !== null || isLong(ride));
+  const { resolution } = ride;
+  if (resolution === null) return await continueIfLong(ride);
+  ride.resolution = null;
+  if ('giveUp' in resolution) {
+    throw ApplicationFailure.nonRetryable(`Given up by a person: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
+  }
+  stand(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
+}
+
+async function followRide(ride: Ride): Promise<void> {
+  if (ride.isWithdrawn) return stand(ride, { outcome: 'withdrawn' });
+  if (ride.standing.stage === 'requesting') {
+    await CancellationScope.nonCancellable(() => startFollowing(ride));
+    stand(ride, { stage: 'following' });
+  }
+  while (ride.standing.stage === 'following') {
+    const end = await awaitEnd(ride, () => isLong(ride));
+    if (end === undefined) {
+      await continueIfLong(ride);
+    } else if (end.kind === 'failed') {
+      await followAgain(ride, end);
+    } else {
+      ride.trail = end.trail;
+      const { status, outcome } = end.trail;
+      stand(ride, { stage: 'receipt', status, outcome });
+    }
+  }
+}
+
+/** Answers all who wait; the update of a run that has ended would fail without a reason. */
+async function close(ride: Ride): Promise<void> {
+  stand(ride, { stage: 'ended', attention: null });
+  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+}
+
+function isLong({ limits }: Ride): boolean {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return continueAsNewSuggested || historyLength >= limits.maxEvents;
+}
+
+async function continueIfLong(ride: Ride): Promise<void> {
+  if (!isLong(ride)) return;
+  await condition(() => allHandlersFinished() || ride.resolution !== null);
+  if (ride.resolution !== null) return; // whoever decided it waits for this run
+  await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
+}

@@ -1,0 +1,214 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  isCancellation,
+  makeContinueAsNewFunc,
+  setCurrentDetails,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { defaultGraceMs, parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
+import {
+  attentionOf,
+  currentGeneration,
+  openGeneration,
+  openSubscription,
+  requestedGeneration,
+  type SubscriptionState,
+  unclearPauseMs,
+  withoutEnded,
+  withStillRegistered,
+  withSubscriber,
+  withUnclearOutcome,
+  withUnclearRequest,
+} from '../../domain/subscription/state.js';
+import {
+  describeSubscription,
+  type SubscriptionEnd,
+  toSubscriptionMemo,
+  toSubscriptionStatus,
+} from '../../domain/subscription/status.js';
+import { type SubscriptionMemo, subscriptionMemoField } from '../../domain/subscription/subscription.js';
+import { refuseBadInput } from '../run-kit.js';
+import { rideAccountKey, rideAttentionKey } from '../search-attributes.js';
+import {
+  askForAddress,
+  isAddressWanted,
+  listenToSubscription,
+  openSubscriptionInbox,
+  type SubscriptionHolder,
+  type SubscriptionInbox,
+} from './inbox.js';
+import { removeSubscriber, requestSubscriber } from './requests.js';
+import { isResubscriptionDue, rest, withVerdict } from './rest.js';
+
+/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+export interface SubscriptionProgress {
+  /** The run continues as new after so many events, beside the server's own hint. Default 4,000. */
+  maxEvents?: number;
+  state?: SubscriptionState;
+}
+
+const defaultMaxEvents = 4_000;
+
+interface Subscribing extends SubscriptionHolder {
+  readonly input: SubscriptionInput;
+  readonly inbox: SubscriptionInbox;
+  readonly maxEvents: number;
+  /** The address under way serves all that were asked for up to this number. */
+  serves: number;
+}
+
+/**
+ * Keeps one subscription in place until it is ended: one address in force, old ones accepted for a grace. An address is
+ * published before the service is asked to deliver to it. Fails with `InvalidInput` only.
+ */
+export async function subscription(
+  input: SubscriptionInput,
+  progress?: SubscriptionProgress,
+): Promise<SubscriptionEnd> {
+  const run = open(input, progress);
+  listenToSubscription(run, run.inbox, run.input.graceMs);
+  try {
+    while (!isOver(run) && !(await mayContinueAsNew(run))) {
+      await dropEnded(run);
+      await (isSubscribed(run) ? keep(run) : subscribe(run));
+    }
+  } catch (error) {
+    // However it ends, the ingress must not accept for it any more.
+    await CancellationScope.nonCancellable(() => close(run, isCancellation(error) ? 'cancelled' : 'failed'));
+    throw error;
+  }
+  if (!isOver(run)) return await goOn(run);
+  return await CancellationScope.nonCancellable(() => close(run, run.inbox.endReason ?? ''));
+}
+
+const isOver = ({ inbox }: Subscribing): boolean => inbox.endReason !== null;
+
+function open(given: SubscriptionInput, progress: SubscriptionProgress = {}): Subscribing {
+  const input = refuseBadInput(() => parseSubscriptionInput(given));
+  return {
+    input,
+    inbox: openSubscriptionInbox(),
+    state: progress.state ?? openSubscription(input),
+    end: null,
+    maxEvents: progress.maxEvents ?? defaultMaxEvents,
+    serves: 0,
+  };
+}
+
+const isSubscribed = ({ state, inbox }: Subscribing): boolean =>
+  currentGeneration(state) !== undefined && requestedGeneration(state) === undefined && !isAddressWanted(inbox);
+
+/** Asks the service once, until it answers or somebody wants another address. */
+async function subscribe(run: Subscribing): Promise<void> {
+  const { inbox } = run;
+  const isOutdated = () => inbox.asked > run.serves || inbox.endReason !== null;
+  if (isOutdated()) run.state = withUnclearOutcome(run.state);
+  if (!requestedGeneration(run.state)) run.state = openGeneration(run.state, Date.now());
+  run.serves = inbox.asked;
+  showSubscription(run.state, false);
+  const requested = requestedGeneration(run.state);
+  const outcome = requested && (await requestSubscriber(run.state, requested, isOutdated));
+  if (!outcome) run.state = withUnclearOutcome(run.state);
+  if (outcome?.kind === 'trouble') {
+    run.state = { ...run.state, trouble: outcome.attention, notBefore: outcome.notBefore };
+  }
+  if (outcome?.kind === 'unclear') {
+    run.state = withUnclearRequest(run.state, outcome.message, Date.now());
+    showSubscription(run.state, false);
+    await condition(isOutdated, unclearPauseMs(run.state));
+  }
+  if (outcome?.kind === 'registered') {
+    const graceMs = inbox.graceMs ?? run.input.graceMs ?? defaultGraceMs;
+    run.state = withSubscriber(run.state, outcome, { graceMs, now: Date.now() });
+    inbox.served = run.serves;
+    if (!isAddressWanted(inbox)) inbox.graceMs = undefined;
+  }
+  showSubscription(run.state, false);
+}
+
+/** Rests with a subscription in force. */
+async function keep(run: Subscribing): Promise<void> {
+  const { inbox, input } = run;
+  const verdict = await rest(run.state, input, () => isAddressWanted(inbox) || inbox.endReason !== null);
+  if (verdict) run.state = withVerdict(run.state, input, verdict);
+  if (isResubscriptionDue(run.state, input)) {
+    run.state = { ...run.state, resubscribedAt: new Date().toISOString() };
+    askForAddress(inbox, input.graceMs);
+  }
+  showSubscription(run.state, false);
+}
+
+/** Refuses the addresses whose grace is over, and has their subscribers removed. */
+async function dropEnded(run: Subscribing): Promise<void> {
+  const { state, ended } = withoutEnded(run.state, Date.now());
+  if (ended.length === 0) return;
+  run.state = state;
+  showSubscription(run.state, false);
+  const outcomes = await Promise.all(ended.map((one) => removeSubscriber(state, one)));
+  const left = outcomes.flatMap(({ kind, subscriberId }) =>
+    kind === 'registered' && subscriberId ? [subscriberId] : [],
+  );
+  run.state = withStillRegistered(run.state, left);
+  showSubscription(run.state, false);
+}
+
+async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd> {
+  showSubscription(run.state, true);
+  const { account, eventType, generations } = run.state;
+  const outcomes = await Promise.all(generations.map((one) => removeSubscriber(run.state, one)));
+  const idsOf = (kind: string) =>
+    outcomes.flatMap((one) => (one.kind === kind && one.subscriberId ? [one.subscriberId] : []));
+  run.state = withStillRegistered({ ...run.state, generations: [], trouble: null, silence: null }, idsOf('registered'));
+  run.end = {
+    account,
+    eventType,
+    reason,
+    endedAt: new Date().toISOString(),
+    removed: idsOf('removed'),
+    stillRegistered: run.state.stillRegistered,
+    unclear: outcomes.filter(({ kind }) => kind === 'unknown').length,
+  };
+  showSubscription(run.state, true);
+  await condition(allHandlersFinished);
+  return run.end;
+}
+
+/** Is the run long, and nobody left who waits for an answer of it? */
+async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  if (!continueAsNewSuggested && historyLength < run.maxEvents) return false;
+  const isAsked = () => isOver(run) || isAddressWanted(run.inbox);
+  await condition(() => isAsked() || allHandlersFinished());
+  return !isAsked();
+}
+
+/** The ingress goes on reading the memo while one run follows the other, so it is carried along. */
+async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
+  const memo = { [subscriptionMemoField]: toSubscriptionMemo(state) };
+  const next = makeContinueAsNewFunc<typeof subscription>({ memo });
+  return await next({ ...input, publicUrl: state.publicUrl }, { maxEvents, state });
+}
+
+const nothing: SubscriptionMemo = { accepted: [] };
+
+/** Tells the ingress what to accept, and people where the subscription stands. Written on change: a write is an event. */
+function showSubscription(state: SubscriptionState, isEnded: boolean): void {
+  const memo = isEnded ? nothing : toSubscriptionMemo(state);
+  const { memo: published, typedSearchAttributes: shown } = workflowInfo();
+  if (JSON.stringify(published?.[subscriptionMemoField]) !== JSON.stringify(memo)) {
+    upsertMemo({ [subscriptionMemoField]: memo });
+  }
+  setCurrentDetails(describeSubscription(toSubscriptionStatus(state, isEnded)));
+  const attention = isEnded ? undefined : attentionOf(state)?.code;
+  const hasAccount = shown.get(rideAccountKey) === state.account;
+  const hasAttention = shown.get(rideAttentionKey) === attention;
+  if (hasAccount && hasAttention) return;
+  upsertSearchAttributes([
+    ...(hasAccount ? [] : [{ key: rideAccountKey, value: state.account }]),
+    ...(hasAttention ? [] : [{ key: rideAttentionKey, value: attention ?? null }]),
+  ]);
+}
