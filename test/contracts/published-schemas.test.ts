@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { publishedShapes, toPublishedSchema } from '../../src/contracts/published-shapes.js';
-import { recordedRuns } from '../support/recorded-payloads.js';
+import { recordedRuns } from '../replay/payloads.js';
 
 type Name = keyof typeof publishedShapes;
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { isLong } from '../support/long.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { isSubsequence } from '../support/subsequence.js';
 

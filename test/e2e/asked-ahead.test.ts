@@ -6,8 +6,8 @@ import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, it } from 'vitest';
 import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
-import { quietRuntime } from '../support/runtime.js';
-import { callsQuery, callUpdate, type waiting } from '../support/waiting-workflow.js';
+import { callsQuery, callUpdate, type waiting } from '../support/order/waiting-workflow.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 const timerMs = 2_000;
 const askedWithinMs = 20_000;
@@ -18,7 +18,7 @@ it('a run that is asked while no worker lives, and called after something has ha
   const [connection, own] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   const client = new Client({ connection });
   const taskQueue = `asked-${randomUUID()}`;
-  const workflowsPath = fileURLToPath(new URL('../support/waiting-workflow.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../support/order/waiting-workflow.ts', import.meta.url));
   const workflowBundle = { code: await bundleWorkflows(workflowsPath, new DefaultLogger('ERROR')) };
   const whileAWorkerLives = async <T>(act: () => Promise<T>): Promise<T> =>
     await (await Worker.create({ connection: own, taskQueue, workflowBundle })).runUntil(act);

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { runHere } from '../cli/fake-process.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { account, requestedRide } from '../support/rides.js';
-import { webhookEnv } from '../support/subscriptions.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { account, requestedRide } from '../support/ride/rides.js';
+import { webhookEnv } from '../support/subscription/subscriptions.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

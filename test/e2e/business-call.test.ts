@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../sandbox/faults.js';
 import type { BusinessCallInput, BusinessOperation } from '../../src/domain/call.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { newOrder, referenceFieldId, startCall } from '../support/calls.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { newOrder, referenceFieldId, startCall } from '../support/call/calls.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

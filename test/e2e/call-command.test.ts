@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
-import { newOrder } from '../support/calls.js';
+import { newOrder } from '../support/call/calls.js';
 import { jsonFile } from '../support/json-file.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 const taskQueue = { FARETRAIL_TASK_QUEUE: `q-${randomUUID()}` };
 let stack: OrderStack;

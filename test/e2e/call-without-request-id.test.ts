@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../sandbox/faults.js';
 import { withoutRequestIds } from '../support/accounts.js';
-import { newOrder, startCall } from '../support/calls.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { newOrder, startCall } from '../support/call/calls.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CheckoutActivities, checkout } from '../../examples/checkout/checkout.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
+import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
 
 const done: string[] = [];
 const activities: CheckoutActivities = {

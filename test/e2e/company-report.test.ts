@@ -6,7 +6,7 @@ import type { CompanyReport, CompanyReportInput } from '../../src/domain/report.
 import { companyReportId } from '../../src/domain/workflow-ids.js';
 import type { CompanyReportLimits, companyReport } from '../../src/workflows/report/company-report.js';
 import { isLong } from '../support/long.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

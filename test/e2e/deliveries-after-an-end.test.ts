@@ -19,8 +19,8 @@ import {
   orderRunOf,
   startedWith,
   takenBack,
-} from '../support/order-ends.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+} from '../support/order/ends.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

@@ -14,7 +14,7 @@ import { sealContent } from '../../src/webhooks/sealed-content.js';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { findLeaks } from '../support/leaks.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 const newKeys = (): string => `w1:${randomBytes(32).toString('base64url')}`;
 const account = toAccountName('business');

@@ -12,7 +12,7 @@ import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { isLong } from '../support/long.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { isSubsequence } from '../support/subsequence.js';
 
 // Whatever is read is read because of a message, or because a run continued as new.

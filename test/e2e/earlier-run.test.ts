@@ -6,9 +6,9 @@ import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { refreshOrderUpdate } from '../../src/workflows/messages.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { startToldWorkflow } from '../support/notify/signal-receiver.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { startToldWorkflow } from '../support/signal-receiver.js';
 
 // Polls are so slow here that whatever is seen was seen because of a message, or by the first look of a run.
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };

@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { runTogether } from '../../src/order-worker.js';
-import { quietRuntime } from '../support/runtime.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 let connection: Connection;
 let native: NativeConnection;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RideInterface } from '../../src/domain/account.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 
 let stack: OrderStack;

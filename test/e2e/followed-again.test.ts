@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import {
   type AnOrder,
   anOrderOf,
@@ -14,16 +13,17 @@ import {
   orderRunOf,
   startedWith,
   takenBack,
-} from '../support/order-ends.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { patient } from '../support/patience.js';
+} from '../support/order/ends.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import {
   followThroughCli,
   followThroughClient,
   followThroughNexus,
   followThroughTemporal,
   type WayToFollow,
-} from '../support/ways-in.js';
+} from '../support/order/ways-in.js';
+import { patient } from '../support/patience.js';
+import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
 
 const endpoint = `rides-${randomUUID()}`;
 let receiver: NotifyReceiver;

@@ -26,11 +26,11 @@ import { businessCallStart } from '../../src/temporal/starts.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import * as workflows from '../../src/workflows/index.js';
 import * as messages from '../../src/workflows/messages.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { encrypted, misshapen, raw, undecodable } from '../support/hostile/payloads.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { encrypted, misshapen, raw, undecodable } from '../support/raw-payloads.js';
-import { goesOn, requestedRide, stands } from '../support/rides.js';
-import { subscribe, webhookEnv } from '../support/subscriptions.js';
+import { goesOn, requestedRide, stands } from '../support/ride/rides.js';
+import { subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
 /** What the activities of an order do in its attempts, instead of a read. */
 const mischief = new Map<string, (() => unknown)[]>();

@@ -20,14 +20,14 @@ import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
 import { newRide } from '../sandbox/booking-calls.js';
-import { startCall } from '../support/calls.js';
-import { fieldsSent } from '../support/hostile-inputs.js';
-import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../support/hostile-json.js';
+import { startCall } from '../support/call/calls.js';
+import { fieldsSent } from '../support/hostile/inputs.js';
+import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../support/hostile/json.js';
 import { isLong } from '../support/long.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { requestedRide } from '../support/rides.js';
-import { webhookEnv } from '../support/subscriptions.js';
+import { requestedRide } from '../support/ride/rides.js';
+import { webhookEnv } from '../support/subscription/subscriptions.js';
 import { account, startIngressStand } from '../webhooks/ingress-stand.js';
 
 // One stack for all: what any of these did to the worker, or to other runs, the healthy order shows at the end.

@@ -5,8 +5,8 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@te
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createNotifyActivities } from '../../src/activities/notify.js';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
-import type { LateArrival } from '../support/ending-workflows.js';
-import { quietRuntime } from '../support/runtime.js';
+import type { LateArrival } from '../support/notify/ending-workflows.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 const taskQueue = `q-${randomUUID()}`;
 let client: Client;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });
   client = new Client({ connection });
-  const workflowsPath = fileURLToPath(new URL('../support/ending-workflows.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../support/notify/ending-workflows.ts', import.meta.url));
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
   const send = async () => ({ kind: 'answered', status: 503, retryAfter: undefined }) as const;
   const activities = createNotifyActivities({ send });

@@ -7,8 +7,8 @@ import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import { stopFollowingUpdate } from '../../src/workflows/messages.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { startToldWorkflow } from '../support/signal-receiver.js';
+import { startToldWorkflow } from '../support/notify/signal-receiver.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 // Polls are so slow here that whatever is seen was seen because of a message.
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };

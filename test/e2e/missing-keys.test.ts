@@ -7,10 +7,10 @@ import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { toDataConverter, toWorkerDataConverter } from '../../src/sealing/data-converter.js';
 import { createNamedKey } from '../../src/sealing/key-ring.js';
 import type { PayloadEncryption } from '../../src/sealing/payload-codec.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { encrypted, raw } from '../support/hostile/payloads.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { encrypted, raw } from '../support/raw-payloads.js';
-import { failureOf } from '../support/rides.js';
+import { failureOf } from '../support/ride/rides.js';
 
 const held = createNamedKey('held', randomBytes(32));
 const later = createNamedKey('later', randomBytes(32));

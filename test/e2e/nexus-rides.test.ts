@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import { inMs, newRide } from '../sandbox/booking-calls.js';
-import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
-import type { ask, Seen } from '../support/caller-workflows.js';
 import { isLong } from '../support/long.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { account, completes, goesOn, ordersOf } from '../support/rides.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { account, completes, goesOn, ordersOf } from '../support/ride/rides.js';
+import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
+import type { ask, Seen } from '../support/worker/caller-workflows.js';
 
 let stack: OrderStack;
 let caller: CallerWorker;

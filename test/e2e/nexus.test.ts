@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { trip } from '../../examples/nexus-caller/trip.js';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
-import type { ask, askAndLeave, Seen } from '../support/caller-workflows.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
+import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
+import type { ask, askAndLeave, Seen } from '../support/worker/caller-workflows.js';
 
 let stack: OrderStack;
 let caller: CallerWorker;

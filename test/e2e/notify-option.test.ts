@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nowhere, runHere } from '../cli/fake-process.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { jsonFile } from '../support/json-file.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { completes } from '../support/rides.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { completes } from '../support/ride/rides.js';
 
 let receiver: NotifyReceiver;
 let stack: OrderStack;

@@ -11,7 +11,7 @@ import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../src/workflows/messages.js';
 import type { parkedDelivery } from '../../src/workflows/parked-delivery.js';
 import { findLeaks } from '../support/leaks.js';
-import { quietRuntime } from '../support/runtime.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 const taskQueue = `q-${randomUUID()}`;
 /** Where deliveries went, and what the routes do next. */

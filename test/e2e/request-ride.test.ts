@@ -5,7 +5,7 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { repeatWhenLost } from '../../src/temporal/lost-update.js';
 import { newRide } from '../sandbox/booking-calls.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import {
   account,
   completes,
@@ -17,7 +17,7 @@ import {
   shortLimits,
   standingOf,
   stands,
-} from '../support/rides.js';
+} from '../support/ride/rides.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

@@ -5,12 +5,12 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { companyReportId, followOrderId } from '../../src/domain/workflow-ids.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import type { companyReport } from '../../src/workflows/report/company-report.js';
-import { startCall } from '../support/calls.js';
+import { startCall } from '../support/call/calls.js';
 import { isLong } from '../support/long.js';
-import type { FollowHandle } from '../support/order-stack.js';
+import type { FollowHandle } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { type Lane, type RideLanes, startRideLanes } from '../support/ride-lanes.js';
-import { subscribe, webhookEnv } from '../support/subscriptions.js';
+import { type Lane, type RideLanes, startRideLanes } from '../support/ride/lanes.js';
+import { subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
 /** The longest wait that the worker grants, and for how long the service asks for one. */
 const longestMs = 8_000;

@@ -7,7 +7,7 @@ import { rideStart } from '../../src/temporal/starts.js';
 import { cancelRideUpdate } from '../../src/workflows/messages.js';
 import type { requestRide } from '../../src/workflows/ride/request-ride.js';
 import { inMs, newRide } from '../sandbox/booking-calls.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import {
   account,
   failureOf,
@@ -18,7 +18,7 @@ import {
   requestedRide,
   standingOf,
   stands,
-} from '../support/rides.js';
+} from '../support/ride/rides.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

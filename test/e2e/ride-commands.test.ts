@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { jsonFile } from '../support/json-file.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { completes, goesOn } from '../support/rides.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { completes, goesOn } from '../support/ride/rides.js';
 
 let stack: OrderStack;
 const orderFile = jsonFile(newRide());

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import type { FaultInput } from '../../sandbox/faults.js';
-import { type CallerWorker, startCallerWorker } from '../support/caller-worker.js';
 import { isLong } from '../support/long.js';
-import { alongLanes, type RideLanes, startRideLanes } from '../support/ride-lanes.js';
-import { faultForms, hits, type RideOperation, rideOperations, rideWithFault } from '../support/ride-with-fault.js';
-import { throughCli, throughClient, throughNexus, type WayIn } from '../support/ways-in.js';
+import { throughCli, throughClient, throughNexus, type WayIn } from '../support/order/ways-in.js';
+import { alongLanes, type RideLanes, startRideLanes } from '../support/ride/lanes.js';
+import { faultForms, hits, type RideOperation, rideOperations, rideWithFault } from '../support/ride/with-fault.js';
+import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
 
 /** In the long run each token ends before the next ride, so that its request can be hit again. */
 const tokenLifetimeSeconds = isLong ? 5 : 899;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { withoutRequestIds } from '../support/accounts.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { failureOf, goesOn, requestedRide, standingOf, stands } from '../support/rides.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { failureOf, goesOn, requestedRide, standingOf, stands } from '../support/ride/rides.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

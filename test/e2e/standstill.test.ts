@@ -5,7 +5,7 @@ import { loadWorkerConfig } from '../../src/config.js';
 import { createOrderWorker, type OrderWorker } from '../../src/order-worker.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { workerEnv } from '../support/accounts.js';
-import { quietRuntime } from '../support/runtime.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 let connection: NativeConnection;
 let worker: OrderWorker;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { subscribe, webhookEnv } from '../support/subscriptions.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
 let stack: OrderStack;
 beforeAll(async () => {

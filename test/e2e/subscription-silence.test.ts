@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, type TestContext, vi } from 'vitest';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { type SubscriptionRun, subscribe, webhookEnv } from '../support/subscriptions.js';
+import { type SubscriptionRun, subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
 const watch = { eventType: 'status_changed', silence: { everyMs: 2_000, minOrders: 2 } } as const;
 

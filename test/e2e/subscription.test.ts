@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { findLeaks } from '../support/leaks.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { type SubscriptionRun, subscribe, webhookEnv } from '../support/subscriptions.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { type SubscriptionRun, subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
 let stack: OrderStack;
 const runs: SubscriptionRun[] = [];

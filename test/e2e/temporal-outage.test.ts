@@ -10,8 +10,8 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { promptConnectionOptions } from '../../src/temporal/unavailability.js';
 import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
-import { aForwarder } from '../webhooks/forward-port.js';
-import { aDelivery, aJournal } from '../webhooks/journal-folders.js';
+import { aForwarder } from '../webhooks/forward/port.js';
+import { aDelivery, aJournal } from '../webhooks/journal/folders.js';
 
 const account = toAccountName('business');
 const maxSignals = 5;

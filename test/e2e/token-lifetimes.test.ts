@@ -14,7 +14,7 @@ import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { workerEnv } from '../support/accounts.js';
 import { isLong } from '../support/long.js';
 import { patient } from '../support/patience.js';
-import { quietRuntime } from '../support/runtime.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 /** The clocks of three workers, by how many milliseconds they go ahead. */
 const aheadMs = [0, 3_000, -3_000];

@@ -8,7 +8,7 @@ import { createSealer } from '../../src/sealing/sealer.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import type { accessToken } from '../../src/workflows/access-token.js';
 import { renewTokenSignal } from '../../src/workflows/messages.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 /** Of the queue that token requests share with other activities. */
 const activitiesPerSecond = 2;

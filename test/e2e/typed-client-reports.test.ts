@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFaretrailClient, type FaretrailClient, InvalidInput } from '../../src/client/index.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 const account = toAccountName('business');
 const receivedAt = '2031-05-01T10:00:00.000Z';

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFaretrailClient, type FaretrailClient } from '../../src/client/index.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { withoutRequestIds } from '../support/accounts.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
-import { completes, goesOn } from '../support/rides.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { completes, goesOn } from '../support/ride/rides.js';
 
 let stack: OrderStack;
 let rides: FaretrailClient;

@@ -6,7 +6,7 @@ import {
   FaretrailClientError,
   InvalidInput,
 } from '../../src/client/index.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 // Polls are so slow here that what is seen was asked for.
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000' };

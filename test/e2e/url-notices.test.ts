@@ -8,8 +8,8 @@ import { companyReportId, lateNoticesId } from '../../src/domain/workflow-ids.js
 import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import type { FollowOrderLimits } from '../../src/workflows/order/follow-order.js';
 import type { CompanyReportLimits, companyReport } from '../../src/workflows/report/company-report.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 let receiver: NotifyReceiver;
 let stack: OrderStack;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { renewTokenSignal } from '../../src/workflows/messages.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 const deploymentName = `rides-${randomUUID()}`;
 /** What all versions share, as the workers of one deployment do. */
@@ -26,7 +26,7 @@ let second: OrderStack;
 beforeAll(async () => {
   plain = await startOrderStack({ env: shared });
   first = await startOrderStack({ env: { ...workerEnv(plain.sandbox.url), ...version('1.0') } });
-  const nextWorkflows = fileURLToPath(new URL('../support/next-version-workflows.ts', import.meta.url));
+  const nextWorkflows = fileURLToPath(new URL('../support/worker/next-version-workflows.ts', import.meta.url));
   second = await startOrderStack({
     env: { ...workerEnv(plain.sandbox.url), ...version('2.0') },
     workflowBundle: { code: await bundleWorkflows(nextWorkflows, new DefaultLogger('ERROR')) },

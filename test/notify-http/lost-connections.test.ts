@@ -6,7 +6,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createNotifyActivities } from '../../src/activities/notify.js';
 import { createNotifySender } from '../../src/notify-http/sender.js';
-import { createAuthority } from '../support/certificates.js';
+import { createAuthority } from '../support/server/certificates.js';
 
 const notices = Array.from({ length: 48 }, (_, at) => `notice-${at}`);
 const resetConnections = 120;

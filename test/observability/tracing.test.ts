@@ -5,7 +5,7 @@ import { FaretrailError } from '../../src/domain/errors.js';
 import { createLogger } from '../../src/observability/logging.js';
 import { openTracing, type Tracing } from '../../src/observability/tracing.js';
 import { filesBelow } from '../structure/project-files.js';
-import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.js';
+import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
 
 function read(env: Record<string, string>) {
   const problems: string[] = [];

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { maxCallsInOneSecond } from '../../sandbox/ledger-questions.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { businessCallStart } from '../../src/temporal/starts.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
 import { isLong } from '../support/long.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 const perSecond = 16;
 const orders = isLong ? 500 : 60;

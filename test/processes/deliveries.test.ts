@@ -12,8 +12,8 @@ import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { fromFollowOrderId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
 import { patient } from '../support/patience.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 const orders = 12;
 const script: [status: string, afterMs: number][] = [

@@ -13,7 +13,7 @@ import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../support/accounts.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 /** The account whose orders are delivered. */
 export const business = toAccountName('business');

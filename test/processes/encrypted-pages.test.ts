@@ -13,12 +13,12 @@ import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../sandbox/booking-calls.js';
-import { createAuthority } from '../support/certificates.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
 import { findLeaks } from '../support/leaks.js';
 import { isLong } from '../support/long.js';
-import { startPersonProxy } from '../support/person-proxy.js';
-import { lifeOf, requestedRide, stands } from '../support/rides.js';
+import { startPersonProxy } from '../support/order/person-proxy.js';
+import { lifeOf, requestedRide, stands } from '../support/ride/rides.js';
+import { createAuthority } from '../support/server/certificates.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 // Almost three minutes with a real browser, so it runs on demand.
 const program = findBrowser();

@@ -13,12 +13,12 @@ import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { inMs, newRide, stop } from '../sandbox/booking-calls.js';
-import { startCall } from '../support/calls.js';
+import { startCall } from '../support/call/calls.js';
 import { findLeaks } from '../support/leaks.js';
-import type { FollowHandle } from '../support/order-stack.js';
+import type { FollowHandle } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { failureOf, lifeOf, requestedRide, stands } from '../support/rides.js';
-import { startWorkerProcess } from '../support/worker-process.js';
+import { failureOf, lifeOf, requestedRide, stands } from '../support/ride/rides.js';
+import { startWorkerProcess } from '../support/worker/process.js';
 import { active, type DeliveryScene, openDeliveryScene, type ReachableIngress } from './delivery-scene.js';
 import { startIngressProcess } from './ingress-process.js';
 

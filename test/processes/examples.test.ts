@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { RideApiError } from '../../src/ride-api/errors.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
-import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
+import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 import { goExample, pythonExample } from './example-programs.js';
 
 const programs = [

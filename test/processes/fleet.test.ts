@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tokenRequestsIn } from '../../sandbox/ledger-questions.js';
 import type { RideInterface } from '../../src/domain/account.js';
 import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
 import { isLong } from '../support/long.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 const lifetimeMs = isLong ? 30_000 : 15_000;
 const renewals = isLong ? 5 : 2;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { isLong } from '../support/long.js';
-import { type OrderStack, startOrderStack } from '../support/order-stack.js';
+import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 // Installs from the registry what npm has not at hand, so it runs on demand: half a minute to two.
 const minute = 60_000;

@@ -10,8 +10,8 @@ import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { orderTrailQuery } from '../../src/workflows/messages.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
-import type { FollowHandle } from '../support/order-stack.js';
-import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.js';
+import type { FollowHandle } from '../support/order/stack.js';
+import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
 import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 import { type IngressProcess, startIngressProcess } from './ingress-process.js';
 

@@ -8,11 +8,11 @@ import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { createNotifySender } from '../../src/notify-http/sender.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
-import { createAuthority, type TestAuthority } from '../support/certificates.js';
 import { jsonFile } from '../support/json-file.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
-import { completes } from '../support/rides.js';
-import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { completes } from '../support/ride/rides.js';
+import { createAuthority, type TestAuthority } from '../support/server/certificates.js';
+import { startWorkerProcess, type WorkerProcess } from '../support/worker/process.js';
 
 const starter = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type Fleet, startFleet } from '../support/fleet.js';
-import { goesOn, type RideRun, requestedRide, shortLimits, stands } from '../support/rides.js';
+import { goesOn, type RideRun, requestedRide, shortLimits, stands } from '../support/ride/rides.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 let fleet: Fleet;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
-import { type RideStepScene, rideSteps, startRideStepScene, until } from '../support/ride-step-scene.js';
-import type { RideOperation } from '../support/ride-with-fault.js';
-import { standingOf } from '../support/rides.js';
+import { standingOf } from '../support/ride/rides.js';
+import { type RideStepScene, rideSteps, startRideStepScene, until } from '../support/ride/step-scene.js';
+import type { RideOperation } from '../support/ride/with-fault.js';
 
 /** Where a worker dies: between these two steps of a ride. */
 interface Gap {

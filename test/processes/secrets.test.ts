@@ -12,11 +12,11 @@ import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
 import { findLeaks } from '../support/leaks.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
-import type { FollowHandle } from '../support/order-stack.js';
-import { quietRuntime } from '../support/runtime.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import type { FollowHandle } from '../support/order/stack.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 
 let fleet: Fleet;
 let metricsPort: number;

@@ -7,8 +7,8 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Check } from '../../src/cli/doctor/checks.js';
 import { connectClient, connectNative } from '../../src/temporal/connection.js';
-import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/certificates.js';
-import { startTlsProxy, type TlsProxy } from '../support/tls-proxy.js';
+import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/server/certificates.js';
+import { startTlsProxy, type TlsProxy } from '../support/server/tls-proxy.js';
 
 const starter = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-tls-'));

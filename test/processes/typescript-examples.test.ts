@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
-import { type Fleet, startFleet } from '../support/fleet.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 const built = (name: string) => fileURLToPath(new URL(`../../dist/examples/${name}/main.js`, import.meta.url));
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Fleet, startFleet } from '../support/fleet.js';
 import { isLong } from '../support/long.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 let fleet: Fleet;
 beforeAll(async () => {

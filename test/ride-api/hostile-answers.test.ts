@@ -5,7 +5,7 @@ import { shownText } from '../../src/domain/json.js';
 import { toOrderId, toScope } from '../../src/domain/keys.js';
 import type { Http } from '../../src/ride-api/http.js';
 import { createRideApi, type RideApi } from '../../src/ride-api/ride-api.js';
-import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../support/hostile-json.js';
+import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../support/hostile/json.js';
 import { businessAccount, partnerAccount } from './accounts.js';
 import { serve } from './loopback-server.js';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UndecodablePayload } from '../../src/domain/input-fields.js';
 import { payloadConverter } from '../../src/sealing/payload-converter.js';
-import { encrypted, misshapen, raw, undecodable } from '../support/raw-payloads.js';
+import { encrypted, misshapen, raw, undecodable } from '../support/hostile/payloads.js';
 
 const read = (payload: Payload): unknown => payloadConverter.fromPayload(payload);
 const write = (value: unknown): Payload => payloadConverter.toPayload(value);

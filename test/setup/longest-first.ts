@@ -6,7 +6,7 @@ const longest = [
   'processes/fleet',
   'processes/chaos',
   'e2e/request-ride',
-  'e2e/replay',
+  'replay/replay',
   'processes/secrets',
   'e2e/url-notices',
   'processes/cli',

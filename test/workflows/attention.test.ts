@@ -7,7 +7,7 @@ import {
   type ScriptedService,
   startTimeSkippingStack,
   type TimeSkippingStack,
-} from '../support/time-skipping-stack.js';
+} from '../support/order/time-skipping.js';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -5,9 +5,9 @@ import { accessTokenId, subscriptionId } from '../../src/domain/workflow-ids.js'
 import { deliveryReceivedSignal, orderTrailQuery, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import { isLong } from '../support/long.js';
-import { runsOf } from '../support/run-chain.js';
-import { webhookEnv } from '../support/subscriptions.js';
-import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
+import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { webhookEnv } from '../support/subscription/subscriptions.js';
+import { runsOf } from '../support/worker/run-chain.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

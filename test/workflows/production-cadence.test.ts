@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
-import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
+import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

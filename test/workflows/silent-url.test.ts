@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
 import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import { isLong } from '../support/long.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify-receiver.js';
-import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { renewTokenSignal } from '../../src/workflows/messages.js';
-import { startTimeSkippingStack, type TimeSkippingStack } from '../support/time-skipping-stack.js';
+import { startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 
 let stack: TimeSkippingStack;
 beforeAll(async () => {

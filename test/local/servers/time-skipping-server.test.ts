@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startTimeSkippingServer } from '../../support/time-skipping-server.js';
+import { startTimeSkippingServer } from '../../support/server/time-skipping-server.js';
 
 it('skips ten days of waiting', async () => {
   const env = await startTimeSkippingServer();

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { createTokenActivities, type TokenActivityPorts } from '../../../src/activities/token.js';
+import { UnusableReply } from '../../../src/contracts/unusable-reply.js';
+import type { SealedToken } from '../../../src/domain/token/lease.js';
+import { accessTokenId } from '../../../src/domain/workflow-ids.js';
+import { RideApiGarbled, RideApiUnreachable, TokenRefused } from '../../../src/ride-api/errors.js';
+import type { ObtainedToken, RideApi } from '../../../src/ride-api/ride-api.js';
+import { createNamedKey } from '../../../src/sealing/key-ring.js';
+import { createSealer, SealingError } from '../../../src/sealing/sealer.js';
+import { apiError, apiErrorCodes } from '../api-errors.js';
+import { logger } from '../attempts.js';
+import { fakeRideApi } from '../readers.js';
+import { account, scope } from './fleet.js';
+
+const key = { account: account.name, scope, credentialId: 'c-1' };
+const sealer = createSealer([createNamedKey('k1', randomBytes(32))]);
+const requestedAt = Date.parse('2031-05-01T10:00:00.000Z');
+const accessToken = 'header.SECRET-TOKEN.signature';
+
+const obtained = (more: Partial<ObtainedToken> = {}): ObtainedToken => ({
+  accessToken,
+  lifetimeSeconds: 3_600,
+  grantedScope: 'demand_partner',
+  requestedAt,
+  ...more,
+});
+
+function requestToken(answer: ObtainedToken | Error, ports: Partial<TokenActivityPorts> = {}): Promise<SealedToken> {
+  const activities = createTokenActivities({
+    accountWith: (name, credentialId) => (name === account.name && credentialId === 'c-1' ? account : undefined),
+    rideApi: fakeRideApi({
+      requestToken: async () => {
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    }),
+    seal: sealer.seal,
+    refreshEarlyMs: 60_000,
+    ...ports,
+  });
+  return new MockActivityEnvironment({}, { logger }).run(activities.requestToken, key);
+}
+
+async function failureOf(answer: Error): Promise<ApplicationFailure> {
+  const error: unknown = await requestToken(answer).catch((thrown: unknown) => thrown);
+  if (error instanceof ApplicationFailure) return error;
+  throw error;
+}
+
+describe('a token that was obtained', () => {
+  it('leaves the activity sealed, for readers of its lease only', async () => {
+    const token = await requestToken(obtained());
+    expect(JSON.stringify(token)).not.toContain('SECRET');
+    expect(await sealer.unseal(token.sealed, accessTokenId(key))).toBe(accessToken);
+    await expect(sealer.unseal(token.sealed, accessTokenId({ ...key, credentialId: 'c-2' }))).rejects.toThrow(
+      SealingError,
+    );
+  });
+
+  it('has an id that says nothing of it', async () => {
+    const [one, two] = await Promise.all([requestToken(obtained()), requestToken(obtained())]);
+    expect(one.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(two.id).not.toBe(one.id);
+  });
+
+  it.each([
+    [3_600, '2031-05-01T10:59:00.000Z', '2031-05-01T11:00:00.000Z'],
+    [899, '2031-05-01T10:13:59.000Z', '2031-05-01T10:14:59.000Z'],
+    [100, '2031-05-01T10:01:20.000Z', '2031-05-01T10:01:40.000Z'],
+    [1, '2031-05-01T10:00:00.800Z', '2031-05-01T10:00:01.000Z'],
+  ])(
+    'with a lifetime of %i s counts it from the moment the request was sent',
+    async (lifetimeSeconds, renewAt, expiresAt) => {
+      expect(await requestToken(obtained({ lifetimeSeconds }))).toMatchObject({
+        requestedAt: '2031-05-01T10:00:00.000Z',
+        renewAt,
+        expiresAt,
+      });
+    },
+  );
+
+  it('says what was granted, as far as the service said it', async () => {
+    expect((await requestToken(obtained())).grantedScope).toBe('demand_partner');
+    expect((await requestToken(obtained({ grantedScope: null }))).grantedScope).toBeNull();
+  });
+
+  it('is asked for with the account and the scope of the key, and can be called off', async () => {
+    const calls: unknown[][] = [];
+    const asked: RideApi['requestToken'] = async (...args) => {
+      calls.push(args);
+      return obtained();
+    };
+    await requestToken(obtained(), { rideApi: fakeRideApi({ requestToken: asked }) });
+    expect(calls).toEqual([[account, scope, expect.any(AbortSignal)]]);
+  });
+});
+
+describe('a token request that the service refused', () => {
+  const words = { upstreamCode: 'invalid', requestId: null };
+
+  it.each(['credentialsRejected', 'scopeRejected', 'grantRejected'] as const)(
+    'with %s ends the activity and says so',
+    async (code) => {
+      const failure = await failureOf(new TokenRefused(code, 400, words));
+      expect(failure).toMatchObject({ nonRetryable: true, type: `${code.charAt(0).toUpperCase()}${code.slice(1)}` });
+      expect(failure.details).toEqual([{ code, message: failure.message, retryAfterMs: null }]);
+      expect(failure.message).toContain('check');
+    },
+  );
+
+  it.each(apiErrorCodes)('with %s counts as unavailable', async (code) => {
+    const failure = await failureOf(apiError(code));
+    expect(failure).toMatchObject({ nonRetryable: true, type: 'UpstreamUnavailable' });
+    expect(failure.details).toEqual([
+      { code: 'upstreamUnavailable', message: expect.stringContaining(code), retryAfterMs: null },
+    ]);
+  });
+
+  it('with a Retry-After hands that on exactly', async () => {
+    expect((await failureOf(apiError('RATE_LIMITED', 17))).details).toEqual([
+      expect.objectContaining({ code: 'upstreamUnavailable', retryAfterMs: 17_000 }),
+    ]);
+  });
+});
+
+describe('a token request without a usable answer', () => {
+  it.each([
+    new RideApiUnreachable('TOTAL_TIMEOUT', 'https://auth.example'),
+    new RideApiGarbled('NOT_JSON', 'https://auth.example', 200),
+    new UnusableReply('NO_TOKEN'),
+  ])('ends the activity as unavailable: %s', async (error) => {
+    const failure = await failureOf(error);
+    expect(failure).toMatchObject({ nonRetryable: true, type: 'UpstreamUnavailable' });
+    expect(failure.details).toEqual([{ code: 'upstreamUnavailable', message: error.message, retryAfterMs: null }]);
+  });
+
+  it('for a reason that is not about the service is left to the retry of Temporal', async () => {
+    const bug = new Error('a bug of ours');
+    await expect(requestToken(bug)).rejects.toBe(bug);
+    const cancelled = new CancelledFailure('CANCELLED');
+    await expect(requestToken(cancelled)).rejects.toBe(cancelled);
+  });
+});
+
+describe('credentials that this worker does not hold', () => {
+  it('fail without a call, so that another worker is asked', async () => {
+    const rideApi = fakeRideApi({ requestToken: () => Promise.reject(new Error('was called')) });
+    const attempt = requestToken(obtained(), { accountWith: () => undefined, rideApi });
+    await expect(attempt).rejects.toMatchObject({ type: 'CredentialsNotHeld', nonRetryable: false });
+    await expect(attempt).rejects.toThrow(ApplicationFailure);
+  });
+});

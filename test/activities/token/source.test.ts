@@ -1,0 +1,345 @@
+import { describe, expect, it } from 'vitest';
+import { type AccessToken, TokenUnavailable } from '../../../src/activities/token-source.js';
+import { emptyLease } from '../../../src/domain/token/lease.js';
+import { createClock } from '../clock.js';
+import { account, createTokenFleet, rejectedCall, scope } from './fleet.js';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+function setUp() {
+  const clock = createClock();
+  const fleet = createTokenFleet(clock);
+  const source = fleet.newProcess();
+  /** One call, for as long as it takes. */
+  const get = (rejected?: string, from = source): Promise<AccessToken> =>
+    clock.until(from.get(account, scope, rejectedCall(rejected)));
+  const refusal = async (rejected?: string, from = source): Promise<TokenUnavailable> => {
+    const error = await get(rejected, from).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (error instanceof TokenUnavailable) return error;
+    throw error ?? new Error('gave a token');
+  };
+  return { clock, fleet, source, get, refusal };
+}
+
+describe('a token that nobody has yet', () => {
+  it('costs one request, and is then served from memory', async () => {
+    const { fleet, get } = setUp();
+    expect(await get()).toMatchObject({ id: 'token-1', value: 'clear token-1' });
+    const { reads } = fleet;
+    for (let index = 0; index < 100; index += 1) expect((await get()).id).toBe('token-1');
+    expect(fleet.requests).toHaveLength(1);
+    expect(fleet.reads).toBe(reads);
+  });
+
+  it('costs one request for 500 processes that ask at once', async () => {
+    const { clock, fleet } = setUp();
+    const processes = Array.from({ length: 500 }, () => fleet.newProcess());
+    const tokens = await clock.until(Promise.all(processes.map((process) => process.get(account, scope))));
+    expect(new Set(tokens.map(({ value }) => value))).toEqual(new Set(['clear token-1']));
+    expect(fleet.requests).toHaveLength(1);
+  });
+
+  it('has one pending read in a process, however many ask', async () => {
+    const { clock, fleet, source, get } = setUp();
+    const asked = Array.from({ length: 1_000 }, () => source.get(account, scope));
+    await clock.until(Promise.all(asked));
+    const together = { reads: fleet.reads, wishes: fleet.wishes.length };
+    const alone = setUp();
+    await alone.get();
+    expect(together.wishes).toBe(1);
+    expect(together.reads).toBeLessThanOrEqual(alone.fleet.reads + 5); // pauses are spread, calls are not multiplied
+    await get();
+    expect(fleet.requests).toHaveLength(1);
+  });
+
+  it('is taken from the lease when another process has it', async () => {
+    const { fleet, get } = setUp();
+    await get();
+    expect((await get(undefined, fleet.newProcess())).id).toBe('token-1');
+    expect(fleet.wishes).toEqual([null]);
+  });
+
+  it('is not mixed up with that of another account or scope', async () => {
+    const { clock, fleet, source } = setUp();
+    await clock.until(source.get(account, scope));
+    const keys: string[] = [];
+    const { read } = fleet.leases;
+    fleet.leases.read = (key) => {
+      keys.push(`${key.account} ${key.scope} ${key.credentialId}`);
+      return read(key);
+    };
+    // The seal of the fake opens for one lease only, so that a token of another lease is never served.
+    const other = { ...account, name: 'other' as typeof account.name };
+    await expect(clock.until(source.get(other, scope))).rejects.toThrow('not sealed for it');
+    expect(keys).toContain('other demand_partner c-1');
+  });
+});
+
+describe('a token that was rejected', () => {
+  it('costs one request for a burst of 10,000 calls', async () => {
+    const { clock, fleet, source, get } = setUp();
+    await get();
+    await clock.advance(10 * minute);
+    const asked = Array.from({ length: 10_000 }, () => source.get(account, scope, rejectedCall('token-1')));
+    const tokens = await clock.until(Promise.all(asked));
+    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
+    expect(fleet.requests).toHaveLength(2);
+    expect(fleet.wishes).toEqual([null, 'token-1']);
+  });
+
+  it('costs one request for 100 processes that had it', async () => {
+    const { clock, fleet } = setUp();
+    const processes = Array.from({ length: 100 }, () => fleet.newProcess());
+    await clock.until(Promise.all(processes.map((process) => process.get(account, scope))));
+    const tokens = await clock.until(
+      Promise.all(processes.map((process) => process.get(account, scope, rejectedCall('token-1')))),
+    );
+    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
+    expect(fleet.requests).toHaveLength(2);
+  });
+
+  it('costs nothing when it was replaced meanwhile', async () => {
+    const { fleet, get } = setUp();
+    await get();
+    const late = fleet.newProcess();
+    await get(undefined, late);
+    await get('token-1');
+    expect((await get('token-1', late)).id).toBe('token-2');
+    expect((await get('token-1')).id).toBe('token-2');
+    expect(fleet.requests).toHaveLength(2);
+  });
+
+  it('is not given again by a read that was under way before the rejection', async () => {
+    const { clock, fleet, get } = setUp();
+    await get();
+    const cold = fleet.newProcess();
+    const [plain, renewed] = await clock.until(
+      Promise.all([cold.get(account, scope), cold.get(account, scope, rejectedCall('token-1'))]),
+    );
+    expect([plain.id, renewed.id]).toEqual(['token-1', 'token-2']);
+  });
+
+  it('and rejected again by the same call makes its operation wait, and no other one', async () => {
+    const { clock, fleet, source, get, refusal } = setUp();
+    await get();
+    await get('token-1');
+    await source.rejectAfresh(account, scope, { tokenId: 'token-2', operation: 'readOrder' });
+    await clock.advance(5 * second);
+    expect(await refusal('token-2')).toMatchObject({ code: 'credentialsRejected' });
+    expect((await get()).id).toBe('token-2'); // whoever is served by it
+    expect(fleet.requests).toHaveLength(2);
+    const other = source.get(account, scope, rejectedCall('token-2', 'readReceipt'));
+    expect((await clock.until(other)).id).toBe('token-3');
+    await clock.advance(minute);
+    expect((await get('token-3')).id).toBe('token-4');
+  });
+
+  it('and rejected again by thousands of calls is told to the fleet once', async () => {
+    const { fleet, source, get } = setUp();
+    await get();
+    const rejected = { tokenId: 'token-1', operation: 'readOrder' };
+    await Promise.all(Array.from({ length: 1_000 }, () => source.rejectAfresh(account, scope, rejected)));
+    expect(fleet.wishes).toEqual([null, 'token-1']);
+  });
+});
+
+describe('a token that is due for renewal', () => {
+  it('serves on while the next one is asked for, once', async () => {
+    const { clock, fleet, source, get } = setUp();
+    await get();
+    await clock.advance(hour - 30 * second); // renewed a minute ahead, spread over half of that
+    const asked = Array.from({ length: 50 }, () => source.get(account, scope));
+    const tokens = await Promise.all(asked); // not one of them waits
+    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-1']));
+    await clock.advance(2 * second);
+    expect((await get()).id).toBe('token-2');
+    expect(fleet.requests).toHaveLength(2);
+    expect(fleet.wishes).toEqual([null, 'token-1']);
+  });
+
+  it('is not renewed before its time', async () => {
+    const { clock, fleet, get } = setUp();
+    await get();
+    await clock.advance(hour - minute - 2 * second);
+    await get();
+    await clock.advance(second);
+    expect(fleet.requests).toHaveLength(1);
+  });
+
+  it('is renewed once by 50 processes that notice', async () => {
+    const { clock, fleet } = setUp();
+    const processes = Array.from({ length: 50 }, () => fleet.newProcess());
+    const getAll = () => Promise.all(processes.map((process) => process.get(account, scope)));
+    await clock.until(getAll());
+    for (let elapsed = 0; elapsed < 2 * hour; elapsed += 10 * second) {
+      await clock.advance(10 * second);
+      await getAll();
+    }
+    expect(fleet.requests).toHaveLength(3);
+  });
+
+  it('is not renewed when nobody asks', async () => {
+    const { clock, fleet, get } = setUp();
+    await get();
+    await clock.advance(5 * hour);
+    expect(fleet.requests).toHaveLength(1);
+  });
+
+  it('serves to its end when the renewal fails, and is not asked for in a loop', async () => {
+    const { clock, fleet, get, refusal } = setUp();
+    await get();
+    fleet.trouble = { code: 'credentialsRejected', retryAfterMs: null };
+    await clock.advance(hour - 30 * second);
+    const { reads } = fleet;
+    for (let elapsed = 0; elapsed < 29; elapsed += 1) {
+      expect((await get()).id).toBe('token-1');
+      await clock.advance(second);
+    }
+    expect(fleet.reads - reads).toBeLessThan(20); // tried again every five seconds, not on every call
+    expect(fleet.requests).toHaveLength(2);
+    await clock.advance(2 * second);
+    expect(await refusal()).toMatchObject({ code: 'credentialsRejected' });
+  });
+});
+
+describe('a token that has expired', () => {
+  it('is never served, and costs one request', async () => {
+    const { clock, fleet, source, get } = setUp();
+    await get();
+    await clock.advance(hour);
+    const asked = Array.from({ length: 20 }, () => source.get(account, scope));
+    const tokens = await clock.until(Promise.all(asked));
+    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
+    expect(fleet.wishes).toEqual([null, 'token-1']);
+  });
+
+  it('is renewed for a process that never had it', async () => {
+    const { clock, fleet, get } = setUp();
+    await get();
+    await clock.advance(hour + second);
+    expect((await get(undefined, fleet.newProcess())).id).toBe('token-2');
+    await clock.advance(hour + second);
+    expect((await get('token-1', fleet.newProcess())).id).toBe('token-3');
+    expect(fleet.wishes).toEqual([null, 'token-1', 'token-2']);
+  });
+
+  it('is not taken from the memo either, such as that of a run which has ended', async () => {
+    const { clock, fleet, get } = setUp();
+    await get();
+    fleet.terminate();
+    await clock.advance(hour + second);
+    expect((await get(undefined, fleet.newProcess())).id).toBe('token-2');
+  });
+});
+
+describe('a lease whose run is gone', () => {
+  it('still serves its token, and is started again for the next one', async () => {
+    const { fleet, get } = setUp();
+    await get();
+    fleet.terminate();
+    const other = fleet.newProcess();
+    expect((await get(undefined, other)).id).toBe('token-1');
+    expect((await get('token-1', other)).id).toBe('token-2');
+    expect((await get('token-1')).id).toBe('token-2');
+    expect(fleet.requests).toHaveLength(2);
+  });
+});
+
+describe('a token that is not to be had', () => {
+  it('is told at once while the failure cools down, without another request', async () => {
+    const { clock, fleet, refusal } = setUp();
+    fleet.trouble = { code: 'scopeRejected', retryAfterMs: null };
+    const first = await refusal();
+    expect(first).toMatchObject({ code: 'scopeRejected', message: 'scopeRejected it is' });
+    expect(first.retryAt - clock.now()).toBeGreaterThan(58 * second);
+    const before = clock.now();
+    for (let index = 0; index < 50; index += 1) await refusal();
+    await refusal(undefined, fleet.newProcess());
+    expect(clock.now()).toBe(before); // nobody waited
+    expect(fleet.requests).toHaveLength(1);
+  });
+
+  it('is asked for again once the cool-down is over', async () => {
+    const { clock, fleet, get, refusal } = setUp();
+    fleet.trouble = { code: 'grantRejected', retryAfterMs: null };
+    const { retryAt } = await refusal();
+    fleet.trouble = null;
+    await clock.advance(retryAt - clock.now() - 1);
+    await refusal();
+    await clock.advance(1);
+    expect((await get()).id).toBe('token-2');
+  });
+
+  it('is given up after ten seconds without an answer, to be tried again in a second', async () => {
+    const { clock, fleet, get, refusal } = setUp();
+    fleet.isWorked = false;
+    const before = clock.now();
+    const error = await refusal();
+    expect(error.code).toBe('upstreamUnavailable');
+    expect(clock.now() - before).toBe(10 * second);
+    expect(error.retryAt - clock.now()).toBe(second);
+    fleet.isWorked = true;
+    expect((await get()).id).toBe('token-1');
+    expect(fleet.requests).toHaveLength(1);
+  });
+
+  it('is told by the failure that was published, though its cool-down passed before the next look', async () => {
+    const { clock, fleet, refusal } = setUp();
+    fleet.trouble = { code: 'upstreamUnavailable', retryAfterMs: null }; // a cool-down of a second
+    const { read } = fleet.leases;
+    fleet.leases.read = async (key) => {
+      await clock.sleep(2 * second);
+      return await read(key);
+    };
+    const before = clock.now();
+    expect(await refusal()).toMatchObject({ message: 'upstreamUnavailable it is' });
+    expect(clock.now() - before).toBeLessThan(5 * second);
+    expect(fleet.requests).toHaveLength(1);
+  });
+});
+
+describe('a lease that a stranger has written', () => {
+  it('keeps nobody waiting for longer than ten minutes', async () => {
+    const { clock, fleet, refusal } = setUp();
+    const at = new Date(clock.now()).toISOString();
+    const failure = { code: 'scopeRejected', message: 'm', at, retryAt: '9999-01-01T00:00:00.000Z' } as const;
+    fleet.leases.read = async () => ({ ...emptyLease, failure });
+    expect((await refusal()).retryAt - clock.now()).toBe(10 * minute);
+  });
+});
+
+describe('a lease that cannot be read', () => {
+  it('is told as that error to all who wait, and the next call starts anew', async () => {
+    const { clock, fleet, source, get } = setUp();
+    fleet.unreadable = new Error('frontend unavailable');
+    const asked = [source.get(account, scope), source.get(account, scope)];
+    const outcomes = await clock.until(Promise.allSettled(asked));
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(source.get(account, scope)).rejects.toThrow('frontend unavailable');
+    fleet.unreadable = null;
+    expect((await get()).id).toBe('token-1');
+    fleet.unreadable = new Error('frontend unavailable');
+    expect((await get()).id).toBe('token-1'); // from memory
+    await expect(source.get(account, scope, rejectedCall('token-1'))).rejects.toThrow('frontend unavailable');
+    fleet.unreadable = null;
+    expect((await get('token-1')).id).toBe('token-2');
+  });
+
+  it('disturbs nobody while the token in memory serves', async () => {
+    const { clock, fleet, get } = setUp();
+    await get();
+    await clock.advance(hour - 30 * second);
+    fleet.unreadable = new Error('frontend unavailable');
+    expect((await get()).id).toBe('token-1');
+    await clock.advance(6 * second);
+    fleet.unreadable = null;
+    expect((await get()).id).toBe('token-1');
+    await clock.advance(2 * second);
+    expect((await get()).id).toBe('token-2');
+  });
+});

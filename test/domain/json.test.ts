@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readJson, shownText } from '../../src/domain/json.js';
+
+const refusalOf = (text: string): unknown => {
+  try {
+    return readJson(text);
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('JSON that is read', () => {
+  it('is what it says, in well-formed Unicode', () => {
+    const json = fc.jsonValue({ maxDepth: 5 });
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = JSON.stringify(value); // which writes -0 as 0
+        expect(readJson(text)).toEqual(JSON.parse(text));
+      }),
+    );
+    expect(readJson('{"a\\ud800":["\\udc00"]}')).toEqual({ 'a\uFFFD': ['\uFFFD'] });
+    expect(readJson('"\\\\ud800"')).toBe('\\ud800');
+  });
+
+  it.each(['', 'NaN', '\uFEFF1', '{"secret":1', '['.repeat(100_000)])(
+    'is no text such as %#, and no part of it is told',
+    (text) => {
+      expect(refusalOf(text)).toMatchObject({ name: 'UnreadableJson', message: 'not JSON' });
+    },
+  );
+
+  it('has at most 64 levels', () => {
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+    expect(() => readJson(nested(64))).not.toThrow();
+    for (const levels of [65, 100_000]) {
+      expect(refusalOf(nested(levels))).toMatchObject({ message: 'nested deeper than 64 levels' });
+    }
+  });
+});
+
+it('shows any text on one line, well-formed and without characters that steer', () => {
+  expect(shownText('a\u0000b\u202Ec\nd\uD800e\u{1F695}')).toBe('a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\u{1F695}');
+});

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  addNotice,
+  addReader,
+  describeMissed,
+  type NoticeLog,
+  nextNotice,
+  openNoticeLog,
+  passNotice,
+  withBusy,
+} from '../../../src/domain/notify/notice-log.js';
+
+const at = '2031-05-01T10:00:00.000Z';
+const max = 3;
+const add = (log: NoticeLog, only?: number): NoticeLog =>
+  addNotice(log, { event: {}, at, ...(only === undefined ? {} : { only }) }, max);
+const told = { kind: 'told' } as const;
+const filled = (readers: number, notices: number): NoticeLog =>
+  Array.from({ length: notices }).reduce<NoticeLog>((log) => add(log), openNoticeLog(readers));
+
+describe('a log of notices', () => {
+  it('gives each reader every notice in its order, whatever the others do', () => {
+    let log = filled(2, 3);
+    log = passNotice(log, 0, 1, told);
+    log = passNotice(log, 0, 2, told);
+    expect([nextNotice(log, 0)?.number, nextNotice(log, 1)?.number]).toEqual([3, 1]);
+  });
+
+  it('keeps a notice until the last reader knows it', () => {
+    let log = passNotice(filled(2, 1), 0, 1, told);
+    expect(log.notices).toHaveLength(1);
+    log = passNotice(log, 1, 1, told);
+    expect(log).toMatchObject({ last: 1, notices: [] });
+  });
+
+  it('drops the oldest when it is full, but not what is being told just now, and says so', () => {
+    const log = passNotice(filled(1, 6), 0, 1, told);
+    expect(log.notices.map(({ number }) => number)).toEqual([5, 6]);
+    expect(log.readers[0]?.missed).toEqual({ count: 3, last: 4, why: 'too many were waiting' });
+    expect(nextNotice(log, 0)?.number).toBe(5);
+  });
+
+  it('tells a reader that joins what comes from then on, and what is for it alone', () => {
+    let log = addReader(filled(1, 2));
+    expect(nextNotice(log, 1)).toBeUndefined();
+    log = add(log, 1);
+    expect(nextNotice(log, 1)?.number).toBe(3);
+    log = passNotice(passNotice(log, 0, 1, told), 0, 2, told);
+    expect(nextNotice(log, 0)).toBeUndefined();
+    log = add(passNotice(log, 1, 3, told));
+    expect([nextNotice(log, 0)?.number, nextNotice(log, 1)?.number]).toEqual([4, 4]);
+  });
+
+  it('keeps nothing for a reader that wants no more', () => {
+    const gone = passNotice(filled(1, 2), 0, 1, { kind: 'missed', reason: 'gone', why: 'HTTP 410' });
+    expect(gone.notices).toEqual([]);
+    expect(nextNotice(add(gone), 0)).toBeUndefined();
+    expect(add(gone).notices).toEqual([]);
+  });
+
+  it('tells the next run whom it may still be telling itself', () => {
+    const log = withBusy(filled(2, 1), (index) => index === 1, at);
+    expect(log.readers.map(({ busyUntil }) => busyUntil)).toEqual([undefined, at]);
+  });
+
+  it('accounts for every notice: told, missed or waiting, in their order, and stays bounded', () => {
+    const steps = fc.array(fc.oneof(fc.constant('add'), fc.nat({ max: 2 }), fc.constant('fail')), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, (moves) => {
+        let log = openNoticeLog(3);
+        const passed: number[][] = [[], [], []];
+        for (const move of moves) {
+          const reader = typeof move === 'number' ? move : 1;
+          const next = nextNotice(log, reader);
+          if (move === 'add') log = add(log);
+          else if (next) {
+            if (move !== 'fail') passed[reader]?.push(next.number);
+            log = passNotice(
+              log,
+              reader,
+              next.number,
+              move === 'fail' ? { kind: 'missed', reason: 'refused', why: 'x' } : told,
+            );
+          }
+          log = JSON.parse(JSON.stringify(log));
+        }
+        for (const [index, numbers] of passed.entries()) {
+          const reader = log.readers[index];
+          const waiting = log.notices.filter(({ number }) => number >= (reader?.next ?? 0)).length;
+          expect(numbers.length + (reader?.missed?.count ?? 0) + waiting).toBe(log.last);
+          expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+        }
+        expect(log.notices.length).toBeLessThanOrEqual(Math.max(max, 3));
+      }),
+    );
+  });
+});
+
+describe('what a reader missed', () => {
+  const line = (log: NoticeLog): string[] =>
+    log.readers.flatMap((reader) =>
+      describeMissed(reader, { url: 'https://orders.example.com/s3cret?key=s3cret', entry: 4 }),
+    );
+
+  it('is nothing to speak of while it was told everything', () => {
+    expect(line(passNotice(filled(1, 1), 0, 1, told))).toEqual([]);
+  });
+
+  it('is one line that names the receiver by its place and its host', () => {
+    const log = passNotice(filled(1, 2), 0, 1, { kind: 'missed', reason: 'refused', why: 'HTTP 400' });
+    expect(line(log)).toEqual(['notify[4] orders.example.com, no. 1: HTTP 400']);
+    const more = passNotice(log, 0, 2, { kind: 'missed', reason: 'refused', why: 'HTTP 404' });
+    expect(line(more)).toEqual(['notify[4] orders.example.com, 2, last no. 2: HTTP 404']);
+    const gone = passNotice(filled(1, 1), 0, 1, { kind: 'missed', reason: 'gone', why: 'HTTP 410' });
+    expect(line(gone)).toEqual(['notify[4] orders.example.com, from no. 1: HTTP 410']);
+  });
+});

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { describeTrail } from '../../../src/domain/order/details.js';
+import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import { recordObservation } from '../../../src/domain/order/trail.js';
+import { after, claim, newTrail, reading, trailOf } from './trails.js';
+
+/** The limit is on the encoded payload (temporal.md section 1). */
+const encodedBytes = (markdown: string): number => Buffer.byteLength(JSON.stringify(markdown));
+
+const rowsOf = (markdown: string): string[] => markdown.split('\n').filter((line) => line.startsWith('|'));
+
+const longTrail = (toWord: (index: number) => string): OrderTrail =>
+  trailOf(...Array.from({ length: 200 }, (_, index) => toWord(index)));
+
+describe('the trail in the Temporal UI', () => {
+  it('shows where the order stands and its timeline', () => {
+    const pushed = recordObservation(trailOf('Routing'), reading('Driving', 120), [claim('Waiting', 90)]);
+    expect(describeTrail({ ...pushed, reference: 'booking 9', deliveries: { received: 2, duplicate: 1 } })).toBe(
+      [
+        '**Driving** since 2031-05-01 10:02:00 UTC, reference booking 9',
+        '',
+        '| seen at (UTC) | status | seen by |',
+        '|---|---|---|',
+        '| 2031-05-01 10:00:00\u00a0\u00a0 | Routing\u00a0\u00a0 | read |',
+        '| 2031-05-01 10:01:30\u00a0\u00a0 | Waiting\u00a0\u00a0 | delivery |',
+        '| 2031-05-01 10:02:00\u00a0\u00a0 | Driving\u00a0\u00a0 | read |',
+        '',
+        'Deliveries: 2 (1 duplicate). Reads: 2.',
+      ].join('\n'),
+    );
+  });
+
+  it('says when nothing was read yet, and how it ended', () => {
+    expect(describeTrail(newTrail())).toContain('**not read yet** since');
+    expect(describeTrail(trailOf('canceled'))).toContain('**Cancelled** since 2031-05-01 10:00:00 UTC, outcome **canc');
+  });
+
+  it('shows what needs a person and who could not be told', () => {
+    const attention = { code: 'forbidden', message: 'Check | the business id', since: after(5) } as const;
+    const markdown = describeTrail({ ...trailOf('Routing'), attention }, ['trip|9: no such running workflow']);
+    expect(markdown).toContain('**Attention: forbidden** since 2031-05-01 10:00:05 UTC: Check   the business id');
+    expect(markdown).toContain('Not notified: trip 9: no such running workflow');
+  });
+
+  it('shows the newest 50 entries', () => {
+    const rows = rowsOf(describeTrail(longTrail((index) => `Step ${index}`)));
+    expect(rows).toHaveLength(52);
+    expect(rows[2]).toContain('Step 150');
+    expect(rows[51]).toContain('Step 199');
+  });
+
+  it.each(['a|b', 'a\nb', 'a\r\nb', '<img src=x>', '`code`', '[a](https://x.example)', '![a](x)', 'a\\|b'])(
+    'is not broken by the status %j',
+    (word) => {
+      const markdown = describeTrail({ ...trailOf('Routing', word), reference: word });
+      expect(rowsOf(markdown).map((row) => row.split('|').length)).toEqual([5, 5, 5, 5]);
+      expect(markdown).not.toMatch(/[<>`[\]\\]/);
+    },
+  );
+
+  it('has one row for each entry, whatever the words of the service are', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }), { maxLength: 60 }), (words) => {
+        const trail = trailOf(...words);
+        const rows = rowsOf(describeTrail(trail));
+        expect(rows).toHaveLength(2 + Math.min(50, trail.timeline.length));
+        expect(rows.every((row) => row.split('|').length === 5)).toBe(true);
+      }),
+    );
+  });
+
+  // Instants of deliveries come from outside too.
+  it('is not broken by what a delivery gives as its time', () => {
+    const odd = { ...claim('Waiting'), receivedAt: '1 May 2031 (|<img src=x>|)' };
+    const markdown = describeTrail(recordObservation(trailOf('Routing'), reading('Driving'), [odd]));
+    expect(markdown).not.toContain('<img');
+  });
+
+  it('stays under 20,000 bytes with long words of plain letters', () => {
+    const markdown = describeTrail(longTrail((index) => `${index} `.padEnd(100, 'x')));
+    expect(encodedBytes(markdown)).toBeLessThan(20_000);
+  });
+
+  // A read gives at most 100 characters and a delivery 256, each of up to six bytes in JSON.
+  it.each(['漢', '\u0001', '"'])('stays under 20,000 bytes with long words of %j', (letter) => {
+    const claims = Array.from({ length: 60 }, (_, index) => claim(`${index} `.padEnd(256, letter)));
+    const markdown = describeTrail(recordObservation(trailOf('Routing'), reading('Driving'), claims));
+    expect(encodedBytes(markdown)).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,235 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Attention } from '../../../src/domain/attention.js';
+import { openTrail, recordObservation, toOrderChange } from '../../../src/domain/order/trail.js';
+import { after, claim, inputOf, newTrail, reading, startedAt, trailOf } from './trails.js';
+
+describe('a new trail', () => {
+  it('says that nothing was read yet', () => {
+    expect(openTrail(inputOf({ reference: 'booking 9' }), startedAt)).toEqual({
+      account: 'partner',
+      orderId: '4711',
+      reference: 'booking 9',
+      status: null,
+      rawStatus: null,
+      since: startedAt,
+      terminal: false,
+      outcome: null,
+      timeline: [],
+      deliveries: { received: 0, duplicate: 0 },
+      reads: 0,
+      pushed: false,
+      attention: null,
+      details: null,
+    });
+  });
+
+  it('has no field for a reference that was not given', () => {
+    expect('reference' in newTrail()).toBe(false);
+    expect('reference' in toOrderChange(newTrail())).toBe(false);
+  });
+});
+
+describe('a read that finds a new status', () => {
+  it('moves the status and adds to the timeline', () => {
+    const trail = recordObservation(trailOf('Pending'), reading('routing', 90), []);
+    expect(trail).toMatchObject({ status: 'Routing', rawStatus: 'routing', since: after(90), terminal: false });
+    expect(trail.timeline).toEqual([
+      { status: 'Pending', rawStatus: 'Pending', at: after(0), source: 'read' },
+      { status: 'Routing', rawStatus: 'routing', at: after(90), source: 'read' },
+    ]);
+  });
+
+  it('keeps a word it does not know as it came, and goes on', () => {
+    const trail = recordObservation(trailOf('Pending'), reading('On  Hold!'), []);
+    expect(trail).toMatchObject({ status: 'On  Hold!', rawStatus: 'On  Hold!', terminal: false, outcome: null });
+    expect(recordObservation(trail, reading('Driving'), []).status).toBe('Driving');
+  });
+
+  it('records a step backwards and a return to an earlier status', () => {
+    const words = trailOf('Confirmed', 'Routing', 'Confirmed').timeline.map(({ status }) => status);
+    expect(words).toEqual(['Confirmed', 'Routing', 'Confirmed']);
+  });
+
+  it.each([
+    ['COMPLETED', 'completed'],
+    ['canceled', 'cancelled'],
+    ['Rejected', 'rejected'],
+  ])('ends with %s in the outcome %s', (word, outcome) => {
+    const trail = recordObservation(trailOf('Routing'), reading(word), []);
+    expect(trail).toMatchObject({ terminal: true, outcome, rawStatus: word });
+  });
+
+  it('counts as completed when only the contract profile calls it an end', () => {
+    const trail = recordObservation(trailOf('Driving'), reading('Archived', 60, { terminal: true }), []);
+    expect(trail).toMatchObject({ status: 'Archived', terminal: true, outcome: 'completed' });
+  });
+
+  it('keeps the last 200 entries of the timeline', () => {
+    let trail = newTrail();
+    for (let index = 0; index < 450; index += 1) trail = recordObservation(trail, reading(`Step ${index}`, index), []);
+    expect(trail.timeline).toHaveLength(200);
+    expect(trail.timeline[0]?.status).toBe('Step 250');
+    expect(trail.timeline[199]).toMatchObject({ status: 'Step 449', at: after(449) });
+  });
+
+  it('never changes the trail it was given, and gives plain JSON', () => {
+    const words = fc.constantFrom('Pending', 'pending', 'Driving', 'On hold', 'Completed');
+    fc.assert(
+      fc.property(fc.array(words), words, fc.array(fc.option(words, { nil: undefined })), (before, word, said) => {
+        const trail = trailOf(...before);
+        const copy = structuredClone(trail);
+        const claims = said.map((status) => claim(status));
+        const next = recordObservation(trail, reading(word), claims);
+        expect(trail).toEqual(copy);
+        expect(JSON.parse(JSON.stringify(next))).toEqual(next);
+      }),
+    );
+  });
+});
+
+describe('a read that finds the same status', () => {
+  it('moves nothing, however it is spelt', () => {
+    const trail = trailOf('CareReq');
+    for (const word of ['CareReq', 'care_req', 'CARE REQ']) {
+      expect(recordObservation(trail, reading(word, 500), [])).toEqual({ ...trail, reads: trail.reads + 1 });
+    }
+  });
+
+  it('takes newer details, and keeps the old ones where it brings none', () => {
+    const first = recordObservation(trailOf('Pending'), reading('Pending', 1, { details: { supplier: 'a' } }), []);
+    expect(first.details).toEqual({ supplier: 'a' });
+    const second = recordObservation(first, reading('Pending', 2, { details: { supplier: 'b' } }), []);
+    expect(second.details).toEqual({ supplier: 'b' });
+    expect(recordObservation(second, reading('Driving', 3), []).details).toEqual({ supplier: 'b' });
+  });
+});
+
+describe('the end of an order', () => {
+  it('is not taken back by deliveries that claim something else', () => {
+    const ended = trailOf('Driving', 'Completed');
+    const trail = recordObservation(ended, reading('Completed', 99), [claim('Driving'), claim('Cancelled')]);
+    expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed', since: ended.since });
+  });
+
+  // The workflow stops looking; the rule does not depend on it.
+  it('is final even if a later read says otherwise', () => {
+    const trail = recordObservation(trailOf('Completed'), reading('Driving', 99), []);
+    expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed' });
+  });
+
+  // An operator adds the word to `statuses.terminal` of the profile.
+  it('is found when the contract profile learns that the status it shows is one', () => {
+    const trail = recordObservation(trailOf('Archived'), reading('Archived', 99, { terminal: true }), []);
+    expect(trail).toMatchObject({ terminal: true, outcome: 'completed' });
+  });
+});
+
+describe('the claims of deliveries', () => {
+  it('do not move the status', () => {
+    const trail = recordObservation(trailOf('Routing'), reading('Routing', 60), [claim('Driving', 59)]);
+    expect(trail).toMatchObject({ status: 'Routing', since: after(0) });
+  });
+
+  it('stand in the timeline, before what the read said, when no read saw them', () => {
+    const claims = [claim('confirmed', 61), claim('Waiting', 62)];
+    const { timeline } = recordObservation(trailOf('Routing'), reading('Driving', 65), claims);
+    expect(timeline.slice(1)).toEqual([
+      { status: 'Confirmed', rawStatus: 'confirmed', at: after(61), source: 'delivery' },
+      { status: 'Waiting', rawStatus: 'Waiting', at: after(62), source: 'delivery' },
+      { status: 'Driving', rawStatus: 'Driving', at: after(65), source: 'read' },
+    ]);
+  });
+
+  it('do not stand there twice', () => {
+    const claims = [claim('Waiting'), claim('waiting'), claim('WAITING')];
+    const once = recordObservation(trailOf('Routing'), reading('Routing'), claims);
+    expect(once.timeline.map(({ status }) => status)).toEqual(['Routing', 'Waiting']);
+    expect(recordObservation(once, reading('Routing'), [claim('Waiting')]).timeline).toEqual(once.timeline);
+  });
+
+  it('that a read confirms, now or before, do not stand there', () => {
+    const claims = [claim('routing'), claim('DRIVING'), claim()];
+    const { timeline } = recordObservation(trailOf('Routing'), reading('Driving'), claims);
+    expect(timeline.map(({ source }) => source)).toEqual(['read', 'read']);
+  });
+
+  it('count towards the 200 entries', () => {
+    const claims = Array.from({ length: 300 }, (_, index) => claim(`Step ${index}`));
+    const { timeline } = recordObservation(trailOf('Routing'), reading('Driving'), claims);
+    expect(timeline).toHaveLength(200);
+    expect(timeline[199]?.status).toBe('Driving');
+    expect(timeline[198]?.status).toBe('Step 299');
+  });
+
+  it('add nothing while the order cannot be read', () => {
+    const attention: Attention = { code: 'forbidden', message: 'm', since: after(5) };
+    const trouble = { kind: 'trouble', attention, notBefore: after(65), reads: 1 } as const;
+    expect(recordObservation(trailOf('Routing'), trouble, [claim('Driving')]).timeline).toHaveLength(1);
+  });
+});
+
+describe('whether changes are announced', () => {
+  const pushed = { ...trailOf('Routing'), pushed: true };
+
+  it('is still believed after a change that a delivery led to', () => {
+    expect(recordObservation(pushed, reading('Confirmed'), [claim('Confirmed')]).pushed).toBe(true);
+    expect(recordObservation(pushed, reading('Confirmed'), [claim()]).pushed).toBe(true);
+  });
+
+  it('is still believed after a poll that found nothing new', () => {
+    expect(recordObservation(pushed, reading('ROUTING'), []).pushed).toBe(true);
+  });
+
+  it('is no longer believed once a poll finds a change that none announced', () => {
+    expect(recordObservation(pushed, reading('Confirmed'), []).pushed).toBe(false);
+  });
+
+  it('does not begin with a read', () => {
+    expect(recordObservation(trailOf('Routing'), reading('Confirmed'), []).pushed).toBe(false);
+  });
+});
+
+describe('attention', () => {
+  const attention: Attention = { code: 'upstreamUnavailable', message: 'no answer', since: after(5) };
+  const trouble = { kind: 'trouble', attention, notBefore: after(65), reads: 7 } as const;
+
+  it('is set by trouble, which leaves the status as it was', () => {
+    const before = trailOf('Routing');
+    expect(recordObservation(before, trouble, [])).toEqual({ ...before, attention, reads: before.reads + 7 });
+  });
+
+  it('gives way to other trouble', () => {
+    const other: Attention = { code: 'forbidden', message: 'no', since: after(70) };
+    const trail = recordObservation(recordObservation(newTrail(), trouble, []), { ...trouble, attention: other }, []);
+    expect(trail.attention).toEqual(other);
+  });
+
+  it('is cleared by a read, whether or not that finds something new', () => {
+    const shown = recordObservation(trailOf('Routing'), trouble, []);
+    expect(recordObservation(shown, reading('Routing'), []).attention).toBeNull();
+    expect(recordObservation(shown, reading('Driving'), []).attention).toBeNull();
+  });
+
+  it('stays while the order is not known', () => {
+    const shown = recordObservation(trailOf('Routing'), trouble, []);
+    const trail = recordObservation(shown, { kind: 'unknownOrder', reads: 2 }, []);
+    expect(trail).toEqual({ ...shown, reads: shown.reads + 2 });
+  });
+});
+
+describe('what others are told', () => {
+  it('is the part of the trail that says where the order stands', () => {
+    const trail = { ...trailOf('Driving', 'COMPLETED'), reference: 'booking 9' };
+    expect(toOrderChange(trail)).toEqual({
+      account: 'partner',
+      orderId: '4711',
+      reference: 'booking 9',
+      status: 'Completed',
+      rawStatus: 'COMPLETED',
+      since: after(60),
+      terminal: true,
+      outcome: 'completed',
+    });
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { brokenOffAgain, describeRide, followAgainAfterMs, openRide } from '../../../src/domain/ride/ride.js';
+
+const at = (minutes: number) => new Date(Date.UTC(2031, 4, 1, 10, minutes)).toISOString();
+
+describe('a ride whose order is followed again', () => {
+  it('waits twice as long each time in a row, ten minutes at most', () => {
+    let found = brokenOffAgain(undefined, 'NotFollowed: ended', at(0));
+    const pauses = [followAgainAfterMs(found)];
+    for (let minute = 1; minute <= 2_000; minute += 1) {
+      found = brokenOffAgain(found, 'NotFollowed: ended', at(minute));
+      pauses.push(followAgainAfterMs(found));
+    }
+    expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
+    expect(Math.max(...pauses)).toBe(600_000);
+    expect(found.times).toBe(2_001);
+  });
+
+  it('begins a new row after an hour in which nothing happened', () => {
+    const first = brokenOffAgain(undefined, 'NotFollowed: ended', at(0));
+    expect(brokenOffAgain(first, 'NotFollowed: ended', at(59))).toMatchObject({ times: 2 });
+    expect(brokenOffAgain(first, 'NotFollowed: ended', at(60))).toMatchObject({ times: 1, at: at(60) });
+  });
+
+  it('keeps a short reason that can be shown', () => {
+    const { reason } = brokenOffAgain(undefined, `${'x'.repeat(299)}\u{1F695}\n`, at(0));
+    expect(reason).toBe(`${'x'.repeat(299)}\uFFFD`);
+  });
+
+  it('says so in the Temporal UI', () => {
+    const account = toAccountName('business');
+    const ride = { ...openRide({ account, requestId: 'trip-9', order: {} }), orderId: toOrderId('42') };
+    const followedAgain = { times: 2, at: at(5), reason: 'NotFollowed: somebody ended it.' };
+    const text = describeRide({ ...ride, stage: 'following', followedAgain });
+    expect(text).toContain(
+      'The following of the order broke off at 2031-05-01 10:05:00 UTC, 2 times in a row, and was begun again.',
+    );
+    expect(text).toContain('somebody ended it');
+  });
+});

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toAccountName } from '../../../src/domain/keys.js';
+import {
+  currentGeneration,
+  nextEnd,
+  openGeneration,
+  openSubscription,
+  requestedGeneration,
+  type SubscriptionState,
+  unclearPauseMs,
+  withoutEnded,
+  withStillRegistered,
+  withSubscriber,
+  withUnclearOutcome,
+  withUnclearRequest,
+} from '../../../src/domain/subscription/state.js';
+import { toSubscriptionMemo, toSubscriptionStatus } from '../../../src/domain/subscription/status.js';
+import { findGeneration, generationPattern } from '../../../src/domain/subscription/subscription.js';
+
+const start = Date.parse('2031-05-01T10:00:00.000Z');
+const hour = 3_600_000;
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+const empty = openSubscription({
+  account: toAccountName('business'),
+  eventType: 'status_changed',
+  publicUrl: 'https://rides.example',
+});
+const registration = { subscriber: { id: 'sub', createdAt: null, updatedAt: null }, sealedSecret: 'sealed' };
+
+const registered = (state: SubscriptionState, now: number, graceMs = hour) =>
+  withSubscriber(openGeneration(state, now), registration, { graceMs, now });
+const lost = (state: SubscriptionState, now: number) => withUnclearRequest(openGeneration(state, now), 'lost', now);
+const accepted = (state: SubscriptionState) => toSubscriptionMemo(state).accepted;
+
+describe('the addresses of a subscription', () => {
+  it('are named by the time, and never twice in the same millisecond', () => {
+    const state = registered(registered(registered(empty, start), start), start - 5);
+    const names = state.generations.map(({ generation }) => generation);
+    expect(names).toEqual([start + 2, start + 1, start].map((at) => at.toString(36)));
+    for (const name of names) expect(name).toMatch(generationPattern);
+  });
+
+  it('are open, with the secret on its way, before the service is asked', () => {
+    const state = openGeneration(empty, start);
+    expect(requestedGeneration(state)?.openedAt).toBe(iso(start));
+    expect(accepted(state)).toEqual([
+      { generation: start.toString(36), until: null, secrets: [], isSecretLost: false },
+    ]);
+  });
+
+  it('stay in force until another one is in its place, not until one is asked for', () => {
+    const asked = openGeneration(registered(empty, start), start + 1);
+    expect(accepted(asked).map(({ until }) => until)).toEqual([null, null]);
+    const replaced = withSubscriber(asked, registration, { graceMs: hour, now: start + 5 });
+    expect(accepted(replaced).map(({ until }) => until)).toEqual([null, iso(start + 5 + hour)]);
+  });
+
+  it('keep the earlier of two ends: a short grace cuts a long one, and no later rotation prolongs one', () => {
+    const two = registered(registered(empty, start), start + 1, hour);
+    expect(accepted(registered(two, start + 2, 0)).map(({ until }) => until)).toEqual([
+      null,
+      iso(start + 2),
+      iso(start + 2),
+    ]);
+    const late = registered(two, start + 2, 5 * hour);
+    expect(accepted(late).at(-1)?.until).toBe(iso(start + 1 + hour));
+  });
+
+  it('are refused and forgotten once their grace is over', () => {
+    const state = registered(registered(empty, start), start, 10);
+    expect(nextEnd(state)).toBe(start + 10);
+    expect(withoutEnded(state, start + 9).ended).toEqual([]);
+    const { state: after, ended } = withoutEnded(state, start + 10);
+    expect(ended.map(({ generation }) => generation)).toEqual([start.toString(36)]);
+    expect(after.generations).toEqual([state.generations[0]]);
+    expect(nextEnd(after)).toBeUndefined();
+  });
+
+  it('are bounded in number whatever goes wrong', () => {
+    let state = registered(empty, start);
+    for (let i = 1; i <= 300; i += 1) state = withoutEnded(lost(state, start + i), start + i).state;
+    expect(state.generations.length).toBeLessThanOrEqual(101);
+    expect(currentGeneration(state)?.openedAt, 'the one in force is not among those given up').toBe(iso(start));
+  });
+});
+
+describe('an address whose answer was lost', () => {
+  it('is accepted by its path alone, and without an end while nothing else is in force', () => {
+    const [only] = accepted(lost(empty, start));
+    expect(only).toMatchObject({ secrets: [], isSecretLost: true, until: null });
+  });
+
+  it('is accepted for the grace once another one is in force', () => {
+    const state = registered(lost(empty, start), start + 1);
+    expect(accepted(state)).toEqual([
+      expect.objectContaining({ secrets: ['sealed'], isSecretLost: false, until: null }),
+      expect.objectContaining({ isSecretLost: true, until: iso(start + 1 + hour) }),
+    ]);
+  });
+
+  it('needs a person only when it happens again and again, and the attention goes with the first success', () => {
+    const twice = lost(lost(empty, start), start + 1);
+    expect(twice.trouble).toBeNull();
+    const thrice = lost(twice, start + 2);
+    expect(thrice.trouble).toMatchObject({ code: 'outcomeUnknown', since: iso(start + 2) });
+    expect(lost(thrice, start + 3).trouble).toMatchObject({ since: iso(start + 2) });
+    expect(registered(thrice, start + 3)).toMatchObject({ trouble: null, unclearInRow: 0 });
+  });
+
+  it('is followed by the next one after a pause that doubles up to an hour', () => {
+    const pauses = [1, 2, 3, 12, 13, 1_000].map((unclearInRow) => unclearPauseMs({ ...empty, unclearInRow }));
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 2_048_000, hour, hour]);
+  });
+
+  it('does not make the next one wait for what it had to wait for itself', () => {
+    const waiting = { ...openGeneration(empty, start), notBefore: iso(start + hour) };
+    expect(withUnclearOutcome(waiting).notBefore).toBeNull();
+  });
+});
+
+it('never leaves less than what the service may deliver to, whatever happens', () => {
+  const event = fc.constantFrom('register', 'lose', 'refuse', 'giveUp');
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+      let state = empty;
+      let now = start;
+      let current: string | undefined;
+      for (const each of events) {
+        now += 1_000;
+        if (!requestedGeneration(state)) state = openGeneration(state, now);
+        const asked = requestedGeneration(state)?.generation ?? '';
+        if (each === 'register') {
+          state = withSubscriber(state, registration, { graceMs: hour, now });
+          current = asked;
+        }
+        if (each === 'lose') state = withUnclearRequest(state, 'lost', now);
+        if (each === 'giveUp') state = withUnclearOutcome(state);
+        state = withoutEnded(state, now).state;
+        expect(currentGeneration(state)?.generation).toBe(current);
+        const judged = findGeneration(toSubscriptionMemo(state), asked, now);
+        expect(judged, 'the address just asked for').toMatchObject({ generation: asked });
+        if (current) expect(findGeneration(toSubscriptionMemo(state), current, now)).toMatchObject({ until: null });
+      }
+    }),
+  );
+});
+
+describe('what people see', () => {
+  it('holds no secret', () => {
+    const text = JSON.stringify(toSubscriptionStatus(registered(empty, start), false));
+    expect(text).not.toContain('sealed');
+    expect(JSON.parse(text)).toMatchObject({
+      state: 'active',
+      generations: [{ state: 'current', isSecretKnown: true }],
+    });
+  });
+
+  it('names each subscriber that is left behind once, the newest 200', () => {
+    const ids = Array.from({ length: 250 }, (_, index) => `sub-${index}`);
+    const { stillRegistered } = withStillRegistered(withStillRegistered(empty, ids), ['sub-249', 'last']);
+    expect(stillRegistered).toHaveLength(200);
+    expect(stillRegistered.slice(-2)).toEqual(['sub-249', 'last']);
+  });
+});

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  emptyLease,
+  idleMs,
+  isCoolingDown,
+  isCurrent,
+  isUsable,
+  onLeaseClock,
+  renewAheadMs,
+  type TokenLease,
+  tokenCoolDownMs,
+  toTokenFailure,
+  withFailure,
+  withToken,
+} from '../../../src/domain/token/lease.js';
+import { failureOf, leaseWith, start, tokenOf } from './leases.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+describe('the compare-and-swap of a lease', () => {
+  it('takes any wish while there is no token', () => {
+    expect(isCurrent(emptyLease, null)).toBe(true);
+    expect(isCurrent(emptyLease, 'token-of-a-run-before')).toBe(true);
+  });
+
+  it('takes only the wish that names the current token', () => {
+    const lease = leaseWith(tokenOf('token-2'));
+    expect(isCurrent(lease, 'token-2')).toBe(true);
+    expect(isCurrent(lease, 'token-1')).toBe(false);
+    expect(isCurrent(lease, null)).toBe(false);
+  });
+
+  it('makes any number of equal wishes cost one token', () => {
+    const wishes = fc.array(fc.constantFrom(null, 'token-0', 'token-1'), { minLength: 1, maxLength: 50 });
+    fc.assert(
+      fc.property(wishes, (insteadOf) => {
+        let lease: TokenLease = leaseWith(tokenOf('token-0'));
+        for (const wish of insteadOf.filter((id) => id !== 'token-1')) {
+          if (isCurrent(lease, wish)) lease = withToken(lease, tokenOf('token-1'), start);
+        }
+        expect(lease.renewals).toBe(insteadOf.includes('token-0') ? 2 : 1);
+      }),
+    );
+  });
+});
+
+describe('a token', () => {
+  it('is usable until the instant at which it expires', () => {
+    const token = tokenOf('token-1');
+    expect(isUsable(token, start)).toBe(true);
+    expect(isUsable(token, start + hour - 1)).toBe(true);
+    expect(isUsable(token, start + hour)).toBe(false);
+  });
+
+  it.each([
+    [3_600_000, 60_000, 60_000],
+    [899_000, 60_000, 60_000],
+    [300_000, 60_000, 60_000],
+    [299_000, 60_000, 59_800],
+    [60_000, 60_000, 12_000],
+    [1_000, 60_000, 200],
+    [3_600_000, 5_000, 5_000],
+  ])('that lives %d ms, with %d ms wished for, is renewed %d ms ahead', (lifetimeMs, earlyMs, aheadMs) => {
+    expect(renewAheadMs(lifetimeMs, earlyMs)).toBe(aheadMs);
+  });
+
+  it('is renewed after it was obtained and before it ends, however short it lives', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 ** 9 }), fc.integer({ min: 1, max: 3_600_000 }), (lifetimeMs, early) => {
+        const aheadMs = renewAheadMs(lifetimeMs, early);
+        expect(aheadMs > 0 && aheadMs <= early && aheadMs <= lifetimeMs / 5).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('a failed token request', () => {
+  const trouble = (code: 'credentialsRejected' | 'upstreamUnavailable', retryAfterMs: number | null = null) =>
+    ({ code, message: 'm', retryAfterMs }) as const;
+  const pauseOf = (lease: TokenLease, retryAfterMs: number | null = null): number =>
+    Date.parse(toTokenFailure(trouble('upstreamUnavailable', retryAfterMs), lease, start).retryAt) - start;
+
+  it('leaves the old token, which may serve until its end', () => {
+    const before = leaseWith(tokenOf('token-1'));
+    const lease = withFailure(before, failureOf('upstreamUnavailable', 0, 1_000));
+    expect(lease).toMatchObject({ token: before.token, renewals: 1, failuresInRow: 1 });
+  });
+
+  it('cools down until the instant at which it may be asked again', () => {
+    const failure = failureOf('scopeRejected', 0, minute);
+    expect(isCoolingDown(failure, start)).toBe(true);
+    expect(isCoolingDown(failure, start + minute - 1)).toBe(true);
+    expect(isCoolingDown(failure, start + minute)).toBe(false);
+  });
+
+  it('is forgotten with the next token', () => {
+    const failed = withFailure(emptyLease, failureOf('scopeRejected', 0, minute));
+    const lease = withToken(failed, tokenOf('token-1'), start + minute);
+    expect(lease).toMatchObject({ failure: null, failuresInRow: 0, renewals: 1, pacedUntil: null });
+  });
+
+  it.each(['credentialsRejected', 'scopeRejected', 'grantRejected'] as const)(
+    'that was refused (%s) cools down for a minute, however often',
+    (code) => {
+      for (const failuresInRow of [0, 1, 20]) {
+        const failure = toTokenFailure(
+          { ...trouble('credentialsRejected', 5), code },
+          { ...emptyLease, failuresInRow },
+          start,
+        );
+        expect(Date.parse(failure.retryAt) - start).toBe(tokenCoolDownMs);
+        expect(failure).toMatchObject({ code, message: 'm', at: '2031-05-01T10:00:00.000Z' });
+      }
+    },
+  );
+
+  it('that found no service is repeated after 1, 2, 4 s and so on, up to a minute', () => {
+    const pauses = [0, 1, 2, 3, 4, 5, 6, 7, 5_000].map((failuresInRow) => pauseOf({ ...emptyLease, failuresInRow }));
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000));
+  });
+
+  it('that was told to wait is repeated exactly then, unless our own pause is longer', () => {
+    expect(pauseOf(emptyLease, 7_000)).toBe(7_000);
+    expect(pauseOf({ ...emptyLease, failuresInRow: 9 }, 1_000)).toBe(60_000);
+    expect(pauseOf(emptyLease, 10 * minute)).toBe(10 * minute);
+  });
+
+  it('that was told to wait for a day, or not at all, is repeated after ten minutes, or a second', () => {
+    expect(pauseOf(emptyLease, 24 * hour)).toBe(10 * minute);
+    expect(pauseOf(emptyLease, 0)).toBe(1_000);
+  });
+});
+
+describe('the instants of a token', () => {
+  it.each([-600_000, 0, 3_000])('are by the clock of the lease, were that of the worker %d ms ahead', (aheadMs) => {
+    const { requestedAt, renewAt, expiresAt } = tokenOf('token-1', { at: aheadMs });
+    const token = { ...tokenOf('token-1'), requestedAt, renewAt, expiresAt, ageMs: 200 };
+    expect(onLeaseClock(token, start + 200)).toEqual(tokenOf('token-1'));
+  });
+
+  it('stay as they are when a worker does not tell the age', () => {
+    expect(onLeaseClock(tokenOf('token-1'), start + minute)).toEqual(tokenOf('token-1'));
+  });
+});
+
+describe('a lease without demand', () => {
+  it('ends after two lifetimes of its token, and not within two minutes', () => {
+    expect(idleMs(leaseWith(tokenOf('token-1')))).toBe(2 * hour);
+    expect(idleMs(leaseWith(tokenOf('token-1', { lifetimeMs: 5_000 })))).toBe(2 * minute);
+    expect(idleMs(emptyLease)).toBe(2 * minute);
+  });
+});

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import type { OrderEvent } from '../../../src/domain/order/trail.js';
+import type { WorkerEnv } from '../accounts.js';
+import type { CertificateFiles } from '../server/certificates.js';
+
+/** One request that came. */
+export interface ReceivedNotice {
+  path: string;
+  id: string;
+  at: number;
+  /** What was answered. */
+  status: number;
+  event: OrderEvent;
+}
+
+/** A service that is told of changes by URL. It answers 401 to what is not signed with its secret. */
+export interface NotifyReceiver {
+  origin: string;
+  /** For the environment of the worker. */
+  env: WorkerEnv;
+  received: ReceivedNotice[];
+  /** The next answers at a path; the last one goes on for ever. 204 where nothing is set. */
+  answer(path: string, ...statuses: number[]): void;
+  /** Requests at a path wait; calling the answer lets all of them be answered. */
+  hold(path: string): () => void;
+  /** The statuses of which a path has taken notice. */
+  taken(path: string): (string | null)[];
+  close(): Promise<void>;
+}
+
+const secret = Buffer.alloc(32, 7);
+
+/** `tls`: files with a certificate for `localhost` and its key; without them it speaks plain HTTP. */
+export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}): Promise<NotifyReceiver> {
+  const verifier = new Webhook(`whsec_${secret.toString('base64')}`);
+  const answers = new Map<string, number[]>();
+  const received: ReceivedNotice[] = [];
+  const held = new Map<string, Promise<void>>();
+  const listener: RequestListener = async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { url: path = '', headers } = request;
+    const statuses = answers.get(path) ?? [204];
+    const status = statuses.length > 1 ? (statuses.shift() ?? 204) : (statuses[0] ?? 204);
+    try {
+      const event = verifier.verify(Buffer.concat(chunks), headers as Record<string, string>) as OrderEvent;
+      received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event });
+      await held.get(path);
+      response.writeHead(status).end();
+    } catch {
+      response.writeHead(401).end();
+    }
+  };
+  const server = tls
+    ? createTlsServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener)
+    : createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
+  return {
+    origin,
+    env: {
+      FARETRAIL_NOTIFY_ORIGINS: origin,
+      FARETRAIL_NOTIFY_SECRETS: `n1:${secret.toString('base64url')}`,
+      FARETRAIL_NOTIFY_PRIVATE: 'true',
+    },
+    received,
+    answer: (path, ...statuses) => void answers.set(path, statuses),
+    hold(path) {
+      let release = (): void => undefined;
+      held.set(path, new Promise((resolve) => (release = resolve)));
+      return () => release();
+    },
+    taken: (path) =>
+      received.filter((one) => one.path === path && one.status < 300).map(({ event }) => event.rawStatus),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

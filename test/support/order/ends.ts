@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { expect, vi } from 'vitest';
+import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
+import type { followOrder } from '../../../src/workflows/order/follow-order.js';
+import { patient } from '../patience.js';
+import type { OrderStack } from './stack.js';
+
+/** What names an order of the sandbox. */
+export interface AnOrder {
+  account: string;
+  orderId: string;
+}
+
+/** An order on its way. */
+export const anOrderOf = (stack: OrderStack): AnOrder => ({
+  account: 'business',
+  orderId: stack.newOrder('business', [['Routing', 0]]),
+});
+
+/** The newest run of an order. */
+export const orderRunOf = ({ client }: OrderStack, { account, orderId }: AnOrder) =>
+  client.workflow.getHandle<typeof followOrder>(`order/${account}/${orderId}`);
+
+/** A delivery that nobody has seen yet. */
+export const deliveryOf = (status: string): DeliveryNotice => ({
+  deliveryId: randomUUID().replaceAll('-', ''),
+  eventType: 'status_changed',
+  receivedAt: new Date().toISOString(),
+  status,
+});
+
+/** The order is followed by another run than `before`, to its end. */
+export async function goesOnAfter(stack: OrderStack, order: AnOrder, before: string): Promise<void> {
+  const run = orderRunOf(stack, order);
+  await vi.waitFor(async () => expect(await run.query('orderTrail')).toMatchObject({ status: 'Routing' }), patient);
+  expect((await run.describe()).runId).not.toBe(before);
+  stack.sandbox.setStatus('business', order.orderId, 'Completed');
+  expect(await run.result()).toMatchObject({ outcome: 'completed' });
+}
+
+/** What the newest run was started with. */
+export async function startedWith(stack: OrderStack, order: AnOrder): Promise<unknown[]> {
+  const { events } = await orderRunOf(stack, order).fetchHistory();
+  const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  return payloads.map(({ data }) => JSON.parse(Buffer.from(data ?? []).toString()));
+}
+
+/** Ends of which nobody can want that they last, and how each comes about. Gives the run that ended. */
+export const brokenOff: Record<string, (stack: OrderStack, order: AnOrder) => Promise<string>> = {
+  async 'a start with a misspelt field'(stack, order) {
+    const args = [{ account: order.account, orderId: order.orderId, reference_: 'trip-9' }];
+    const { taskQueue } = stack.config;
+    const workflowId = orderRunOf(stack, order).workflowId;
+    const misspelt = await stack.client.workflow.start('followOrder', { workflowId, taskQueue, args });
+    await expect(misspelt.result()).rejects.toMatchObject({ cause: { type: 'InvalidInput' } });
+    return misspelt.firstExecutionRunId;
+  },
+  async 'a terminate by an operator'(stack, order) {
+    const { firstExecutionRunId } = await stack.follow('business', order.orderId);
+    await orderRunOf(stack, order).terminate('by mistake');
+    return firstExecutionRunId;
+  },
+  async 'a cancel by an operator'(stack, order) {
+    const run = await stack.follow('business', order.orderId);
+    await run.cancel();
+    await run.result().catch(() => undefined);
+    return run.firstExecutionRunId;
+  },
+};
+
+/** Ends that a caller may take back. */
+export const takenBack: Record<string, (stack: OrderStack, order: AnOrder) => Promise<string>> = {
+  async 'a stop by mistake'(stack, order) {
+    const run = await stack.follow('business', order.orderId);
+    const stop = { args: [{ reason: 'the wrong order' }] as [{ reason: string }], updateId: randomUUID() };
+    await repeatWhenLost(() => run.executeUpdate('stopFollowing', stop));
+    await run.result();
+    return run.firstExecutionRunId;
+  },
+  async 'an expiry before a pick-up far ahead'(stack, order) {
+    const run = await stack.follow('business', order.orderId, { followForMs: 1_000 });
+    expect(await run.result()).toMatchObject({ outcome: 'expired' });
+    return run.firstExecutionRunId;
+  },
+};

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
+import type { RideInterface } from '../../../src/domain/account.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { FollowOrderInput } from '../../../src/domain/order/input.js';
+import { followOrderId } from '../../../src/domain/workflow-ids.js';
+import { createOrderWorker } from '../../../src/order-worker.js';
+import { createRideApi } from '../../../src/ride-api/ride-api.js';
+import { toDataConverter } from '../../../src/sealing/data-converter.js';
+import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
+import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
+import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
+import { type WorkerEnv, workerEnv } from '../accounts.js';
+import { quietRuntime } from '../worker/runtime.js';
+
+export type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
+
+/** A sandbox, a worker in this process, and a client, on the Temporal server of the test run. */
+export interface OrderStack {
+  sandbox: Sandbox;
+  client: Client;
+  config: WorkerConfig;
+  /** Adds an order with this script to the sandbox; durations in milliseconds of real time. */
+  newOrder(at: RideInterface, script: [status: string, afterMs: number][]): string;
+  follow(
+    at: RideInterface,
+    orderId: string,
+    more?: Partial<FollowOrderInput>,
+    limits?: FollowOrderLimits,
+  ): Promise<FollowHandle>;
+  /** Is the worker well? */
+  isWorkerRunning(): boolean;
+  stopWorker(): Promise<void>;
+  /** With other keys for payloads than before, if any are given. */
+  startWorker(payloads?: PayloadEncryption): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface OrderStackOptions {
+  sandbox?: SandboxOptions;
+  env?: WorkerEnv;
+  /** Default: the workflows as they are. */
+  workflowBundle?: { code: string };
+  /** More options of the SDK's workers. */
+  options?: Partial<WorkerOptions>;
+}
+
+export async function startOrderStack({
+  sandbox: sandboxOptions,
+  env,
+  workflowBundle,
+  options = {},
+}: OrderStackOptions = {}): Promise<OrderStack> {
+  quietRuntime();
+  const sandbox = await startSandbox(sandboxOptions);
+  const config = loadWorkerConfig(workerEnv(sandbox.url, env));
+  const address = inject('temporalAddress');
+  const connection = await Connection.connect({ address });
+  const native = await NativeConnection.connect({ address });
+  const client = new Client({ connection });
+  const rideApi = createRideApi({ profile: config.profile, retryAfterMaxMs: config.retryAfterMaxMs });
+  let stop: (() => Promise<void>) | undefined;
+  let hasEnded = true;
+
+  async function startWorker(payloads = config.payloads): Promise<void> {
+    const worker = await createOrderWorker({
+      config: { ...config, payloads },
+      rideApi,
+      connection: native,
+      client: new Client({ connection: native, dataConverter: toDataConverter(payloads) }),
+      namespace: 'default',
+      workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
+      options,
+    });
+    hasEnded = false;
+    const running = worker.run().finally(() => {
+      hasEnded = true;
+    });
+    running.catch(() => undefined); // told by whoever stops it
+    stop = async () => {
+      worker.shutdown();
+      await running;
+    };
+  }
+  async function stopWorker(): Promise<void> {
+    await stop?.();
+    stop = undefined;
+  }
+
+  await startWorker();
+  return {
+    sandbox,
+    client,
+    config,
+    isWorkerRunning: () => !hasEnded,
+    startWorker,
+    stopWorker,
+    newOrder(at, script) {
+      const orderId = randomUUID();
+      sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
+      return orderId;
+    },
+    async follow(at, orderId, more = {}, limits) {
+      const key = { account: toAccountName(at), orderId: toOrderId(orderId) };
+      const input: FollowOrderInput = { ...key, ...more };
+      return sentAgain(
+        await client.workflow.start<typeof followOrder>('followOrder', {
+          workflowId: followOrderId(key),
+          taskQueue: config.taskQueue,
+          args: limits ? [input, { limits }] : [input],
+        }),
+      );
+    },
+    async close() {
+      await stopWorker();
+      await rideApi.close();
+      await native.close();
+      await connection.close();
+      await sandbox.close();
+    },
+  };
+}
+
+/** In the moment in which a run ends the server may turn an update away; callers send it again, and so do tests. */
+function sentAgain(handle: FollowHandle): FollowHandle {
+  const send = handle.executeUpdate.bind(handle) as (...asked: unknown[]) => Promise<unknown>;
+  const executeUpdate = (...asked: unknown[]) => repeatWhenLost(() => send(...asked));
+  return Object.assign(handle, { executeUpdate: executeUpdate as FollowHandle['executeUpdate'] });
+}

@@ -1,0 +1,174 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
+import { type OrderId, toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
+import type { FollowOrderInput } from '../../../src/domain/order/input.js';
+import { toRideStatus } from '../../../src/domain/order/status.js';
+import type { OrderReading } from '../../../src/domain/order/trail.js';
+import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
+import type { AccessTokenInput } from '../../../src/domain/token/input.js';
+import { accessTokenId, followOrderId } from '../../../src/domain/workflow-ids.js';
+import { createOrderWorker, type OrderWorker } from '../../../src/order-worker.js';
+import { createRideApi, type ObtainedToken, type RideApi } from '../../../src/ride-api/ride-api.js';
+import { createSealer } from '../../../src/sealing/sealer.js';
+import { rideStart } from '../../../src/temporal/starts.js';
+import type { accessToken } from '../../../src/workflows/access-token.js';
+import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
+import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { type WorkerEnv, workerEnv } from '../accounts.js';
+import type { RideRun } from '../ride/rides.js';
+import { startTimeSkippingServer } from '../server/time-skipping-server.js';
+import { quietRuntime } from '../worker/runtime.js';
+
+/** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
+export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
+
+type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
+type LeaseHandle = WorkflowHandleWithFirstExecutionRunId<typeof accessToken>;
+
+/** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
+export interface TimeSkippingStack {
+  env: TestWorkflowEnvironment;
+  taskQueue: string;
+  /** Of the account `partner`. */
+  credentialId: string;
+  /** Instants, in virtual milliseconds, at which orders were read and tokens requested. */
+  reads: number[];
+  tokenRequests: number[];
+  /** What a token request does; default: a token of an hour. */
+  onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
+  start(service: ScriptedService, more?: Partial<FollowOrderInput>, limits?: FollowOrderLimits): Promise<FollowHandle>;
+  /** Starts a ride whose create succeeds at once; the service plays its order. */
+  startRide(service: ScriptedService): Promise<RideRun>;
+  /** Starts a token lease of this account, which need not exist elsewhere. */
+  startLease(more?: Partial<AccessTokenInput>): Promise<LeaseHandle>;
+  close(): Promise<void>;
+}
+
+const keyword = 2;
+
+/** A reading of this status. */
+export const reading = (rawStatus: string, details: OrderReading['details'] = null): OrderReading => {
+  const status = toRideStatus(rawStatus);
+  return { status, rawStatus, terminal: ['Completed', 'Cancelled', 'Rejected'].includes(status), details };
+};
+
+/** The status of a script `[status, from ms]` at an instant. */
+export const scripted =
+  (script: [status: string, fromMs: number][]): ScriptedService =>
+  (elapsedMs) =>
+    reading(script.findLast(([, fromMs]) => fromMs <= elapsedMs)?.[0] ?? 'Pending');
+
+export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<TimeSkippingStack> {
+  quietRuntime();
+  const env = await startTimeSkippingServer();
+  const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
+  await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+  const services = new Map<string, ScriptedService>();
+  const stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'> = {
+    reads: [],
+    tokenRequests: [],
+    onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeSeconds: 3600, grantedScope: null }),
+  };
+  const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
+  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', { ...cadence, ...more }));
+  const worker = await startWorker(env, config, services, stack);
+  const partner = config.accounts.find(({ name }) => name === 'partner');
+  const credentialId = createSealer(config.sealingKeys).keyedHash(partner?.clientId ?? '', partner?.clientSecret ?? '');
+  const running = worker.run();
+  return Object.assign(stack, {
+    env,
+    taskQueue: taskQueueOf(worker),
+    credentialId,
+    async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
+      const key = { account: toAccountName('partner'), orderId: toOrderId(randomUUID()) };
+      services.set(key.orderId, service);
+      return await env.client.workflow.start<typeof followOrder>('followOrder', {
+        workflowId: followOrderId(key),
+        taskQueue: taskQueueOf(worker),
+        args: limits ? [{ ...key, ...more }, { limits }] : [{ ...key, ...more }],
+      });
+    },
+    async startRide(service: ScriptedService) {
+      const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };
+      services.set(orderOfRide(input.requestId), service);
+      const { args, ...options } = rideStart(input, taskQueueOf(worker));
+      return await env.client.workflow.start<typeof requestRide>('requestRide', { ...options, args });
+    },
+    async startLease(more: Partial<AccessTokenInput> = {}) {
+      const key = { account: toAccountName('partner'), scope: toScope(randomUUID()), credentialId };
+      return await env.client.workflow.start<typeof accessToken>('accessToken', {
+        workflowId: accessTokenId(key),
+        taskQueue: taskQueueOf(worker),
+        args: [{ ...key, ...more }],
+      });
+    },
+    async close() {
+      worker.shutdown();
+      await running;
+      await env.teardown();
+    },
+  });
+}
+
+const orderOfRide = (requestId: string): OrderId => toOrderId(`of-${requestId}`);
+
+const taskQueueOf = ({ workers: [first] }: OrderWorker): string => first?.options.taskQueue ?? '';
+
+async function startWorker(
+  env: TestWorkflowEnvironment,
+  config: WorkerConfig,
+  services: Map<string, ScriptedService>,
+  stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'>,
+): Promise<OrderWorker> {
+  // The server's clock: that of this process stands still while time is skipped.
+  const startedAt = new AsyncLocalStorage<number>();
+  const now = () => startedAt.getStore() ?? Number.NaN;
+  const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
+    startedAt.run(await env.currentTimeMs(), () => next(input));
+  const firstRead = new Map<string, number>();
+  const rideApi: RideApi = {
+    ...createRideApi({ profile: config.profile }),
+    async requestToken() {
+      stack.tokenRequests.push(now());
+      return { ...stack.onTokenRequest(now()), requestedAt: now() };
+    },
+    async readOrder(_account, orderId) {
+      stack.reads.push(now());
+      const since = firstRead.get(orderId) ?? now();
+      firstRead.set(orderId, since);
+      const service = services.get(orderId);
+      if (!service) throw new Error(`no script for ${orderId}`);
+      return service(now() - since, now());
+    },
+    async callOperation(_account, { operation, requestId }) {
+      const orderId = orderOfRide(requestId.slice(requestId.lastIndexOf('.') + 1));
+      return { operation, status: 201, body: null, orderId };
+    },
+    async createSubscriber(_account, { hookAddress }) {
+      const at = new Date(now()).toISOString();
+      return { id: randomUUID(), secretId: randomUUID(), hookAddress, createdAt: at, updatedAt: at };
+    },
+    close: async () => undefined,
+  };
+  return await createOrderWorker({
+    config,
+    rideApi,
+    now,
+    connection: env.nativeConnection,
+    client: env.client,
+    namespace: 'default',
+    options: {
+      interceptors: { activity: [() => ({ inbound: { execute } })] },
+      // This server loses a task that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
+      workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
+    },
+    workflowBundle: { codePath: inject('workflowBundlePath') },
+  });
+}

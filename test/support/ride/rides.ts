@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  WorkflowFailedError,
+  WorkflowHandleWithFirstExecutionRunId,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { expect, vi } from 'vitest';
+import { toAccountName } from '../../../src/domain/keys.js';
+import type { RequestRideInput } from '../../../src/domain/ride/input.js';
+import type { RideStanding } from '../../../src/domain/ride/ride.js';
+import { rideStart } from '../../../src/temporal/starts.js';
+import type { RequestRideProgress, requestRide } from '../../../src/workflows/ride/request-ride.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import type { OrderStack } from '../order/stack.js';
+import { patient } from '../patience.js';
+
+export const account = toAccountName('business');
+export type RideRun = WorkflowHandleWithFirstExecutionRunId<typeof requestRide>;
+
+/** The script of a ride with so many milliseconds from one status to the next. */
+export const lifeOf = (statuses: string[], stepMs = 600) =>
+  statuses.map((status, i) => ({ status, afterMs: i * stepMs }));
+export const completes = lifeOf(['Pending', 'Confirmed', 'Driving', 'Completed']);
+export const goesOn = lifeOf(['Pending', 'Routing']);
+
+/** Short enough for a test. */
+export const shortLimits = {
+  firstReceiptMs: 8_000,
+  receiptEveryMs: 500,
+  receiptUnchangedMs: 1_500,
+  receiptAtMostMs: 20_000,
+};
+
+/** Starts a ride as a caller does, with limits that a test can wait for. */
+export async function requestedRide(
+  { client, config }: Pick<OrderStack, 'client' | 'config'>,
+  more: Partial<RequestRideInput> = {},
+  progress: RequestRideProgress = { limits: shortLimits },
+): Promise<RequestRideInput & { handle: RideRun }> {
+  const input: RequestRideInput = { account, requestId: randomUUID(), order: newRide(), ...more };
+  const { args, ...options } = rideStart(input, config.taskQueue);
+  const start = { ...options, args: [...args, progress] as [RequestRideInput, RequestRideProgress] };
+  return { handle: await client.workflow.start<typeof requestRide>('requestRide', start), ...input };
+}
+
+export const standingOf = (handle: RideRun): Promise<RideStanding> => handle.query('rideStatus');
+
+export const stands = (handle: RideRun, standing: Partial<RideStanding> | object) =>
+  vi.waitFor(async () => expect(await standingOf(handle)).toMatchObject(standing), patient);
+
+/** The orders that the create of this ride made. */
+export const ordersOf = ({ sandbox }: OrderStack, requestId: string) =>
+  sandbox.createdOrders().filter((order) => order.requestId === `ride.${account}.${requestId}`);
+
+/** The failure of a run or of an update. */
+export async function failureOf(act: Promise<unknown>): Promise<ApplicationFailure> {
+  const error = await act.then(
+    () => expect.fail('it did not fail'),
+    (thrown: unknown) => thrown as WorkflowFailedError | WorkflowUpdateFailedError,
+  );
+  expect(error.cause, String(error)).toBeInstanceOf(ApplicationFailure);
+  return error.cause as ApplicationFailure;
+}

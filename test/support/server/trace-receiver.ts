@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { WorkerEnv } from '../accounts.js';
+
+/** One span as it came, in the JSON of OTLP. */
+export interface ReceivedSpan {
+  service: string;
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  kind: number;
+  status?: { code?: number; message?: string };
+  links?: { traceId: string; spanId: string }[];
+}
+
+/** A collector of traces. */
+export interface TraceReceiver {
+  /** For the environment of those who send. */
+  env: WorkerEnv;
+  spans(): ReceivedSpan[];
+  /** All that came, as text. */
+  text(): string;
+  close(): Promise<void>;
+}
+
+interface Export {
+  resourceSpans: {
+    resource: { attributes: { key: string; value: { stringValue?: string } }[] };
+    scopeSpans: { spans: Omit<ReceivedSpan, 'service'>[] }[];
+  }[];
+}
+
+export async function startTraceReceiver(): Promise<TraceReceiver> {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (request.url === '/v1/traces') bodies.push(Buffer.concat(chunks).toString());
+    response.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    env: {
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    },
+    spans: () => bodies.flatMap((body) => spansOf(JSON.parse(body) as Export)),
+    text: () => bodies.join('\n'),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const spansOf = ({ resourceSpans }: Export): ReceivedSpan[] =>
+  resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
+    return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ service, ...span })));
+  });

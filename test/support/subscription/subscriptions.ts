@@ -1,0 +1,63 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import { expect, vi } from 'vitest';
+import { toAccountName } from '../../../src/domain/keys.js';
+import type { SubscriptionInput } from '../../../src/domain/subscription/input.js';
+import type { SubscriptionStatus } from '../../../src/domain/subscription/status.js';
+import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../../src/domain/subscription/subscription.js';
+import { subscriptionId } from '../../../src/domain/workflow-ids.js';
+import type { SubscriptionProgress, subscription } from '../../../src/workflows/subscription/subscription.js';
+import type { WorkerEnv } from '../accounts.js';
+import { jsonFile } from '../json-file.js';
+import type { OrderStack } from '../order/stack.js';
+import { patient } from '../patience.js';
+
+/** One subscription under test. */
+export interface SubscriptionRun {
+  handle: WorkflowHandleWithFirstExecutionRunId<typeof subscription>;
+  /** What the ingress would accept, from the memo. */
+  accepted(): Promise<AcceptedGeneration[]>;
+  status(): Promise<SubscriptionStatus>;
+  /** Resolves once an address is in force. */
+  active(): Promise<SubscriptionStatus>;
+  /** Resolves once the run shows this attention; undefined: none. */
+  shows(attention: string | undefined): Promise<void>;
+}
+
+/** What a worker needs to subscribe. `managing`: the contract profile lets it list and delete subscribers. */
+export function webhookEnv({ managing = false } = {}): WorkerEnv {
+  const key = `w1:${randomBytes(32).toString('base64url')}`;
+  const operations = { listSubscribers: { enabled: true }, deleteSubscriber: { enabled: true } };
+  return { FARETRAIL_WEBHOOK_KEYS: key, ...(managing ? { FARETRAIL_CONTRACT_FILE: jsonFile({ operations }) } : {}) };
+}
+
+/** Starts a subscription under an id of its own, so that many share an account. */
+export async function subscribe(
+  { client, config }: Pick<OrderStack, 'client' | 'config'>,
+  more: Partial<SubscriptionInput> = {},
+  progress?: SubscriptionProgress,
+): Promise<SubscriptionRun> {
+  const eventType: EventType = more.eventType ?? 'business_report';
+  const key = { account: toAccountName('business'), eventType };
+  const input: SubscriptionInput = { ...key, publicUrl: 'http://127.0.0.1:9/base', ...more };
+  const handle = await client.workflow.start<typeof subscription>('subscription', {
+    workflowId: `${subscriptionId(key)}/${randomUUID()}`,
+    taskQueue: config.taskQueue,
+    args: progress ? [input, progress] : [input],
+  });
+  const describe = () => client.workflow.getHandle(handle.workflowId).describe();
+  const status = () => client.workflow.getHandle(handle.workflowId).query<SubscriptionStatus, []>('subscriptionStatus');
+  return {
+    handle,
+    status,
+    accepted: async () => ((await describe()).memo?.subscription as SubscriptionMemo | undefined)?.accepted ?? [],
+    async active() {
+      await vi.waitFor(async () => expect((await status()).state).toBe('active'), patient);
+      return await status();
+    },
+    async shows(attention) {
+      const shown = async () => (await describe()).searchAttributes.RideAttention?.[0] ?? undefined;
+      await vi.waitFor(async () => expect(await shown()).toBe(attention), patient);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { inject } from 'vitest';
+import type { OrderStack } from '../order/stack.js';
+
+/** A worker of somebody else, with the workflows of the examples and `caller-workflows.ts`. */
+export interface CallerWorker {
+  client: Client;
+  taskQueue: string;
+  close(): Promise<void>;
+}
+
+const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+/** The entries of the package, from the sources: tests never meet an outdated build. */
+const entries = {
+  faretrail$: path('../../../src/client/index.ts'),
+  'faretrail/nexus$': path('../../../src/client/ride-orders.ts'),
+  'faretrail/workflow$': path('../../../src/client/in-workflow.ts'),
+};
+
+/** Starts it in `namespace`, which is made when missing. */
+export async function startCallerWorker(
+  stack: OrderStack,
+  { namespace = 'default', activities = {} }: Pick<WorkerOptions, 'namespace' | 'activities'> = {},
+): Promise<CallerWorker> {
+  if (namespace !== 'default') await makeNamespace(stack, namespace);
+  const taskQueue = `callers-${randomUUID()}`;
+  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+  const workflowBundle = await bundleWorkflowCode({
+    workflowsPath: path('./caller-workflows.ts'),
+    logger: new DefaultLogger('ERROR'),
+    webpackConfigHook: (config) => ({
+      ...config,
+      resolve: { ...config.resolve, alias: { ...config.resolve?.alias, ...entries } },
+    }),
+  });
+  const worker = await Worker.create({ connection, namespace, taskQueue, activities, workflowBundle });
+  const running = worker.run();
+  return {
+    client: new Client({ connection: stack.client.connection, namespace }),
+    taskQueue,
+    async close() {
+      worker.shutdown();
+      await running;
+      await connection.close();
+    },
+  };
+}
+
+async function makeNamespace({ client }: OrderStack, namespace: string): Promise<void> {
+  const day = { seconds: 86_400 as never };
+  await client.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day });
+}

@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { aDelivery, aJournal } from '../journal/folders.js';
+import { aForwarder, recordedPort, unavailable } from './port.js';
+
+describe('a forwarder', () => {
+  it('empties the journal, one call per order however many deliveries it has', async () => {
+    const journal = await aJournal();
+    await Promise.all(Array.from({ length: 300 }, (_, n) => journal.append(aDelivery({ orderId: `${n % 3}` }))));
+    const { port, calls, delivered } = recordedPort();
+    aForwarder({ journal, port });
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect([calls.length, delivered.length]).toEqual([3, 300]);
+  });
+
+  it('forwards a new delivery at once', async () => {
+    const journal = await aJournal();
+    const { port, delivered } = recordedPort();
+    aForwarder({ journal, port });
+    const waits: number[] = [];
+    for (let made = 0; made < 20; made += 1) {
+      await journal.append(aDelivery());
+      const since = performance.now();
+      while (delivered.length <= made) await sleep(1);
+      waits.push(performance.now() - since);
+    }
+    expect(Math.min(...waits), 'with ticks, each would wait for most of one').toBeLessThan(50);
+  });
+
+  it('forwards what comes for an order while a call for it is under way, and not twice', async () => {
+    const journal = await aJournal();
+    const recorded = recordedPort();
+    const release = recorded.hold();
+    aForwarder({ journal, port: recorded.port });
+    await journal.append(aDelivery());
+    await expect.poll(() => recorded.calls.length).toBe(1);
+    await Promise.all([journal.append(aDelivery()), journal.append(aDelivery())]);
+    release();
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect([recorded.calls.length, recorded.delivered.length]).toEqual([2, 3]);
+  });
+
+  it('goes through the journal again when that was reopened, without a second call for an order in flight', async () => {
+    const journal = await aJournal();
+    await journal.append(aDelivery());
+    const recorded = recordedPort();
+    const release = recorded.hold();
+    let reopened = () => {};
+    const onAppend: typeof journal.onAppend = (listener) => {
+      reopened = () => listener(null);
+    };
+    aForwarder({ journal: { ...journal, onAppend }, port: recorded.port });
+    await expect.poll(() => recorded.calls.length).toBe(1);
+    await journal.append(aDelivery({ orderId: 'untold' }));
+    reopened();
+    release();
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect(recorded.delivered.length).toBe(2);
+  });
+
+  it('keeps what Temporal refuses and lets the others pass', async () => {
+    const journal = await aJournal();
+    const recorded = recordedPort();
+    recorded.refuse = (call) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
+    aForwarder({ journal, port: recorded.port });
+    const about = (orderId: string) => journal.append(aDelivery({ orderId }));
+    await about('stuck');
+    await Promise.all(Array.from({ length: 100 }, (_, n) => about(`${n}`)));
+    await expect.poll(() => journal.depth()).toBe(1);
+    expect(recorded.delivered.length).toBe(100);
+    recorded.refuse = () => undefined;
+    await expect.poll(() => journal.depth()).toBe(0);
+  });
+
+  it('passes over what is gone from the journal by the time it is read', async () => {
+    const journal = await aJournal();
+    const kept = aDelivery();
+    for (const delivery of [aDelivery(), kept, aDelivery({ orderId: 'alone' })]) await journal.append(delivery);
+    const keys = journal.keysAfter(0, 3);
+    await journal.remove(keys.filter((_, index) => index !== 1));
+    const { port, calls } = recordedPort();
+    const failures: Error[] = [];
+    let reads = 0;
+    aForwarder({
+      journal: {
+        ...journal,
+        keysAfter: (seq) => keys.filter(([number]) => number > seq), // as they were a moment ago
+        read(wanted) {
+          reads += 1;
+          if (reads > 10) throw new Error('reads the same again and again');
+          return journal.read(wanted);
+        },
+      },
+      port,
+      onFailed: (error) => failures.push(error),
+    });
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect({ calls, failures, reads }).toEqual({ calls: [`order 42: ${kept.deliveryId}`], failures: [], reads: 2 });
+  });
+
+  it('has no more groups in flight than it may', async () => {
+    const journal = await aJournal();
+    await Promise.all(Array.from({ length: 40 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
+    let inFlight = 0;
+    let most = 0;
+    const toOrder = async () => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      await sleep(5);
+      inFlight -= 1;
+      return 'signalled' as const;
+    };
+    aForwarder({ journal, port: { ...recordedPort().port, toOrder }, concurrency: 8 });
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect(most).toBe(8);
+  });
+
+  it('is not held up by a delivery that cannot be parked', async () => {
+    const journal = await aJournal();
+    const recorded = recordedPort();
+    recorded.refuse = (call) => (call.startsWith('parked otherCompany') ? new Error('no') : undefined);
+    aForwarder({ journal, port: recorded.port });
+    await journal.append(aDelivery({ orderId: null, parkReason: 'otherCompany' }));
+    await journal.append(aDelivery({ orderId: null, parkReason: 'noOrderId' }));
+    await expect.poll(() => journal.depth()).toBe(1);
+    expect(recorded.delivered.length).toBe(1);
+  });
+
+  it('finishes what is in flight when it is stopped, and starts nothing more', async () => {
+    const journal = await aJournal();
+    const recorded = recordedPort();
+    const release = recorded.hold();
+    const forwarder = aForwarder({ journal, port: recorded.port });
+    await journal.append(aDelivery({ orderId: 'first' }));
+    await expect.poll(() => recorded.calls.length).toBe(1);
+    const stopped = forwarder.stop(60_000);
+    await journal.append(aDelivery({ orderId: 'second' }));
+    release();
+    await stopped;
+    expect(recorded.calls.map((call) => call.split(':')[0])).toEqual(['order first']);
+    expect(journal.depth()).toBe(1);
+  });
+
+  it('does not wait longer than it may when it is stopped', async () => {
+    const journal = await aJournal();
+    const recorded = recordedPort();
+    recorded.hold();
+    const forwarder = aForwarder({ journal, port: recorded.port });
+    await journal.append(aDelivery());
+    await expect.poll(() => recorded.calls.length).toBe(1);
+    await forwarder.stop(50); // the call never ends
+    expect(recorded.delivered).toEqual([]);
+  });
+});
+
+describe('a forwarder while Temporal is down', () => {
+  it('makes few calls, and goes on within about a second once it is back', async () => {
+    const journal = await aJournal();
+    await Promise.all(Array.from({ length: 2_000 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
+    const recorded = recordedPort();
+    const outages: boolean[] = [];
+    recorded.refuse = unavailable;
+    aForwarder({ journal, port: recorded.port, onOutage: (isOut) => outages.push(isOut) });
+    const outSince = Date.now();
+    for (let made = 0; made < 100; made += 1) {
+      await journal.append(aDelivery({ orderId: `new ${made}` }));
+      await sleep(20);
+    }
+    const probes = Math.ceil((Date.now() - outSince) / 500);
+    expect(recorded.calls.length).toBeLessThan(64 + 16 + probes);
+    recorded.refuse = () => undefined;
+    const backAt = Date.now();
+    await expect.poll(() => recorded.delivered.length, { interval: 10 }).toBeGreaterThan(0);
+    expect(Date.now() - backAt, 'half a second, on a quiet machine').toBeLessThan(3_000);
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect(new Set(recorded.delivered).size).toBe(2_100);
+    expect(outages).toEqual([true, false]);
+  });
+
+  it('asks with one delivery at a time, however many wait for an order', async () => {
+    const journal = await aJournal();
+    await Promise.all(Array.from({ length: 200 }, () => journal.append(aDelivery())));
+    const recorded = recordedPort();
+    recorded.refuse = unavailable;
+    aForwarder({ journal, port: recorded.port });
+    await expect.poll(() => recorded.calls.length).toBeGreaterThan(2);
+    const sizes = recorded.calls.map((call) => call.split(': ')[1]?.split(' ').length);
+    expect(sizes).toEqual([200, ...sizes.slice(1).map(() => 1)]);
+    recorded.refuse = () => undefined;
+    await expect.poll(() => journal.depth()).toBe(0);
+    expect(recorded.delivered.length).toBe(200);
+  });
+
+  it('still notices its return while all calls hang', async () => {
+    const journal = await aJournal();
+    await Promise.all(Array.from({ length: 200 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
+    const recorded = recordedPort();
+    recorded.delayMs = 800;
+    recorded.refuse = unavailable;
+    aForwarder({ journal, port: recorded.port });
+    await sleep(2_500);
+    recorded.delayMs = 0;
+    recorded.refuse = () => undefined;
+    await expect.poll(() => journal.depth()).toBe(0);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { createPlan } from '../../../src/webhooks/forward/plan.js';
+import { type GroupId, groupIdOf, type JournalKey } from '../../../src/webhooks/journal/entries.js';
+
+/** A plan over a journal with one entry for each of these orders. */
+function aPlan(orders: readonly string[]) {
+  const keys: JournalKey[] = [];
+  const append = (orderId: string): JournalKey => {
+    const key: JournalKey = [keys.length + 1, toAccountName('business'), 'status_changed', toOrderId(orderId)];
+    keys.push(key);
+    return key;
+  };
+  for (const order of orders) append(order);
+  const stage = { now: 0, readKeys: 0 };
+  const keysAfter = (seq: number, limit: number) => {
+    const found = keys.filter(([one]) => one > seq).slice(0, limit);
+    stage.readKeys += found.length;
+    return found;
+  };
+  const plan = createPlan({ keysAfter }, () => stage.now);
+  return { plan, stage, append: (orderId: string) => plan.noteAppend(append(orderId)) };
+}
+
+type Plan = ReturnType<typeof aPlan>['plan'];
+const orderOf = (id: GroupId | undefined) => (id === undefined ? undefined : (JSON.parse(id) as string[])[2]);
+
+/** Takes the next group, forwards all it is given, and says whose it was. */
+function forwardNext(plan: Plan): string | undefined {
+  const id = plan.take();
+  if (id === undefined) return undefined;
+  plan.noteRemoved(id, plan.oldestOf(id));
+  plan.over(id, 'succeeded');
+  return orderOf(id);
+}
+
+function forwardAll(plan: Plan): string[] {
+  const orders: string[] = [];
+  for (let order = forwardNext(plan); order !== undefined; order = forwardNext(plan)) orders.push(order);
+  return orders;
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => `${n}`);
+
+describe('a plan of what to forward', () => {
+  it('begins with what the journal holds, oldest first, one call per order', () => {
+    const { plan } = aPlan(['1', '2', '1', '3', '2']);
+    expect(forwardAll(plan)).toEqual(['1', '2', '3']);
+    expect(plan.isWaiting()).toBe(false);
+  });
+
+  it('finds each of a long journal once, without knowing more than some thousands at a time', () => {
+    const { plan, stage } = aPlan(numbered(30_000));
+    forwardNext(plan);
+    expect(stage.readKeys).toBeLessThanOrEqual(2_000);
+    expect(forwardAll(plan)).toEqual(numbered(30_000).slice(1));
+  });
+
+  it('takes new ones in turn behind what waits', () => {
+    const { plan, append } = aPlan(['1']);
+    append('2');
+    expect(forwardNext(plan)).toBe('1');
+    append('3');
+    expect(forwardAll(plan)).toEqual(['2', '3']);
+  });
+
+  it('leaves in the journal what is too much to remember, and finds it there', () => {
+    const { plan, append, stage } = aPlan([]);
+    expect(forwardNext(plan)).toBeUndefined();
+    for (const order of numbered(12_000)) append(order);
+    expect([stage.readKeys, plan.isWaiting()]).toEqual([0, true]);
+    expect(forwardAll(plan)).toEqual(numbered(12_000));
+  });
+
+  it('takes no group twice at a time, and again when something came meanwhile', () => {
+    const { plan, append } = aPlan(['1']);
+    const id = plan.take();
+    append('1');
+    expect([orderOf(id), plan.take()]).toEqual(['1', undefined]);
+    if (id === undefined) return;
+    plan.noteRemoved(id, plan.oldestOf(id).slice(0, 1));
+    plan.over(id, 'succeeded');
+    expect(orderOf(plan.take())).toBe('1');
+  });
+
+  it('gives a long group in parts of a thousand', () => {
+    const { plan } = aPlan(Array.from({ length: 2_500 }, () => '1'));
+    const sizes: number[] = [];
+    for (let id = plan.take(); id !== undefined; id = plan.take()) {
+      const keys = plan.oldestOf(id);
+      sizes.push(keys.length);
+      plan.noteRemoved(id, keys);
+      plan.over(id, 'succeeded');
+    }
+    expect([sizes.reduce((sum, size) => sum + size), Math.max(...sizes)]).toEqual([2_500, 1_000]);
+  });
+
+  it('lets a group that failed wait, all of its deliveries, while the others pass', () => {
+    const { plan, append, stage } = aPlan(['stuck', '1']);
+    const id = plan.take();
+    if (id === undefined) throw new Error('nothing to take');
+    plan.over(id, 'failed');
+    append('stuck');
+    expect(forwardAll(plan)).toEqual(['1']);
+    stage.now += 1_000;
+    plan.tick();
+    expect(plan.oldestOf(id)).toHaveLength(2);
+    expect(forwardAll(plan)).toEqual(['stuck']);
+  });
+
+  it('keeps what could not be forwarded for a reason that was not its own', () => {
+    const { plan } = aPlan(['1', '2']);
+    const id = plan.take();
+    if (id !== undefined) plan.over(id, 'postponed');
+    expect(forwardAll(plan)).toEqual(['2', '1']);
+  });
+
+  it('looks again when nobody knows what is there, and forgets what was gone meanwhile', () => {
+    const { plan } = aPlan(['1', '2']);
+    const id = plan.take();
+    plan.noteAppend(null);
+    expect(forwardNext(plan)).toBe('2');
+    if (id === undefined) throw new Error('nothing to take');
+    plan.noteRemoved(id, [[1, toAccountName('business'), 'status_changed', toOrderId('1')]]);
+    plan.over(id, 'succeeded');
+    expect(forwardAll(plan)).toEqual([]);
+  });
+
+  it('counts a delivery once that it has found before it is told of it', () => {
+    const { plan } = aPlan(['1']);
+    const id = plan.take();
+    const [key] = id === undefined ? [] : plan.oldestOf(id);
+    if (id === undefined || !key) throw new Error('nothing to take');
+    plan.noteAppend(key);
+    expect(plan.oldestOf(id)).toEqual([key]);
+    expect(groupIdOf(key)).toBe(id);
+  });
+});

@@ -1,0 +1,36 @@
+import { writeSync } from 'node:fs';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { openJournal } from '../../../src/webhooks/journal/journal.js';
+
+// Appends without end, sixteen at a time, and prints the id of each delivery once it is acknowledged. With
+// JOURNAL_DRAIN=true it removes the oldest when one is refused.
+const { JOURNAL_FOLDER: folder = '', JOURNAL_ROUND: round = '' } = process.env;
+const journal = await openJournal({ folder, maxBytes: 2 ** 30, retryMs: 50 });
+const say = (line: string) => writeSync(1, `${line}\n`);
+let made = 0;
+
+async function drainOne(): Promise<void> {
+  const keys = process.env.JOURNAL_DRAIN === 'true' ? journal.keysAfter(0, 100) : [];
+  if (keys.length === 0) return;
+  await journal.remove(keys);
+  say(`removed ${keys.length}`);
+}
+
+async function appendForEver(): Promise<never> {
+  for (;;) {
+    made += 1;
+    const deliveryId = `${round}-${made}`;
+    const orderId = toOrderId(`${made % 50}`);
+    const delivery = { account: toAccountName('business'), eventType: 'status_changed' as const, orderId, deliveryId };
+    try {
+      await journal.append({ ...delivery, receivedAt: new Date().toISOString() });
+      say(`kept ${deliveryId}`);
+    } catch (error) {
+      say(`refused ${(error as { code?: string }).code}; ${journal.whyUnwritable()}`);
+      await drainOne();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, appendForEver));
