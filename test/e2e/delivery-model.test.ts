@@ -1,158 +1,24 @@
-import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkflowHandle } from '@temporalio/client';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../src/domain/delivery.js';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { followOrderId } from '../../src/domain/workflow-ids.js';
-import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { repeatWhenLost } from '../../src/temporal/lost-update.js';
-import type { DeliveryPort } from '../../src/webhooks/delivery-port.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
+import { afterAll, beforeAll, it } from 'vitest';
 import { isLong } from '../support/long.js';
-import { type OrderStack, startOrderStack } from '../support/order/stack.js';
-import { isSubsequence } from '../support/subsequence.js';
+import {
+  type DeliveryStack,
+  deliveryCourses,
+  goThroughDeliveries,
+  startDeliveryStack,
+} from '../support/order/delivery-courses.js';
 
-// Whatever is read is read because of a message, or because a run continued as new.
-const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
-/** So low that most runs continue as new more than once. */
-const limits = { maxEvents: 60, maxSignals: 5 };
-const statuses = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'Transporting'];
-const account = toAccountName('business');
-
-let stack: OrderStack;
-let port: DeliveryPort;
+let on: DeliveryStack;
 beforeAll(async () => {
-  stack = await startOrderStack({ env: slowPolls });
-  const { client, config } = stack;
-  port = createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
+  on = await startDeliveryStack();
 });
-afterAll(() => stack.close());
-
-type Step =
-  | { do: 'change'; to: string }
-  | { do: 'deliver'; claims: string; again: boolean }
-  | { do: 'refresh' }
-  | { do: 'restart worker' }
-  | { do: 'end by mistake and follow again' }
-  | { do: 'wait'; ms: number };
-
-const status = fc.constantFrom(...statuses);
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('change' as const), to: status }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('deliver' as const), claims: status, again: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.constant({ do: 'refresh' as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'restart worker' as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'end by mistake and follow again' as const }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 400 }) }) },
-);
-
-/** What must be true of one order, whatever happens to it. */
-interface Model {
-  orderId: string;
-  status: string;
-  changes: string[];
-  sent: DeliveryNotice[];
-  duplicates: number;
-  lastArrival: string;
-}
-
-const isRecent = (ms: number) => new Date(Date.now() - ms).toISOString();
-const readsSince = (orderId: string, at: string) => stack.sandbox.ledger({ orderId }).filter((read) => read.at >= at);
-
-async function deliver(model: Model, claims: string, again: boolean): Promise<void> {
-  const { orderId, sent } = model;
-  const deliveryId = createHash('sha256').update(`${orderId} ${sent.length}`).digest('hex').slice(0, 32);
-  const fresh = { deliveryId, eventType: 'status_changed', receivedAt: isRecent(0), status: claims };
-  const repeated = again ? sent.at(-1) : undefined;
-  if (repeated) model.duplicates += 1;
-  const notice = repeated ?? fresh;
-  model.lastArrival = isRecent(0);
-  const outcome = await port.toOrder({ account, orderId: toOrderId(orderId) }, [notice]);
-  // A run that continued as new has read at once, and may have seen the end by itself.
-  if (outcome === 'late' && model.status === 'Completed') return;
-  expect(outcome).toBe('signalled');
-  model.sent.push(notice);
-}
-
-/** Resolves once no read is under way, nor any that follows from what was done so far. */
-async function quiet(orderId: string): Promise<void> {
-  for (let seen = -1, reads = 0; seen !== reads; reads = readsSince(orderId, '').length) {
-    seen = reads;
-    await sleep(400);
-  }
-}
-
-async function followAgain({ orderId }: Model, continues: string): Promise<void> {
-  const key = { account, orderId: toOrderId(orderId) };
-  await stack.client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId(key),
-    taskQueue: stack.config.taskQueue,
-    args: [key, { limits, continues }],
-  });
-}
-
-async function take(model: Model, handle: WorkflowHandle<typeof followOrder>, step: Step): Promise<void> {
-  if (step.do === 'change') {
-    stack.sandbox.setStatus('business', model.orderId, step.to);
-    if (step.to !== model.status) model.changes.push(step.to);
-    model.status = step.to;
-  } else if (step.do === 'deliver') {
-    await deliver(model, step.claims, step.again);
-  } else if (step.do === 'refresh') {
-    await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
-  } else if (step.do === 'restart worker') {
-    await stack.stopWorker();
-    await stack.startWorker();
-  } else if (step.do === 'end by mistake and follow again') {
-    await handle.terminate();
-    await followAgain(model, (await handle.describe()).runId);
-  } else {
-    await sleep(step.ms);
-  }
-}
-
-async function checkEnd(model: Model, trail: OrderTrail): Promise<void> {
-  const { orderId, sent, duplicates } = model;
-  expect(trail).toMatchObject({ status: 'Completed', outcome: 'completed', terminal: true });
-  expect(trail.deliveries).toEqual({ received: sent.length, duplicate: duplicates });
-  const read = trail.timeline.filter(({ source }) => source === 'read').map(({ status }) => status);
-  expect(isSubsequence(read, model.changes)).toBe(true);
-  // A late delivery, new or repeated, finds the order finished and starts nothing (I5).
-  const key = { account, orderId: toOrderId(orderId) };
-  const late = { deliveryId: 'f'.repeat(32), eventType: 'status_changed', receivedAt: isRecent(0), status: 'Driving' };
-  expect(await port.toOrder(key, [late, ...sent.slice(-1)])).toBe('late');
-}
+afterAll(() => on.stack.close());
 
 it('keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
   timeout: isLong ? 1_800_000 : 120_000,
 }, async () => {
-  const steps = fc.array(step, { minLength: 3, maxLength: 14 });
-  const property = fc.asyncProperty(steps, async (steps) => {
-    const orderId = stack.newOrder('business', [['Routing', 0]]);
-    const handle = stack.client.workflow.getHandle<typeof followOrder>(`order/business/${orderId}`);
-    await stack.follow('business', orderId, {}, limits);
-    const model: Model = {
-      orderId,
-      status: 'Routing',
-      changes: ['Routing'],
-      sent: [],
-      duplicates: 0,
-      lastArrival: isRecent(0),
-    };
-    for (const each of steps) await take(model, handle, each);
-    // Two changes may have equal bodies: in the end comes a repeated delivery that no read under way can answer.
-    await quiet(orderId);
-    await deliver(model, 'Driving', true);
-    // A read starts after the last delivery arrived, and so after each of them (I2).
-    await expect.poll(() => readsSince(orderId, model.lastArrival).length).toBeGreaterThan(0);
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    model.status = 'Completed';
-    model.changes.push('Completed');
-    await deliver(model, 'Completed', false);
-    await checkEnd(model, await handle.result());
+  const property = fc.asyncProperty(deliveryCourses, async (steps) => {
+    await goThroughDeliveries(on, steps);
   });
   await fc.assert(property, { numRuns: isLong ? 150 : 6, endOnFailure: true });
 });

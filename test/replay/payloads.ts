@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { historyFiles } from './releases.js';
 
 /** What a recorded run was given and what it gave, as plain JSON. */
 export interface RecordedRun {
@@ -20,8 +21,6 @@ interface Payloads {
 
 type Attributes = Record<string, Payloads | { name?: string } | string | undefined>;
 
-const folder = fileURLToPath(new URL('./histories/', import.meta.url));
-
 const valuesIn = (payloads: unknown): unknown[] =>
   ((payloads as Payloads | undefined)?.payloads ?? []).map(({ data }) => {
     try {
@@ -32,13 +31,13 @@ const valuesIn = (payloads: unknown): unknown[] =>
   });
 
 function readRun(file: string): RecordedRun {
-  const { events } = JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as { events: Record<string, Attributes>[] };
+  const { events } = JSON.parse(readFileSync(file, 'utf8')) as { events: Record<string, Attributes>[] };
   const all = (name: string): Attributes[] =>
     events.flatMap((event) => (event[`${name}EventAttributes`] ? [event[`${name}EventAttributes`] as Attributes] : []));
   const [started] = all('workflowExecutionStarted');
   const [completed] = all('workflowExecutionCompleted');
   return {
-    file,
+    file: basename(file),
     type: String((started?.workflowType as { name?: string } | undefined)?.name),
     input: valuesIn(started?.input)[0],
     result: valuesIn(completed?.result)[0],
@@ -48,4 +47,4 @@ function readRun(file: string): RecordedRun {
 }
 
 /** All runs that are kept for replay. */
-export const recordedRuns = (): RecordedRun[] => readdirSync(folder).map(readRun);
+export const recordedRuns = (): RecordedRun[] => historyFiles().map(readRun);

@@ -1,23 +1,27 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
+import { historiesOf, historyFiles, keepBundle, keepHistory } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
-const folder = fileURLToPath(new URL('./histories/', import.meta.url));
-const fileOf = (name: string) => `${folder}${name}.json`;
-/** Writes what the paths leave behind, to be committed: needed for a new path, and once per release. */
-const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
+/**
+ * `true` keeps the histories of paths that have none yet, which a new path needs. `release` keeps those of all paths, and the
+ * workflows as one script, as what the version in package.json leaves: once, when it is cut.
+ */
+const recording = process.env.FARETRAIL_TEST_RECORD;
+const { version }: { version: string } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
 
 let receiver: NotifyReceiver;
 let replayer: Replayer;
 beforeAll(async () => {
-  if (isRecording) mkdirSync(folder, { recursive: true });
+  if (recording === 'release') keepBundle(readFileSync(inject('workflowBundlePath'), 'utf8'), version);
   receiver = await startNotifyReceiver();
   prepareReceiver(receiver);
   replayer = startReplayer();
@@ -27,7 +31,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const read = (file: string) => readFileSync(`${folder}${file}`, 'utf8');
+const read = (file: string) => readFileSync(file, 'utf8');
 const replayText = (text: string) => {
   const json = JSON.parse(text);
   return replayer.replay(historyFromJSON(json), json.events[0].workflowExecutionStartedEventAttributes.workflowId);
@@ -36,7 +40,8 @@ const replayText = (text: string) => {
 /** Stack traces tell where a checkout lies. */
 const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
 
-const groups = { ...recordedPaths, ...(isRecording ? { slow: slowPaths } : {}) };
+const groups = { ...recordedPaths, ...(recording ? { slow: slowPaths } : {}) };
+const isNew = (name: string) => historiesOf(name).length === 0;
 for (const [group, paths] of Object.entries(groups)) {
   describe.concurrent(`a run that was just made replays on the same code: ${group}`, () => {
     let stack: OrderStack;
@@ -47,32 +52,36 @@ for (const [group, paths] of Object.entries(groups)) {
     });
     afterAll(() => stack.close());
 
-    it.sequential.each(Object.entries(paths))('%s', { timeout: isRecording ? 600_000 : 60_000 }, async (name, path) => {
+    it.sequential.each(Object.entries(paths))('%s', { timeout: recording ? 600_000 : 60_000 }, async (name, path) => {
       const { workflowId, runId } = await path(stack);
       const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
-      if (isRecording) writeFileSync(fileOf(name), `${withoutPaths(historyToJSON(history))}\n`);
+      const json = withoutPaths(historyToJSON(history));
+      if (recording === 'release') keepHistory(name, json, version);
+      else if (recording && isNew(name)) keepHistory(name, json);
       await replayer.replay(history, workflowId);
     });
   });
 }
 
 describe('a recorded history replays on the code of today', () => {
-  it.each(readdirSync(folder))('%s', (file) => replayText(read(file)));
+  it.each(historyFiles().map((file) => ({ name: basename(file, '.json'), file })))('$name', ({ file }) =>
+    replayText(read(file)),
+  );
 
   it('and every path has one', () => {
     const names = [...Object.values(recordedPaths), slowPaths].flatMap((paths) => Object.keys(paths));
-    expect(names.filter((name) => !existsSync(fileOf(name)))).toEqual([]);
+    expect(names.filter(isNew)).toEqual([]);
   });
 
   it.each([
-    ['order-completed.json', 'observeOrder', 'observeRide'],
-    ['token-renewed.json', 'requestToken', 'fetchToken'],
-    ['order-that-tells-urls.json', 'notifyUrl', 'callUrl'],
-    ['call-done.json', 'callService', 'askService'],
-    ['report-read.json', 'readReceipt', 'fetchReceipt'],
-    ['parked-routed.json', 'handOverDelivery', 'sendDelivery'],
-    ['subscription-rotated-and-moved.json', 'createSubscriber', 'subscribeAnew'],
-  ])('and one that does not fit is found out: %s', async (file, name, other) => {
-    await expect(replayText(read(file).replaceAll(name, other))).rejects.toThrow();
+    ['order-completed', 'observeOrder', 'observeRide'],
+    ['token-renewed', 'requestToken', 'fetchToken'],
+    ['order-that-tells-urls', 'notifyUrl', 'callUrl'],
+    ['call-done', 'callService', 'askService'],
+    ['report-read', 'readReceipt', 'fetchReceipt'],
+    ['parked-routed', 'handOverDelivery', 'sendDelivery'],
+    ['subscription-rotated-and-moved', 'createSubscriber', 'subscribeAnew'],
+  ])('and one that does not fit is found out: %s', async (path, name, other) => {
+    await expect(replayText(read(historiesOf(path).at(-1) ?? path).replaceAll(name, other))).rejects.toThrow();
   });
 });

@@ -11,13 +11,14 @@ export interface Replayer {
   close(): Promise<void>;
 }
 
-export function startReplayer(): Replayer {
+/** Replays on the workflows as they are, or on those of the bundle at `codePath`. */
+export function startReplayer(codePath = inject('workflowBundlePath')): Replayer {
   quietRuntime();
   const asked = new Readable({ objectMode: true, read: () => undefined });
   const waiting: ((error: Error | undefined) => void)[] = [];
   async function answer(): Promise<void> {
     const dataConverter = toWorkerDataConverter({ keys: null, encrypts: false });
-    const options = { workflowBundle: { codePath: inject('workflowBundlePath') }, dataConverter };
+    const options = { workflowBundle: { codePath }, dataConverter };
     for await (const { error } of Worker.runReplayHistories(options, asked)) waiting.shift()?.(error);
   }
   const answered = answer().catch((error: Error) => {

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { announcedCourses, goThroughAnnounced, startAnnouncedStack } from '../support/order/announced-courses.js';
+import { deliveryCourses, goThroughDeliveries, startDeliveryStack } from '../support/order/delivery-courses.js';
+import { runsOf } from '../support/worker/run-chain.js';
+import { previousRelease } from './releases.js';
+import { type Replayer, startReplayer } from './replayer.js';
+
+/**
+ * What nobody thought to record: orders take random courses on the workflows of the previous release, and their histories
+ * replay on the code of today, as live orders do after an upgrade. FARETRAIL_TEST_BUNDLE names a bundle to take instead of
+ * the one of the release, and FARETRAIL_TEST_NEXT_BUNDLE one to take instead of the code of today.
+ */
+const given = process.env.FARETRAIL_TEST_BUNDLE;
+const next = process.env.FARETRAIL_TEST_NEXT_BUNDLE;
+const { version, code } = given ? { version: given, code: readFileSync(given, 'utf8') } : previousRelease();
+
+/** Each change comes with its delivery, and again: what an order of a service that announces its changes goes through. */
+const announcedChanges = ['Confirmed', 'Driving', 'Confirmed', 'Driving', 'Confirmed'].flatMap((to) => [
+  { do: 'announce' as const, to },
+  { do: 'wait' as const, ms: 150 },
+]);
+
+describe.concurrent(`an order that ${version} follows replays on the code of today`, { timeout: 120_000 }, () => {
+  let replayer: Replayer;
+  beforeAll(() => {
+    replayer = startReplayer(next);
+  });
+  afterAll(() => replayer.close());
+
+  it('whatever is announced and polled', async () => {
+    const stack = await startAnnouncedStack({ workflowBundle: { code } });
+    try {
+      const courses = [announcedChanges, ...fc.sample(announcedCourses, { numRuns: 4 }).flat()];
+      const orders = await Promise.all(courses.map((steps) => goThroughAnnounced(stack, steps)));
+      for (const order of orders) {
+        await replayer.replay(await order.fetchHistory(), order.workflowId);
+        await order.terminate();
+      }
+    } finally {
+      await stack.close();
+    }
+  });
+
+  it('whatever interleaves', async () => {
+    const on = await startDeliveryStack({ workflowBundle: { code } });
+    try {
+      for (const steps of fc.sample(deliveryCourses, { numRuns: 5 })) {
+        const workflowId = await goThroughDeliveries(on, steps);
+        const runs = await runsOf(on.stack.client, workflowId);
+        expect(runs.length).toBeGreaterThan(0);
+        for (const events of runs) await replayer.replay({ events }, workflowId);
+      }
+    } finally {
+      await on.stack.close();
+    }
+  });
+});

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect, vi } from 'vitest';
+import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import { patient } from '../patience.js';
+import { isSubsequence } from '../subsequence.js';
+import { type FollowHandle, type OrderStack, startOrderStack } from './stack.js';
+
+const pushedMs = 400;
+
+/** Polls announced orders often, so that a poll meets whatever happens beside it. */
+export const startAnnouncedStack = (options: Parameters<typeof startOrderStack>[0] = {}): Promise<OrderStack> =>
+  startOrderStack({ ...options, env: { FARETRAIL_POLL_PUSHED_MS: String(pushedMs) } });
+
+export const trailOf = (handle: FollowHandle): Promise<OrderTrail> => handle.query('orderTrail');
+export const shows = (handle: FollowHandle, about: Partial<OrderTrail>) =>
+  vi.waitFor(async () => expect(await trailOf(handle)).toMatchObject(about), patient);
+export const readStatuses = ({ timeline }: OrderTrail): string[] =>
+  timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
+
+export async function followed(stack: OrderStack): Promise<{ orderId: string; handle: FollowHandle }> {
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status: 'Routing' });
+  return { orderId, handle };
+}
+
+export const deliver = (handle: FollowHandle): Promise<void> =>
+  handle.signal('deliveryReceived', {
+    deliveries: [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: new Date().toISOString() }],
+  });
+
+/** What happens to an order: it changes with or without a delivery, or time passes. */
+type Step = { do: 'change' | 'announce'; to: string } | { do: 'wait'; ms: number };
+
+const changes = fc.record({
+  do: fc.constantFrom('change' as const, 'announce' as const),
+  to: fc.constantFrom('Routing', 'Confirmed', 'Driving'),
+});
+const waits = fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 2 * pushedMs }) });
+
+/** Four courses, which four orders take side by side. */
+export const announcedCourses = fc.array(fc.array(fc.oneof(changes, waits), { maxLength: 12 }), {
+  minLength: 4,
+  maxLength: 4,
+});
+
+/** Takes a new order through the course and checks that its run shows it. The run goes on. */
+export async function goThroughAnnounced(stack: OrderStack, steps: readonly Step[]): Promise<FollowHandle> {
+  const { orderId, handle } = await followed(stack);
+  const course = ['Routing'];
+  for (const step of steps) {
+    if (step.do === 'wait') {
+      await sleep(step.ms);
+      continue;
+    }
+    stack.sandbox.setStatus('business', orderId, step.to);
+    if (step.to !== course.at(-1)) course.push(step.to);
+    if (step.do === 'announce') await deliver(handle);
+  }
+  await shows(handle, { status: course.at(-1) ?? '' });
+  const read = readStatuses(await trailOf(handle));
+  expect(isSubsequence(read, course), `${read} of ${course}`).toBe(true);
+  return handle;
+}
