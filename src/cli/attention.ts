@@ -12,12 +12,7 @@ import {
   fromRequestRideId,
   fromSubscriptionId,
 } from '../domain/workflow-ids.js';
-import {
-  companyReportQuery,
-  orderTrailQuery,
-  rideStatusQuery,
-  subscriptionStatusQuery,
-} from '../workflows/messages.js';
+import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
 import { rideAttentionKey } from '../workflows/search-attributes.js';
 import { quoted, type Session } from './command.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
@@ -112,7 +107,7 @@ function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
     }
     case 'companyReport': {
       const key = fromCompanyReportId(workflowId);
-      return key && { kind: 'report', account: key.account, id: key.about, query: companyReportQuery.name };
+      return key && { kind: 'report', account: key.account, id: key.about, query: reportStatusQuery.name };
     }
     case 'businessCall': {
       const key = fromBusinessCallId(workflowId);

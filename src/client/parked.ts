@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { StopFollowingShape } from '../contracts/order-shapes.js';
 import { ParkedDeliveryShape, RouteDeliveryShape, RoutedDeliveryShape } from '../contracts/parked-shapes.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
-import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from '../workflows/messages.js';
+import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from '../workflows/messages.js';
 import type { parkedDelivery } from '../workflows/parked-delivery.js';
 import { type AskOptions, runOf, toInput } from './run.js';
 
@@ -32,7 +32,7 @@ export function parkedHandle(client: Client, key: ParkedDeliveryKey): ParkedHand
   return {
     ...key,
     workflowId,
-    state: (options) => run.ask(ParkedDeliveryShape, (handle) => handle.query(parkedDeliveryQuery), options),
+    state: (options) => run.ask(ParkedDeliveryShape, (handle) => handle.query(parkedStatusQuery), options),
     async route(given, options) {
       const { orderId } = toInput(RouteDeliveryShape, { orderId: given });
       const args: [{ orderId: string }] = [{ orderId: String(orderId) }];

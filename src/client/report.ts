@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { z } from 'zod';
 import { type CompanyReportInputShape, CompanyReportShape } from '../contracts/report-shapes.js';
 import { type CompanyReportKey, companyReportId } from '../domain/workflow-ids.js';
-import { companyReportQuery } from '../workflows/messages.js';
+import { reportStatusQuery } from '../workflows/messages.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import { type AskOptions, runOf } from './run.js';
 
@@ -31,7 +31,7 @@ export function reportHandle(client: Client, key: CompanyReportKey): ReportHandl
     account: key.account,
     orderId: key.about,
     workflowId,
-    report: (options) => run.ask(CompanyReportShape, (handle) => handle.query(companyReportQuery), options),
+    report: (options) => run.ask(CompanyReportShape, (handle) => handle.query(reportStatusQuery), options),
     result: () => run.result(CompanyReportShape),
   };
 }

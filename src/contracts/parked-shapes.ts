@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OrderIdShape } from './order-shapes.js';
 
-/** How a delivery stands that nobody could place: the answer of the query `parkedDelivery`, and the result of the run. */
+/** How a delivery stands that nobody could place: the answer of the query `parkedStatus`, and the result of the run. */
 export const ParkedDeliveryShape = z.object({
   account: z.string(),
   eventType: z.string(),

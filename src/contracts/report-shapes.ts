@@ -30,7 +30,7 @@ export const CompanyReportEventShape = z.object({
   ...CompanyReportNoticeShape.shape,
 });
 
-/** What is known of a report and its receipt: the result of `companyReport`, and the answer to its query. */
+/** What is known of a report and its receipt: the result of `companyReport`, and the answer of the query `reportStatus`. */
 export const CompanyReportShape = z.object({
   ...CompanyReportNoticeShape.shape,
   deliveries: z.object({ received: z.int(), duplicate: z.int() }),

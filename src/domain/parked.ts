@@ -23,7 +23,7 @@ export interface ParkedDeliveryInput {
   sealed: string;
 }
 
-/** Answer of the query `parkedDelivery`, and the result of the run. */
+/** Answer of the query `parkedStatus`, and the result of the run. */
 export interface ParkedDelivery extends Omit<ParkedDeliveryInput, 'sealed'> {
   /** What became of it. */
   outcome: 'waiting' | 'routed' | 'discarded';

@@ -59,7 +59,7 @@ export type ReceiptObservation =
   | { kind: 'receipt'; receipt: Record<string, unknown>; at: string; reads: number }
   | { kind: 'trouble'; trouble: ReceiptTrouble; notBefore: string; reads: number };
 
-/** What is known of one report and its receipt: the result of `companyReport`, and the answer to its query. */
+/** What is known of one report and its receipt: the result of `companyReport`, and the answer of the query `reportStatus`. */
 export interface CompanyReport {
   account: AccountName;
   orderId: OrderId | null;
@@ -160,6 +160,12 @@ export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {
 
 /** What a URL is told. */
 export type CompanyReportEvent = CompanyReportNotice & { type: 'report.changed' };
+
+/** The same report as the body of a request. */
+export const toReportEvent = (notice: CompanyReportNotice): CompanyReportEvent => ({
+  type: 'report.changed',
+  ...notice,
+});
 
 const maxMessage = 300;
 const maxFields = 30;

@@ -9,7 +9,6 @@ import {
   setCurrentDetails,
   setHandler,
   upsertMemo,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TokenActivities, TokenRequestTrouble } from '../activities/token.js';
@@ -29,12 +28,12 @@ import {
   withToken,
 } from '../domain/token/lease.js';
 import type { AccessTokenKey } from '../domain/workflow-ids.js';
+import { promptRetry } from './activity-options.js';
 import { renewTokenSignal, tokenStatusQuery } from './messages.js';
-import { refuseBadInput } from './run-kit.js';
-import { rideAccountKey, rideAttentionKey } from './search-attributes.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput } from './run-kit.js';
+import { writeAccount, writeAttention } from './search-attributes.js';
 
 const defaultMaxSignals = 4_000;
-const defaultMaxEvents = 4_000;
 
 /** What callers ask for; signals are counted, since a run takes 10,000 of them at most. */
 interface Inbox {
@@ -58,7 +57,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
     if (wish) inbox.wishes.push(wish);
   });
   setHandler(tokenStatusQuery, () => lease);
-  upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  writeAccount(input.account);
   // A server may drop the memo of a continued run (Temporal's test server does); callers would look for the token in vain.
   if (input.lease && workflowInfo().memo?.lease === undefined) publish(lease);
 
@@ -88,7 +87,7 @@ async function request(lease: TokenLease, { account, scope, credentialId }: Acce
     // Repeated by Temporal only while no worker holds these credentials or a worker died: what the service answers,
     // good or bad, ends the activity, so that the fleet learns of it at once.
     scheduleToCloseTimeout: 60_000,
-    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 5_000 },
+    retry: promptRetry,
     priority: { priorityKey: 1 }, // every call of the account waits for it, and others share the queue
     summary: `Request a token: ${scope === '' ? 'unscoped' : scope}`,
   });
@@ -112,19 +111,13 @@ function toTrouble(error: unknown): TokenRequestTrouble {
 function publish(lease: TokenLease): void {
   upsertMemo({ lease });
   setCurrentDetails(describeLease(lease));
-  const shown = workflowInfo().typedSearchAttributes.get(rideAttentionKey);
-  const attention = lease.failure?.code;
-  if (shown !== attention) upsertSearchAttributes([{ key: rideAttentionKey, value: attention ?? null }]);
+  writeAttention(lease.failure);
 }
 
-const hasTooManySignals = ({ maxSignals = defaultMaxSignals }: AccessTokenInput, { signals }: Inbox): boolean =>
-  signals >= maxSignals;
-
-function isLong(input: AccessTokenInput, inbox: Inbox): boolean {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  const { maxEvents = defaultMaxEvents } = input;
-  return continueAsNewSuggested || historyLength >= maxEvents || hasTooManySignals(input, inbox);
-}
+const isLong = (
+  { maxEvents = defaultMaxEvents, maxSignals = defaultMaxSignals }: AccessTokenInput,
+  { signals }: Inbox,
+): boolean => isHistoryLong(maxEvents) || signals >= maxSignals;
 
 /** Callers go on reading the memo while one run follows the other, so it is carried along. */
 async function continueLease(input: AccessTokenInput, lease: TokenLease): Promise<never> {

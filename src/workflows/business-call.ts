@@ -4,7 +4,6 @@ import {
   isCancellation,
   proxyActivities,
   setCurrentDetails,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallActivities } from '../activities/call.js';
@@ -20,34 +19,28 @@ import {
   parseBusinessCallInput,
   type ServiceCall,
 } from '../domain/call.js';
-import { InvalidInput } from '../domain/errors.js';
 import { businessCallId } from '../domain/workflow-ids.js';
-import { refuseBadInput, whileLong } from './run-kit.js';
-import { rideAccountKey, rideAttentionKey } from './search-attributes.js';
+import { accountQueue } from './activity-options.js';
+import { refuseBadInput, requireWorkflowId, whileLong } from './run-kit.js';
+import { writeAccount, writeAttention } from './search-attributes.js';
 
 /**
  * One operation of the business interface, carried to its end. Its id is the caller's identity of the call, so asking twice
  * is asking once. Fails with one of `callFailureTypes`.
  */
 export async function businessCall(rawInput: BusinessCallInput): Promise<BusinessCallResult> {
-  const { key: _, ...call } = refuseBadInput(() => checked(rawInput));
-  upsertSearchAttributes([{ key: rideAccountKey, value: call.account }]);
+  const input = refuseBadInput(() => parseBusinessCallInput(rawInput));
+  requireWorkflowId(businessCallId(input));
+  const { key: _, ...call } = input;
+  writeAccount(call.account);
   // The id itself: the same for every run and attempt, free of secrets, and the same words in both systems.
   return await performCall({ ...call, requestId: workflowInfo().workflowId }, showWaiting);
-}
-
-/** The id is what keeps a call from being made twice. */
-function checked(rawInput: BusinessCallInput): BusinessCallInput {
-  const input = parseBusinessCallInput(rawInput);
-  const expected = businessCallId(input);
-  if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
-  return input;
 }
 
 /** In the Temporal UI and in the list of what needs a person. */
 function showWaiting(attention: Attention | null): void {
   setCurrentDetails(attention === null ? '' : `**Attention: ${attention.code}**: ${attention.message}`);
-  upsertSearchAttributes([{ key: rideAttentionKey, value: attention?.code ?? null }]);
+  writeAttention(attention);
 }
 
 /** Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). A dead worker is noticed only by it. */
@@ -83,7 +76,7 @@ async function perform(call: ServiceCall): Promise<BusinessCallResult> {
     startToCloseTimeout,
     scheduleToCloseTimeout: effortMs(call.operation),
     retry,
-    taskQueue: `${workflowInfo().taskQueue}.${call.account}`,
+    taskQueue: accountQueue(call.account),
     priority: { priorityKey: 1 }, // somebody waits for it
     // What a changing call came to is worth waiting for; an attempt ends by itself.
     cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',

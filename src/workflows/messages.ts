@@ -50,7 +50,7 @@ export const rideStatusQuery = defineQuery<RideStanding>('rideStatus');
 export const rideOrderChangedSignal = defineSignal<[OrderChange]>(rideOrderChanged);
 
 /** The report as the run knows it. Its signal is that of orders: `deliveryReceived`. */
-export const companyReportQuery = defineQuery<CompanyReport>('companyReport');
+export const reportStatusQuery = defineQuery<CompanyReport>('reportStatus');
 
 /** Subscribes at a new path, with a new secret; answers when it is in force. The old ones are accepted for the grace (a
  *  day by default), and no longer when it is 0. */
@@ -83,4 +83,4 @@ export const routeDeliveryUpdate = defineUpdate<RoutedDelivery, [{ orderId: stri
 export const discardDeliveryUpdate = defineUpdate<ParkedDelivery, [{ reason: string }]>('discardDelivery');
 
 /** What is kept of the delivery; never its content, not even sealed. */
-export const parkedDeliveryQuery = defineQuery<ParkedDelivery>('parkedDelivery');
+export const parkedStatusQuery = defineQuery<ParkedDelivery>('parkedStatus');

@@ -7,16 +7,14 @@ import {
   setCurrentDetails,
   setHandler,
   upsertMemo,
-  upsertSearchAttributes,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../activities/delivery.js';
 import type { HandOverOutcome } from '../domain/delivery.js';
-import { InvalidInput } from '../domain/errors.js';
 import type { OrderId } from '../domain/keys.js';
-import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import {
   describeParked,
+  type ParkedDelivery,
+  type ParkedDeliveryInput,
   parkedMemoField,
   parseDiscardInput,
   parseParkedDeliveryInput,
@@ -24,9 +22,10 @@ import {
   type RoutedDelivery,
 } from '../domain/parked.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-import { discardDeliveryUpdate, parkedDeliveryQuery, routeDeliveryUpdate } from './messages.js';
-import { refuseBadInput } from './run-kit.js';
-import { rideAccountKey } from './search-attributes.js';
+import { promptRetry } from './activity-options.js';
+import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
+import { refuseBadInput, requireWorkflowId } from './run-kit.js';
+import { writeAccount } from './search-attributes.js';
 
 interface Parked {
   delivery: ParkedDelivery;
@@ -40,14 +39,14 @@ interface Parked {
  */
 export async function parkedDelivery(input: ParkedDeliveryInput): Promise<ParkedDelivery> {
   const parked = open(input);
-  setHandler(parkedDeliveryQuery, () => parked.delivery);
+  setHandler(parkedStatusQuery, () => parked.delivery);
   setHandler(routeDeliveryUpdate, (given) => route(parked, parseRouteInput(given).orderId), {
     validator: (given) => refuseBadInput(() => checkFree(parked, parseRouteInput(given))),
   });
   setHandler(discardDeliveryUpdate, (given) => discard(parked, parseDiscardInput(given).reason), {
     validator: (given) => refuseBadInput(() => checkFree(parked, parseDiscardInput(given))),
   });
-  upsertSearchAttributes([{ key: rideAccountKey, value: parked.delivery.account }]);
+  writeAccount(parked.delivery.account);
   show(parked.delivery);
   await condition(() => parked.delivery.outcome !== 'waiting' && allHandlersFinished());
   return parked.delivery;
@@ -55,13 +54,8 @@ export async function parkedDelivery(input: ParkedDeliveryInput): Promise<Parked
 
 function open(rawInput: ParkedDeliveryInput): Parked {
   const { sealed: _sealed, ...kept } = refuseBadInput(() => parseParkedDeliveryInput(rawInput));
-  refuseBadInput(() => checkWorkflowId(kept));
+  requireWorkflowId(parkedDeliveryId(kept));
   return { delivery: { ...kept, outcome: 'waiting', orderId: null, discardReason: null }, isBusy: false };
-}
-
-function checkWorkflowId(key: Pick<ParkedDeliveryInput, 'account' | 'deliveryId'>): void {
-  const expected = parkedDeliveryId(key);
-  if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
 }
 
 /** One decision at a time, and one in all. */
@@ -75,7 +69,7 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
   parked.isBusy = true;
   try {
     const { account, eventType, deliveryId, receivedAt } = parked.delivery;
-    const handedOver = await handOver({ account, eventType, deliveryId, receivedAt, orderId });
+    const handedOver = await giveToOrder({ account, eventType, deliveryId, receivedAt, orderId });
     const refusal = refusalOf(handedOver, account, orderId);
     if (refusal !== null) throw ApplicationFailure.nonRetryable(refusal, 'NotRouted');
     decide(parked, { outcome: 'routed', orderId });
@@ -103,11 +97,11 @@ function refusalOf(handedOver: HandOverOutcome, account: string, orderId: OrderI
 }
 
 /** A person waits for the answer, so it is not tried for long; a delivery that arrives twice is one. */
-async function handOver(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<HandOverOutcome> {
+async function giveToOrder(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<HandOverOutcome> {
   const { handOverDelivery } = proxyActivities<DeliveryActivities>({
     startToCloseTimeout: 10_000,
     scheduleToCloseTimeout: 20_000,
-    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 5_000 },
+    retry: promptRetry,
     summary: `Give the delivery to order ${input.orderId}`,
   });
   try {

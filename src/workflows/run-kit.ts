@@ -1,4 +1,11 @@
-import { ApplicationFailure, CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { InvalidInput } from '../domain/errors.js';
 
 /** Runs a parser; its `InvalidInput` becomes the failure type of that name, which ends the run or refuses the update. */
@@ -11,17 +18,44 @@ export function refuseBadInput<T>(parse: () => T): T {
   }
 }
 
-/** Runs `act`, but gives up on it, with undefined, when `interrupted` becomes true. */
-export async function unless<T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> {
+/** Fails the run unless it has this id: one id means one run, so under any other id the same work would be done twice. */
+export function requireWorkflowId(expected: string): void {
+  refuseBadInput(() => {
+    if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
+  });
+}
+
+/** After so many events a run continues as new, unless tests say otherwise. The server warns at 10,240. */
+export const defaultMaxEvents = 4_000;
+
+/** Should the run continue as new, by its number of events or by the server's own hint? */
+export function isHistoryLong(maxEvents: number): boolean {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return continueAsNewSuggested || historyLength >= maxEvents;
+}
+
+/** Lets a promise run beside the main body, which cancels it at the end of the run. Any other failure fails the workflow task. */
+export function runBeside(promise: Promise<void>): void {
+  promise.catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+}
+
+/** Waits for the first of several promises, which `start` makes; cancels what made the others. */
+export async function firstOf<T>(start: () => Promise<T>[]): Promise<T> {
   const scope = new CancellationScope();
   return await scope.run(async () => {
-    const first = await Promise.race([act(), condition(interrupted).then(() => undefined)]);
-    scope.cancel(); // ends what lost the race; no effect on what has ended
+    const first = await Promise.race(start());
+    scope.cancel(); // no effect on what has ended
     return first;
   });
 }
 
-/** Somebody waits for the answer: what takes longer than this shows. */
+/** Runs `act`, but gives up on it, with undefined, when `interrupted` becomes true. */
+export const unless = <T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> =>
+  firstOf<T | undefined>(() => [act(), condition(interrupted).then(() => undefined)]);
+
+/** A caller waits for the answer, so the run shows a call that takes longer than this. */
 const patienceMs = 60_000;
 
 /** Carries out `act`. When it takes long, `show` is called with the instant, and with null once it has ended. */
@@ -29,15 +63,14 @@ export async function whileLong<T>(show: (since: string | null) => void, act: ()
   const scope = new CancellationScope();
   const since = new Date().toISOString();
   let isShown = false;
-  scope
-    .run(() => sleep(patienceMs, { summary: 'Show it if it takes longer' }))
-    .then(() => {
-      isShown = true;
-      show(since);
-    })
-    .catch((error: unknown) => {
-      if (!isCancellation(error)) throw error;
-    });
+  runBeside(
+    scope
+      .run(() => sleep(patienceMs, { summary: 'Show it if it takes longer' }))
+      .then(() => {
+        isShown = true;
+        show(since);
+      }),
+  );
   try {
     return await act();
   } finally {

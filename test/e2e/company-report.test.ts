@@ -45,7 +45,7 @@ async function reported(
   );
 }
 type Handle = Awaited<ReturnType<typeof reported>>;
-const stateOf = (handle: Handle): Promise<CompanyReport> => handle.query('companyReport');
+const stateOf = (handle: Handle): Promise<CompanyReport> => handle.query('reportStatus');
 const about = (orderId: string) => ({ orderId: toOrderId(orderId) });
 const ended = () => stack.newOrder('business', [['Completed', 0]]);
 

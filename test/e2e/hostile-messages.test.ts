@@ -343,7 +343,7 @@ describe('runs of every type', () => {
     expect(await runs.order.result()).toMatchObject({ outcome: 'completed', deliveries: { received } });
     await runs.report.signal('deliveryReceived', delivery('Completed'));
     await vi.waitFor(
-      async () => expect(await runs.report.query('companyReport')).toMatchObject({ deliveries: { received } }),
+      async () => expect(await runs.report.query('reportStatus')).toMatchObject({ deliveries: { received } }),
       patient,
     );
     await runs.ride.executeUpdate('cancelRide');

@@ -190,7 +190,7 @@ describe('text of others, in any field', () => {
       const options = { workflowId, taskQueue: stack.config.taskQueue, args: [input], ...reported };
       const handle = await stack.client.workflow.signalWithStart('companyReport', options);
       runs.set(`receipt ${named(one)}`, handle);
-      const isRead = async () => ((await handle.query('companyReport')) as { receipt: unknown }).receipt !== null;
+      const isRead = async () => ((await handle.query('reportStatus')) as { receipt: unknown }).receipt !== null;
       await vi.waitFor(async () => expect((await isRead()) || (await lastFailure(handle))).toBeTruthy(), patient);
       repair();
       await vi.waitFor(async () => expect(await isRead()).toBe(true), patient);
@@ -242,7 +242,7 @@ describe('text of others, in any field', () => {
     });
     for (const [isParked, handle] of byRun) {
       runs.set(`delivery ${handle.workflowId}`, handle);
-      if (isParked) expect(await handle.query('parkedDelivery')).toMatchObject({ outcome: 'waiting' });
+      if (isParked) expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting' });
       else {
         const { timeline, deliveries: told } = await trailOf(handle);
         expect(told).toMatchObject({ received: 1 });

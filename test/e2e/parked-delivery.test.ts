@@ -79,7 +79,7 @@ async function parked(more: Partial<Record<keyof ParkedDeliveryInput | 'extra', 
 describe('a parked delivery', () => {
   it('waits without a timer, listed under its account, and never shows its content', async () => {
     const { handle, deliveryId } = await parked();
-    expect(await handle.query('parkedDelivery')).toEqual({
+    expect(await handle.query('parkedStatus')).toEqual({
       account: 'business',
       eventType: 'status_changed',
       deliveryId,
@@ -133,7 +133,7 @@ describe('a parked delivery', () => {
     const refused = handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId: '4711' }] });
     await expect(refused).rejects.toThrow(WorkflowUpdateFailedError);
     await expect(refused).rejects.toMatchObject({ cause: { type: 'NotRouted' } });
-    expect(await handle.query('parkedDelivery')).toMatchObject({ outcome: 'waiting', orderId: null });
+    expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting', orderId: null });
     next = async () => 'late';
     const answer = await handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId: '4712' }] });
     expect(answer).toMatchObject({ outcome: 'routed', orderId: '4712', handedOver: 'late' });
@@ -162,7 +162,7 @@ describe('a parked delivery', () => {
 
   it('waits on when its worker is replaced', async () => {
     const { handle } = await parked();
-    await handle.query('parkedDelivery');
+    await handle.query('parkedStatus');
     await stop();
     await startWorker();
     const answer = await handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId: '4711' }] });
@@ -177,7 +177,7 @@ describe('bad input', () => {
       const { handle } = await parked();
       const refused = handle.executeUpdate(routeDeliveryUpdate, { args: [input as never] });
       await expect(refused).rejects.toMatchObject({ cause: { type: 'InvalidInput' } });
-      expect(await handle.query('parkedDelivery')).toMatchObject({ outcome: 'waiting' });
+      expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting' });
       await handle.terminate();
     },
   );

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { CompanyReport } from '../../src/domain/report.js';
 import { companyReportId, followOrderId } from '../../src/domain/workflow-ids.js';
-import { companyReportQuery } from '../../src/workflows/messages.js';
+import { reportStatusQuery } from '../../src/workflows/messages.js';
 import { active, business, type DeliveryScene, openDeliveryScene, type ReachableIngress } from './delivery-scene.js';
 
 let scene: DeliveryScene;
@@ -30,7 +30,7 @@ it('a report that is delivered leads to the receipt, and the same delivery again
   sandbox.setStatus('business', orderId, 'Completed');
 
   const run = client.workflow.getHandle(companyReportId({ account: business, about: orderId }));
-  const report = (): Promise<CompanyReport> => run.query(companyReportQuery);
+  const report = (): Promise<CompanyReport> => run.query(reportStatusQuery);
   await expect.poll(() => report().catch(() => undefined)).toMatchObject({ deliveries: { received: 2 } });
   await expect.poll(report).toMatchObject({ receipt });
   const metrics = async () => await (await fetch(`${ingress.url}/metrics`)).text();

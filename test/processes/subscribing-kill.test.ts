@@ -51,7 +51,7 @@ async function expectArrived(orderId: OrderId): Promise<void> {
   expect(deliveries.received).toBeGreaterThanOrEqual(1);
   const report = workflow.getHandle(companyReportId({ account: business, about: orderId }));
   await expect
-    .poll(() => report.query('companyReport').catch(() => undefined))
+    .poll(() => report.query('reportStatus').catch(() => undefined))
     .toMatchObject({ orderId, receipt: { payment_summary: { total_inc_tax: '22.00' } } });
 }
 

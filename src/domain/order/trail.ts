@@ -196,6 +196,10 @@ export function toOrderChange(trail: OrderTrail): OrderChange {
   return { account, orderId, ...reference, status, rawStatus, since, terminal, outcome };
 }
 
+/** Is this a change for those who were told `last`? */
+export const isChange = (change: OrderChange, last: OrderChange | null): boolean =>
+  change.outcome !== (last?.outcome ?? null) || change.rawStatus !== (last?.rawStatus ?? null);
+
 /** What a URL is told. */
 export type OrderEvent = OrderChange & { type: 'order.changed' | 'order.ended' };
 

@@ -17,12 +17,9 @@ import {
   parseLateNoticesInput,
 } from '../../domain/notify/late-notices.js';
 import { lateNoticesId } from '../../domain/workflow-ids.js';
-import { refuseBadInput } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
 import { rideAccountKey } from '../search-attributes.js';
 import { createUrlNotices, type UrlNotices } from './url-notices.js';
-
-/** Below the 10,240 events at which the server warns. */
-const defaultMaxEvents = 4_000;
 
 /** Beside the server's own hint the run continues as new after so many events; tests set it. */
 export interface LateNoticesProgress {
@@ -48,15 +45,10 @@ export async function lateNotices(
   });
   const show = (): void => setCurrentDetails(describeLateNotices(input.about, urls.left(), urls.missed()));
   show();
-  await condition(() => urls.isIdle() || isLong(maxEvents));
+  await condition(() => urls.isIdle() || isHistoryLong(maxEvents));
   if (!urls.isIdle()) await urls.hush();
   if (!urls.isIdle()) await continueAsNew<typeof lateNotices>({ ...input, ...urls.left() }, progress);
   return { missed: urls.missed() };
-}
-
-function isLong(maxEvents: number): boolean {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || historyLength >= maxEvents;
 }
 
 interface HandOver {
@@ -71,7 +63,7 @@ interface HandOver {
  * that stays silent. False: something came in between, so the run goes on and tells its URLs itself. Not cut off when the run
  * is cancelled.
  */
-export const handOver = ({ urls, account, mayEnd }: HandOver): Promise<boolean> =>
+export const handOverNotices = ({ urls, account, mayEnd }: HandOver): Promise<boolean> =>
   CancellationScope.nonCancellable(async () => {
     for (;;) {
       await urls.hush();

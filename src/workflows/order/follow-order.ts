@@ -1,15 +1,9 @@
-import {
-  ApplicationFailure,
-  allHandlersFinished,
-  condition,
-  isCancellation,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, allHandlersFinished, condition, sleep, workflowInfo } from '@temporalio/workflow';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, recordObservation } from '../../domain/order/trail.js';
-import { handOver } from '../notify/late-notices.js';
-import { unless } from '../run-kit.js';
+import { hasTooManySignals } from '../delivery-inbox.js';
+import { handOverNotices } from '../notify/late-notices.js';
+import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
 import { type Look, mayBeUnknown, nextLook } from './looks.js';
 import {
@@ -22,7 +16,7 @@ import {
   openFollow,
   showTrail,
 } from './state.js';
-import { continueIfLong, goOn, hasTooManySignals, leaveAnswer } from './succession.js';
+import { continueIfLong, goOn, leaveAnswer } from './succession.js';
 
 export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 
@@ -37,7 +31,7 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
   if (follow.continues !== null) await resume(follow);
   watchExpiry(follow);
   while (!isOver(follow)) {
-    const look = await nextLook(follow, () => isOver(follow) || hasTooManySignals(follow));
+    const look = await nextLook(follow, () => isOver(follow) || hasTooManySignals(follow.inbox, follow.limits));
     if (look) await record(follow, look);
     await continueIfLong(follow);
   }
@@ -65,9 +59,7 @@ function watchExpiry(follow: Follow): void {
     }
     follow.isExpired = true;
   };
-  watch().catch((error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  });
+  runBeside(watch());
 }
 
 async function record(follow: Follow, { seen, claims, serves }: Look): Promise<void> {
@@ -111,7 +103,7 @@ async function leave({ inbox, notifier, input }: Follow, mayEnd: () => boolean):
   const settled = (): Promise<void> => condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
   inbox.closing = true;
   await settled();
-  await handOver({ urls: notifier.urls, account: input.account, mayEnd });
+  await handOverNotices({ urls: notifier.urls, account: input.account, mayEnd });
   await settled(); // those that came meanwhile
   if (mayEnd()) return true;
   inbox.closing = false;

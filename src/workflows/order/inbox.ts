@@ -1,5 +1,5 @@
 import { condition, log, setHandler } from '@temporalio/workflow';
-import { type DeliveryNotice, readDeliveries } from '../../domain/delivery.js';
+import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { withDeliveries, withRequest } from '../../domain/order/earlier-run.js';
@@ -11,27 +11,21 @@ import {
 } from '../../domain/order/input.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import {
-  deliveryReceivedSignal,
-  followRequestedSignal,
-  orderTrailQuery,
-  refreshOrderUpdate,
-  stopFollowingUpdate,
-} from '../messages.js';
+  type CarriedDeliveries,
+  carryDeliveries,
+  type DeliveryInbox,
+  listenToDeliveries,
+  openDeliveryInbox,
+} from '../delivery-inbox.js';
+import { followRequestedSignal, orderTrailQuery, refreshOrderUpdate, stopFollowingUpdate } from '../messages.js';
 import { refuseBadInput } from '../run-kit.js';
 
-/** What callers want of the run. Handlers write here and return; the main body decides. */
-export interface OrderInbox {
-  /** Reads asked for so far, by deliveries and by `refreshOrder`; a read serves all that were asked for before it. */
-  asked: number;
-  served: number;
+/** What deliveries and callers want of the run. */
+export interface OrderInbox extends DeliveryInbox {
   /** Callers of `refreshOrder` that wait for their read. */
   refreshing: number;
   /** Deliveries that no reading has answered yet. */
   claims: DeliveryNotice[];
-  /** Ids of deliveries already counted, newest last. */
-  seenDeliveries: string[];
-  /** Signals taken by this run: the server counts to 10,000 and never hints at it. */
-  signals: number;
   stopReason: string | null;
   /** Who is told of changes: those of the input, and those added since. Only ever added to. */
   receivers: Notify[];
@@ -44,17 +38,15 @@ export interface OrderInbox {
 }
 
 /** What outlives a run that continues as new. */
-export type CarriedInbox = Pick<OrderInbox, 'claims' | 'seenDeliveries' | 'stopReason'> &
-  Partial<Pick<OrderInbox, 'receivers' | 'leftOut'>> & { readWanted: boolean };
+export type CarriedInbox = CarriedDeliveries &
+  Pick<OrderInbox, 'claims' | 'stopReason'> &
+  Partial<Pick<OrderInbox, 'receivers' | 'leftOut'>>;
 
 /** The inbox of a new run, with what the run before it had not answered. */
 export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
-  asked: carried?.readWanted ? 1 : 0,
-  served: 0,
+  ...openDeliveryInbox(carried),
   refreshing: 0,
   claims: carried?.claims ?? [],
-  seenDeliveries: carried?.seenDeliveries ?? [],
-  signals: 0,
   stopReason: carried?.stopReason ?? null,
   receivers: [...(carried?.receivers ?? notify)],
   leftOut: carried?.leftOut ?? [],
@@ -63,15 +55,12 @@ export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox
 });
 
 export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
+  ...carryDeliveries(inbox),
   claims: inbox.claims,
-  seenDeliveries: inbox.seenDeliveries,
   stopReason: inbox.stopReason,
   receivers: inbox.receivers,
   leftOut: inbox.leftOut,
-  readWanted: isReadWanted(inbox),
 });
-
-export const isReadWanted = (inbox: OrderInbox): boolean => inbox.asked > inbox.served;
 
 /** The trail lives in the main body; handlers see it through this. */
 export interface TrailHolder {
@@ -86,10 +75,7 @@ export interface TrailHolder {
 /** Registers all handlers. Must run before the first await of the run. */
 export function listen(run: TrailHolder, inbox: OrderInbox): void {
   setHandler(orderTrailQuery, () => run.trail);
-  setHandler(deliveryReceivedSignal, (notice) => {
-    inbox.signals += 1;
-    recordDeliveries(run, inbox, readDeliveries(notice, new Date().toISOString()));
-  });
+  listenToDeliveries(inbox, (deliveries) => recordDeliveries(run, inbox, deliveries));
   setHandler(followRequestedSignal, (request) => {
     inbox.signals += 1;
     heed(run, inbox, readFollowRequest(request));
@@ -133,6 +119,4 @@ function recordDeliveries(run: TrailHolder, inbox: OrderInbox, deliveries: Deliv
   const { trail, ...recorded } = withDeliveries({ ...inbox, trail: run.trail }, deliveries);
   run.trail = trail;
   Object.assign(inbox, recorded);
-  // A duplicate asks for a read too: two equal bodies may tell of two changes, to a status and back to it.
-  inbox.asked += 1;
 }

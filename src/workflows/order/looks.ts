@@ -1,12 +1,13 @@
-import { CancellationScope, condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { FollowOrderInput } from '../../domain/order/input.js';
-import type { LookInput, OrderObservation } from '../../domain/order/trail.js';
-import { type OrderTrail, scheduledAt } from '../../domain/order/trail.js';
+import { type LookInput, type OrderObservation, type OrderTrail, scheduledAt } from '../../domain/order/trail.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
+import { lookOptions } from '../activity-options.js';
+import { isReadWanted } from '../delivery-inbox.js';
 import { unless } from '../run-kit.js';
-import { isReadWanted, type OrderInbox } from './inbox.js';
+import type { OrderInbox } from './inbox.js';
 
 /** What a look needs to know of the run. */
 export interface Looking {
@@ -38,13 +39,9 @@ export interface Look {
   serves: number;
 }
 
-/** One HTTP request: its deadline is 20 s. A dead worker is noticed by this alone. */
-const startToCloseTimeout = 30_000;
-/** The activities name each delay themselves; this one speaks after the death of a worker. */
-const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
-/** Reads after a delivery or for a person go ahead of polls (1 first, 5 last). */
-const readPriority = { priorityKey: 2 };
-const pollPriority = { priorityKey: 4 };
+/** Reads after a delivery or for a person go ahead of polls. */
+const readPriority = 2;
+const pollPriority = 4;
 
 /** Does nobody but the caller vouch for the order? It was never read, no delivery has named it, and it was made for no ride of ours. */
 export const mayBeUnknown = ({
@@ -67,9 +64,6 @@ const toLookInput = (follow: Looking): LookInput => ({
   notBefore: follow.notBefore,
 });
 
-/** Every call to the service goes through the queue of its account, which keeps the account's request budget. */
-const taskQueueOf = ({ input }: Looking): string => `${workflowInfo().taskQueue}.${input.account}`;
-
 /**
  * Waits for the next thing worth recording. Undefined when `mustLeave` came first.
  * A read that was asked for is not interrupted by further deliveries, or a stream of them would starve it.
@@ -84,14 +78,8 @@ async function readNow(follow: Looking, mustLeave: () => boolean): Promise<Look 
   const { inbox } = follow;
   const { asked: serves, claims } = inbox;
   const forPerson = inbox.refreshing > 0;
-  const { readOrder } = proxyActivities<OrderActivities>({
-    startToCloseTimeout,
-    retry,
-    taskQueue: taskQueueOf(follow),
-    priority: readPriority,
-    cancellationType: 'TRY_CANCEL',
-    summary: forPerson ? 'Read because somebody asked' : 'Read after a delivery',
-  });
+  const summary = forPerson ? 'Read because a caller asked' : 'Read after a delivery';
+  const { readOrder } = proxyActivities<OrderActivities>(lookOptions(follow.input.account, readPriority, summary));
   const look: LookInput = { ...toLookInput(follow), ...tracesOf(claims), ...(forPerson ? { forPerson } : {}) };
   // The read of a delivery may have to wait for long; that of a person who asks meanwhile may not.
   const isOutdone = (): boolean => !forPerson && inbox.refreshing > 0;
@@ -137,24 +125,20 @@ function keepPolling(follow: Looking): Poll {
   return follow.poll;
 }
 
-/** A poll of an order whose changes are announced asks the run for the status, so it may have begun at another. */
-function isStillRight(polled: LookInput, wanted: LookInput): boolean {
-  const { shown, since } = wanted.pushed ? polled : wanted;
-  const rightNow = { ...wanted, shown: { ...wanted.shown, rawStatus: shown.rawStatus }, since };
-  return JSON.stringify(rightNow) === JSON.stringify(polled);
-}
+/** May the poll go on? One of an order whose changes are announced asks the run for the status, so that may have changed. */
+const isStillRight = (polled: LookInput, wanted: LookInput): boolean =>
+  polled.shown.attention === wanted.shown.attention &&
+  polled.scheduledAt === wanted.scheduledAt &&
+  polled.pushed === wanted.pushed &&
+  polled.mayBeUnknown === wanted.mayBeUnknown &&
+  polled.notBefore === wanted.notBefore &&
+  (wanted.pushed || (polled.shown.rawStatus === wanted.shown.rawStatus && polled.since === wanted.since));
 
 function startPoll(follow: Looking, input: LookInput): Poll {
   const { lastReadAt, trail } = follow;
-  const { observeOrder } = proxyActivities<OrderActivities>({
-    startToCloseTimeout,
-    retry,
-    taskQueue: taskQueueOf(follow),
-    priority: pollPriority,
-    // A waiting poll ends at once when it is cancelled; the answer of one under way is dropped.
-    cancellationType: 'TRY_CANCEL',
-    summary: pollSummary(trail),
-  });
+  const { observeOrder } = proxyActivities<OrderActivities>(
+    lookOptions(input.account, pollPriority, pollSummary(trail)),
+  );
   const poll: Poll = { input, scope: new CancellationScope(), ended: null };
   poll.scope
     .run(() => observeOrder(input, lastReadAt))

@@ -1,14 +1,22 @@
-import { metricMeter, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { InvalidInput } from '../../domain/errors.js';
+import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import { describeTrail } from '../../domain/order/details.js';
 import { type FollowOrderInput, parseFollowOrderInput, toEarlierRunId } from '../../domain/order/input.js';
 import { toKnownStatus } from '../../domain/order/status.js';
-import { type FoundChange, type OrderTrail, openTrail, statusLagMs, toOrderChange } from '../../domain/order/trail.js';
+import {
+  type FoundChange,
+  isChange,
+  type OrderChange,
+  type OrderTrail,
+  openTrail,
+  statusLagMs,
+  toOrderChange,
+  toOrderEvent,
+} from '../../domain/order/trail.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
-import { createNotifier, type Notifier } from '../notify/notifier.js';
-import { refuseBadInput } from '../run-kit.js';
-import { rideAccountKey, rideAttentionKey, rideSeenByKey, rideStatusKey } from '../search-attributes.js';
+import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
+import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
 import { type CarriedInbox, type OrderInbox, openInbox } from './inbox.js';
 import type { Poll } from './looks.js';
 
@@ -18,8 +26,8 @@ export interface FollowOrderLimits {
   maxSignals: number;
 }
 
-/** Well below the 10,240 events at which the server warns, and the 10,000 signals after which it refuses. */
-const defaultLimits: FollowOrderLimits = { maxEvents: 4_000, maxSignals: 5_000 };
+/** Well below the 10,000 signals after which the server refuses. */
+const defaultLimits: FollowOrderLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000 };
 
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 export interface FollowOrderProgress {
@@ -42,7 +50,7 @@ export interface Follow {
   readonly limits: FollowOrderLimits;
   readonly startedAt: string;
   readonly inbox: OrderInbox;
-  notifier: Notifier;
+  notifier: Notifier<OrderTrail>;
   trail: OrderTrail;
   /** The earlier run that this one is to go on from, until that has answered. */
   continues: string | null;
@@ -62,18 +70,18 @@ export function openFollow(
   { limits, carried, continues }: FollowOrderProgress = {},
 ): Follow {
   const input = refuseBadInput(() => parseFollowOrderInput(rawInput));
-  refuseBadInput(() => checkWorkflowId(input));
+  requireWorkflowId(followOrderId(input));
   const earlier = (continues ?? null) === null ? null : refuseBadInput(() => toEarlierRunId(continues));
   const inbox = openInbox(input.notify, carried?.inbox);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
-  if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  if (!carried) writeAccount(input.account);
   const show = (): void => showDetails(follow.trail, notToldOf(follow));
   const follow: Follow = {
     input,
     limits: limits ?? defaultLimits,
     startedAt,
     inbox,
-    notifier: createNotifier({
+    notifier: createOrderNotifier({
       receivers: inbox.receivers,
       told: carried ? toOrderChange(carried.trail) : null,
       notices: carried?.notices,
@@ -91,11 +99,14 @@ export function openFollow(
   return follow;
 }
 
-/** Deliveries find the run by its id, and one id means one run: any other id would follow the order twice. */
-function checkWorkflowId(input: FollowOrderInput): void {
-  const expected = followOrderId(input);
-  if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
-}
+/** Tells others of each change of the status, and of the end. */
+export const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<OrderTrail> =>
+  createNotifier(run, {
+    toNotice: toOrderChange,
+    toEvent: toOrderEvent,
+    isNews: isChange,
+    maxWaiting: 100, // more changes than an order has
+  });
 
 /** One line for each receiver that was not told of something, for the UI. */
 export const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, ...notifier.undelivered()];
@@ -108,19 +119,14 @@ export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
 const showDetails = (trail: OrderTrail, undelivered: string[]): void =>
   setCurrentDetails(describeTrail(trail, undelivered));
 
-/** The same, and in the search attributes. Attributes are written only on change: each write is an event. */
+/** The same, and in the search attributes. */
 export function showTrail(trail: OrderTrail, seenBy: 'read' | 'delivery', undelivered: string[]): void {
   showDetails(trail, undelivered);
-  const shown = workflowInfo().typedSearchAttributes;
-  const attention = trail.attention?.code;
-  const status = trail.status ?? undefined;
-  const hasNewStatus = shown.get(rideStatusKey) !== status;
-  const hasNewAttention = shown.get(rideAttentionKey) !== attention;
-  if (!hasNewStatus && !hasNewAttention) return;
-  upsertSearchAttributes([
-    ...(hasNewStatus ? [{ key: rideStatusKey, value: status ?? null }] : []),
-    ...(hasNewStatus ? [{ key: rideSeenByKey, value: seenBy }] : []),
-    ...(hasNewAttention ? [{ key: rideAttentionKey, value: attention ?? null }] : []),
+  const isNewStatus = (workflowInfo().typedSearchAttributes.get(rideStatusKey) ?? null) !== trail.status;
+  writeAttributes([
+    { key: rideStatusKey, value: trail.status },
+    ...(isNewStatus ? [{ key: rideSeenByKey, value: seenBy }] : []),
+    { key: rideAttentionKey, value: trail.attention?.code ?? null },
   ]);
 }
 

@@ -6,17 +6,18 @@ import {
   log,
   proxyActivities,
   setHandler,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { EarlierRunActivities } from '../../activities/order.js';
 import { type EarlierRun, goOnFrom, type RunLeft } from '../../domain/order/earlier-run.js';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
+import { promptRetry } from '../activity-options.js';
+import { hasTooManySignals } from '../delivery-inbox.js';
 import { leftByRunQuery } from '../messages.js';
-import { createNotifier } from '../notify/notifier.js';
 import { carryNotices } from '../notify/url-notices.js';
+import { isHistoryLong } from '../run-kit.js';
 import { carryInbox } from './inbox.js';
-import { type Follow, type FollowOrderProgress, isOver } from './state.js';
+import { createOrderNotifier, type Follow, type FollowOrderProgress, isOver } from './state.js';
 
 // One order may be followed by several runs: one that has grown long continues as new, and one that ended by mistake is gone on from.
 
@@ -32,7 +33,6 @@ const leftOf = ({ input, trail, inbox }: Follow): RunLeft => {
 /** A query that some worker answers at once. Who cannot be asked for so long has left nothing. */
 const startToCloseTimeout = 12_000;
 const scheduleToCloseTimeout = 30_000;
-const retry = { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 5_000 };
 /** Runs that went on from each other and never heard an answer. */
 const maxRuns = 10;
 
@@ -52,7 +52,7 @@ async function readEarlier({ input: { account, orderId } }: Follow, runId: strin
   const { readEarlierRun } = proxyActivities<EarlierRunActivities>({
     startToCloseTimeout,
     scheduleToCloseTimeout,
-    retry,
+    retry: promptRetry,
     summary: 'Go on where an earlier run ended',
   });
   try {
@@ -73,20 +73,14 @@ function takeOver(follow: Follow, left: RunLeft): void {
   Object.assign(follow.inbox, inbox);
   // Nothing was told by this run yet, so its notifier may give way to one that knows all receivers.
   const { receivers } = follow.inbox;
-  follow.notifier = createNotifier({ receivers, told: null, notices: undefined, onUndelivered: follow.show });
+  follow.notifier = createOrderNotifier({ receivers, told: null, notices: undefined, onUndelivered: follow.show });
 }
 
-/** The server refuses signals beyond a number that it never hints at. */
-export const hasTooManySignals = ({ inbox, limits: { maxEvents, maxSignals } }: Follow): boolean =>
-  inbox.signals >= maxSignals || workflowInfo().historyLength >= maxEvents + maxSignals;
+/** A read that a caller waits for is answered by this run; one that a delivery wants, the next run makes. */
+const isLong = ({ inbox, limits }: Follow): boolean => inbox.refreshing === 0 && isHistoryLong(limits.maxEvents);
 
-function isLong({ inbox, limits }: Follow): boolean {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  // A read that somebody waits for is answered by this run; one that a delivery wants, the next run makes.
-  return inbox.refreshing === 0 && (continueAsNewSuggested || historyLength >= limits.maxEvents);
-}
-
-const mustContinue = (follow: Follow): boolean => !isOver(follow) && (isLong(follow) || hasTooManySignals(follow));
+const mustContinue = (follow: Follow): boolean =>
+  !isOver(follow) && (isLong(follow) || hasTooManySignals(follow.inbox, follow.limits));
 
 type FollowOrder = (input: FollowOrderInput, progress: FollowOrderProgress) => Promise<OrderTrail>;
 
@@ -95,7 +89,7 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   if (!mustContinue(follow)) return;
   const { inbox, notifier } = follow;
   await notifier.urls.hush();
-  inbox.closing = hasTooManySignals(follow);
+  inbox.closing = hasTooManySignals(inbox, follow.limits);
   await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
   inbox.closing = false;
   if (!mustContinue(follow)) return notifier.urls.resume();

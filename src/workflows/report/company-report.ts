@@ -1,13 +1,5 @@
-import {
-  condition,
-  continueAsNew,
-  proxyActivities,
-  setCurrentDetails,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
-import type { ReceiptActivities } from '../../activities/receipt.js';
-import { InvalidInput } from '../../domain/errors.js';
+import { condition, continueAsNew, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import {
   type CompanyReport,
@@ -17,23 +9,28 @@ import {
   parseCompanyReportInput,
   type ReceiptLookInput,
   type ReceiptObservation,
+  recordDeliveries,
   recordReceipt,
+  toReportEvent,
+  toReportNotice,
 } from '../../domain/report.js';
 import { companyReportId, fromCompanyReportId } from '../../domain/workflow-ids.js';
-import { handOver } from '../notify/late-notices.js';
-import { carryNotices } from '../notify/url-notices.js';
-import { refuseBadInput, unless } from '../run-kit.js';
-import { rideAccountKey, rideAttentionKey } from '../search-attributes.js';
+import { receiptLooks } from '../activity-options.js';
 import {
-  type CarriedInbox,
-  carryInbox,
+  type CarriedDeliveries,
+  carryDeliveries,
+  type DeliveryInbox,
+  hasTooManySignals,
   isReadWanted,
-  listen,
-  openInbox,
-  type ReportInbox,
-  watchQuiet,
-} from './inbox.js';
-import { createReportNotifier, type ReportNotifier } from './notices.js';
+  listenToDeliveries,
+  openDeliveryInbox,
+} from '../delivery-inbox.js';
+import { reportStatusQuery } from '../messages.js';
+import { handOverNotices } from '../notify/late-notices.js';
+import { createNotifier, type Notifier } from '../notify/notifier.js';
+import { carryNotices } from '../notify/url-notices.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, runBeside, unless } from '../run-kit.js';
+import { writeAccount, writeAttention } from '../search-attributes.js';
 
 /** When a run continues as new, beside the server's own hint, and when it ends. */
 export interface CompanyReportLimits {
@@ -43,19 +40,32 @@ export interface CompanyReportLimits {
 }
 
 /** A receipt is usually final within seven days (assumed, upstream section 5.3). */
-const defaultLimits: CompanyReportLimits = { maxEvents: 4_000, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
+const defaultLimits: CompanyReportLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
+
+/** What reports ask of the run. */
+interface ReportInbox extends DeliveryInbox {
+  /** Epoch milliseconds of the last report, or of the start. */
+  lastAt: number;
+  /** No report has come for so long that the run ends. */
+  isQuiet: boolean;
+}
 
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 interface CompanyReportProgress {
   limits?: CompanyReportLimits;
-  carried?: { report: CompanyReport; notBefore: string | null; inbox: CarriedInbox; notices?: NoticeLog };
+  carried?: {
+    report: CompanyReport;
+    notBefore: string | null;
+    inbox: CarriedDeliveries & Pick<ReportInbox, 'lastAt'>;
+    notices?: NoticeLog;
+  };
 }
 
 interface Reporting {
   readonly input: CompanyReportInput;
   readonly limits: CompanyReportLimits;
   readonly inbox: ReportInbox;
-  readonly notifier: ReportNotifier;
+  readonly notifier: Notifier<CompanyReport>;
   report: CompanyReport;
   /** No look before this instant: the service, or our back-off, said so. */
   notBefore: string | null;
@@ -70,30 +80,37 @@ export async function companyReport(
   progress?: CompanyReportProgress,
 ): Promise<CompanyReport> {
   const run = open(input, progress);
-  listen(run, run.inbox);
-  watchQuiet(run.inbox, run.limits.quietMs);
+  setHandler(reportStatusQuery, () => run.report);
+  listenToDeliveries(run.inbox, (deliveries) => recordReports(run, deliveries));
+  runBeside(watchQuiet(run.inbox, run.limits.quietMs));
   do {
     while (!isOver(run)) {
       await handleNext(run);
       await continueIfLong(run);
     }
-  } while (!(await handOver({ urls: run.notifier.urls, account: run.input.account, mayEnd: () => isOver(run) })));
+  } while (
+    !(await handOverNotices({ urls: run.notifier.urls, account: run.input.account, mayEnd: () => isOver(run) }))
+  );
   return run.report;
 }
 
 function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportProgress = {}): Reporting {
   const input = refuseBadInput(() => parseCompanyReportInput(rawInput));
-  refuseBadInput(() => checkWorkflowId(input));
-  if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  requireWorkflowId(expectedId(input));
+  if (!carried) writeAccount(input.account);
   const run: Reporting = {
     input,
     limits: limits ?? defaultLimits,
-    inbox: openInbox(carried?.inbox),
-    notifier: createReportNotifier({
-      receivers: input.notify ?? [],
-      notices: carried?.notices,
-      onUndelivered: () => showReport(run.report, run.notifier.undelivered()),
-    }),
+    inbox: { ...openDeliveryInbox(carried?.inbox), lastAt: carried?.inbox.lastAt ?? Date.now(), isQuiet: false },
+    notifier: createNotifier(
+      { receivers: input.notify ?? [], told: null, notices: carried?.notices, onUndelivered: () => showReport(run) },
+      {
+        toNotice: toReportNotice,
+        toEvent: toReportEvent,
+        isNews: () => true, // a duplicate is told too
+        maxWaiting: 20, // each may hold a receipt
+      },
+    ),
     report: carried?.report ?? openReport(input),
     notBefore: carried?.notBefore ?? null,
   };
@@ -101,22 +118,35 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
 }
 
 /** Deliveries find the run by its id. Without an order that is the id of the delivery. */
-function checkWorkflowId({ account, orderId }: CompanyReportInput): void {
-  const { workflowId } = workflowInfo();
-  const about = orderId ?? fromCompanyReportId(workflowId)?.about;
-  const expected = about === undefined ? `report/${account}/<delivery id>` : companyReportId({ account, about });
-  if (workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
+function expectedId({ account, orderId }: CompanyReportInput): string {
+  const about = orderId ?? fromCompanyReportId(workflowInfo().workflowId)?.about;
+  return about === undefined ? `report/${account}/<delivery id>` : companyReportId({ account, about });
+}
+
+function recordReports(run: Reporting, deliveries: DeliveryNotice[]): void {
+  const { report, seen } = recordDeliveries(run.report, run.inbox.seenDeliveries, deliveries);
+  run.report = report;
+  run.inbox.seenDeliveries = seen;
+  run.inbox.lastAt = Date.now();
+}
+
+/** One timer for the whole run; when something was reported meanwhile, another one for the rest. */
+async function watchQuiet(inbox: ReportInbox, quietMs: number): Promise<void> {
+  const leftMs = () => inbox.lastAt + quietMs - Date.now();
+  for (;;) {
+    await sleep(Math.max(leftMs(), 1), { summary: 'End if nothing more is reported' });
+    if (leftMs() > 0) continue;
+    inbox.isQuiet = true;
+    await condition(() => leftMs() > 0);
+    inbox.isQuiet = false;
+  }
 }
 
 const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted(inbox);
 
-/** Also those that no handler was given: each signal is an event. */
-const hasTooManySignals = ({ inbox, limits: { maxEvents, maxSignals } }: Reporting): boolean =>
-  inbox.signals >= maxSignals || workflowInfo().historyLength >= maxEvents + maxSignals;
-
 async function handleNext(run: Reporting): Promise<void> {
   const { inbox, input, report } = run;
-  const mustLeave = () => hasTooManySignals(run) || isOver(run);
+  const mustLeave = () => hasTooManySignals(inbox, run.limits) || isOver(run);
   const isInterrupted = () => isReadWanted(inbox) || mustLeave();
   const look = { account: input.account, shown: report.unavailable?.code ?? null, notBefore: run.notBefore };
   if (isReadWanted(inbox)) {
@@ -134,60 +164,44 @@ async function handleNext(run: Reporting): Promise<void> {
   } else {
     return await condition(isInterrupted);
   }
-  await run.notifier.tell(run.report);
-  showReport(run.report, run.notifier.undelivered());
+  run.notifier.tell(run.report);
+  await condition(run.notifier.isQuiet);
+  showReport(run);
 }
 
 function record(run: Reporting, seen: ReceiptObservation): void {
   run.report = recordReceipt(run.report, seen);
   run.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
-  showReport(run.report, run.notifier.undelivered());
+  showReport(run);
 }
 
-function isLong({ inbox, limits }: Reporting): boolean {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return !isReadWanted(inbox) && (continueAsNewSuggested || historyLength >= limits.maxEvents);
-}
+const isLong = ({ inbox, limits }: Reporting): boolean => !isReadWanted(inbox) && isHistoryLong(limits.maxEvents);
 
-const mustContinue = (run: Reporting): boolean => !isOver(run) && (isLong(run) || hasTooManySignals(run));
+const mustContinue = (run: Reporting): boolean =>
+  !isOver(run) && (isLong(run) || hasTooManySignals(run.inbox, run.limits));
 
 async function continueIfLong(run: Reporting): Promise<void> {
   if (!mustContinue(run)) return;
   await run.notifier.urls.hush();
   if (!mustContinue(run)) return run.notifier.urls.resume(); // something was reported meanwhile
   const { input, limits, report, notBefore, inbox, notifier } = run;
-  const notices = carryNotices(notifier.urls);
+  const carriedInbox = { ...carryDeliveries(inbox), lastAt: inbox.lastAt };
   await continueAsNew<typeof companyReport>(input, {
     limits,
-    carried: { report, notBefore, inbox: carryInbox(inbox), ...notices },
+    carried: { report, notBefore, inbox: carriedInbox, ...carryNotices(notifier.urls) },
   });
 }
 
-/** Shows the report in the Temporal UI. The attribute is written only on change: each write is an event. */
-function showReport(report: CompanyReport, undelivered: readonly string[]): void {
-  setCurrentDetails(describeReport(report, undelivered));
-  const attention = report.attention?.code;
-  if (workflowInfo().typedSearchAttributes.get(rideAttentionKey) === attention) return;
-  upsertSearchAttributes([{ key: rideAttentionKey, value: attention ?? null }]);
+/** Shows the report in the Temporal UI. */
+function showReport({ report, notifier }: Reporting): void {
+  setCurrentDetails(describeReport(report, notifier.undelivered()));
+  writeAttention(report.attention);
 }
-
-/** The activities name each delay themselves; this one speaks after the death of a worker. */
-const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
-
-const receipts = (account: string, summary: string): ReceiptActivities =>
-  proxyActivities<ReceiptActivities>({
-    startToCloseTimeout: 30_000, // the deadline of an HTTP call is 20 s
-    retry,
-    taskQueue: `${workflowInfo().taskQueue}.${account}`,
-    priority: { priorityKey: 5 }, // orders go first
-    cancellationType: 'TRY_CANCEL',
-    summary,
-  });
 
 /** Reads the receipt after a report. Further reports do not interrupt it; undefined when `mustLeave` came first. */
 const readNow = (look: ReceiptLookInput, mustLeave: () => boolean): Promise<ReceiptObservation | undefined> =>
-  unless(mustLeave, () => receipts(look.account, 'Read the receipt after a report').readReceipt(look));
+  unless(mustLeave, () => receiptLooks(look.account, 'Read the receipt after a report').readReceipt(look));
 
 /** Looks on while there is none; undefined when `interrupted` became true first. */
 const lookOn = (look: ReceiptLookInput, interrupted: () => boolean): Promise<ReceiptObservation | undefined> =>
-  unless(interrupted, () => receipts(look.account, `Look for the receipt: ${look.shown}`).awaitReceipt(look));
+  unless(interrupted, () => receiptLooks(look.account, `Look for the receipt: ${look.shown}`).awaitReceipt(look));

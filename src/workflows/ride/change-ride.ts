@@ -2,6 +2,7 @@ import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { RideChangeActivities } from '../../activities/ride.js';
 import { type ChangeRideInput, parseChangeRideInput } from '../../domain/ride/input.js';
 import type { RideStanding } from '../../domain/ride/ride.js';
+import { waitingOptions } from '../activity-options.js';
 import { refuseBadInput } from '../run-kit.js';
 
 /**
@@ -11,9 +12,7 @@ import { refuseBadInput } from '../run-kit.js';
 export async function changeRide(rawInput: ChangeRideInput): Promise<RideStanding> {
   const input = refuseBadInput(() => parseChangeRideInput(rawInput));
   const { sendRideChange } = proxyActivities<RideChangeActivities>({
-    startToCloseTimeout: 15_000,
-    // The activity names each delay itself; this one speaks after the death of a worker.
-    retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 },
+    ...waitingOptions,
     summary: `${input.change} of ride ${input.requestId}`,
   });
   return await sendRideChange({ ...input, updateId: workflowInfo().workflowId });

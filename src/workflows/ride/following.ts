@@ -1,27 +1,17 @@
-import { log, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import { type ActivityOptions, log, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
 import type { FollowingActivities } from '../../activities/ride.js';
 import { readInstant } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
-import type { FollowedEnd } from '../../domain/ride/ride.js';
-import { brokenOffAgain, followAgainAfterMs } from '../../domain/ride/ride.js';
+import { brokenOffAgain, type FollowedEnd, followAgainAfterMs } from '../../domain/ride/ride.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+import { waitingOptions } from '../activity-options.js';
 import { rideOrderChangedSignal } from '../messages.js';
 import { unless } from '../run-kit.js';
 import { type Ride, stand } from './state.js';
 
-const startToCloseTimeout = 15_000;
-/** The waiting activity names each delay itself; this one speaks after the death of a worker. */
-const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
-
-const following = (summary: string, scheduleToCloseTimeout?: number): FollowingActivities =>
-  proxyActivities<FollowingActivities>({
-    startToCloseTimeout,
-    ...(scheduleToCloseTimeout === undefined ? {} : { scheduleToCloseTimeout }),
-    retry,
-    cancellationType: 'TRY_CANCEL',
-    summary,
-  });
+const following = (summary: string, options: Pick<ActivityOptions, 'scheduleToCloseTimeout'> = {}) =>
+  proxyActivities<FollowingActivities>({ ...waitingOptions, ...options, cancellationType: 'TRY_CANCEL', summary });
 
 /** The order of a ride that has one. */
 export const orderKey = ({ standing: { account, orderId } }: Ride): FollowOrderKey => ({
@@ -73,7 +63,8 @@ export async function followAgain(ride: Ride, { type, message }: { type: string;
 /** Has the order read now, so that a change is seen at once. Null when that cannot be done quickly; it is read anyway. */
 export async function refreshOrder(ride: Ride): Promise<OrderTrail | null> {
   try {
-    return await following('Read the order after a change', 20_000).refreshFollowed(orderKey(ride));
+    const { refreshFollowed } = following('Read the order after a change', { scheduleToCloseTimeout: 20_000 });
+    return await refreshFollowed(orderKey(ride));
   } catch {
     return null; // the change was made: its caller is not told otherwise
   }

@@ -28,7 +28,7 @@ export function listen(ride: Ride): void {
   setHandler(cancelRideUpdate, () => cancel(ride), {
     validator: (...given: unknown[]) => refuseBadInput(() => parseCancelRideInput(given[0])),
   });
-  setHandler(resolveRideUpdate, (given) => resolve(ride, parseResolveRideInput(given)), {
+  setHandler(resolveRideUpdate, (given) => takeResolution(ride, parseResolveRideInput(given)), {
     validator: (given) => {
       refuseBadInput(() => parseResolveRideInput(given));
       checkUnresolved(ride);
@@ -112,7 +112,7 @@ function checkUnresolved(ride: Ride): void {
 }
 
 /** Answers when the decision has been carried out; trying again may end where it began. */
-async function resolve(ride: Ride, resolution: RideResolution): Promise<RideStanding> {
+async function takeResolution(ride: Ride, resolution: RideResolution): Promise<RideStanding> {
   checkUnresolved(ride); // two may have passed the validator in one task
   ride.isResolving = true;
   try {

@@ -1,5 +1,4 @@
-import { CancellationScope, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { ReceiptActivities } from '../../activities/receipt.js';
+import { sleep } from '@temporalio/workflow';
 import {
   type CompanyReport,
   openReport,
@@ -7,24 +6,13 @@ import {
   type ReceiptObservation,
   recordReceipt,
 } from '../../domain/report.js';
+import { receiptLooks } from '../activity-options.js';
+import { firstOf } from '../run-kit.js';
 import { orderKey } from './following.js';
 import { type Ride, stand } from './state.js';
 
-/** The activities name each delay themselves; this one speaks after the death of a worker. */
-const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };
-
 /** For one more read of a receipt that is there: the service may be slow, or want the request a little later. */
 const patienceMs = 60_000;
-
-const receipts = (ride: Ride, summary: string): ReceiptActivities =>
-  proxyActivities<ReceiptActivities>({
-    startToCloseTimeout: 30_000, // the deadline of an HTTP call is 20 s
-    retry,
-    taskQueue: `${workflowInfo().taskQueue}.${ride.input.account}`,
-    priority: { priorityKey: 5 }, // orders go first
-    cancellationType: 'TRY_CANCEL',
-    summary,
-  });
 
 /** Reads the receipt where one is wanted and one can be expected, and again until it is settled. Never for ever. */
 export async function readReceipt(ride: Ride, continueIfLong: () => Promise<void>): Promise<void> {
@@ -64,14 +52,14 @@ function record(ride: Ride, before: CompanyReport, seen: ReceiptObservation): vo
 }
 
 const lookForFirst = (ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> =>
-  within(leftMs, () => receipts(ride, 'Wait for the first receipt').awaitReceipt(lookInput(ride)));
+  within(leftMs, () => receiptLooks(ride.input.account, 'Wait for the first receipt').awaitReceipt(lookInput(ride)));
 
 async function lookAgain(ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> {
   const waitMs = Math.min(ride.limits.receiptEveryMs, leftMs);
   await sleep(waitMs, { summary: 'Until the receipt is read again' });
   const summary = 'Read the receipt again: it may have been recalculated';
   return await within(Math.max(leftMs - waitMs, patienceMs), () =>
-    receipts(ride, summary).readReceipt(lookInput(ride)),
+    receiptLooks(ride.input.account, summary).readReceipt(lookInput(ride)),
   );
 }
 
@@ -82,11 +70,5 @@ const lookInput = (ride: Ride): ReceiptLookInput => ({
 });
 
 /** Undefined when the time was over first. */
-async function within<T>(ms: number, act: () => Promise<T>): Promise<T | undefined> {
-  const scope = new CancellationScope();
-  return await scope.run(async () => {
-    const first = await Promise.race([act(), sleep(ms, { summary: 'No longer than this' }).then(() => undefined)]);
-    scope.cancel(); // ends what lost the race; no effect on what has ended
-    return first;
-  });
-}
+const within = <T>(ms: number, act: () => Promise<T>): Promise<T | undefined> =>
+  firstOf<T | undefined>(() => [act(), sleep(ms, { summary: 'No longer than this' }).then(() => undefined)]);

@@ -5,17 +5,14 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  upsertSearchAttributes,
-  workflowInfo,
 } from '@temporalio/workflow';
-import { InvalidInput } from '../../domain/errors.js';
 import { shownText } from '../../domain/json.js';
 import { parseRequestRideInput, type RequestRideInput } from '../../domain/ride/input.js';
 import { openRide, outcomeUnknown, type RideResult, rideCallId } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { performCall } from '../business-call.js';
-import { refuseBadInput } from '../run-kit.js';
-import { rideAccountKey } from '../search-attributes.js';
+import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
 import { listen } from './inbox.js';
 import { readReceipt } from './receipt.js';
@@ -60,8 +57,8 @@ export async function requestRide(input: RequestRideInput, progress?: RequestRid
 
 function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgress = {}): Ride {
   const input = refuseBadInput(() => parseRequestRideInput(rawInput));
-  refuseBadInput(() => checkWorkflowId(input));
-  if (!carried) upsertSearchAttributes([{ key: rideAccountKey, value: input.account }]);
+  requireWorkflowId(requestRideId(input));
+  if (!carried) writeAccount(input.account);
   return {
     input,
     limits: { ...defaultLimits, ...limits },
@@ -79,16 +76,10 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
   };
 }
 
-/** One id means one ride: under any other one the same request would be booked twice. */
-function checkWorkflowId(input: RequestRideInput): void {
-  const expected = requestRideId(input);
-  if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
-}
-
 /** Until the service has named the order, or the ride was withdrawn before anything was sent. */
 async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null && !ride.isWithdrawn) {
-    await (ride.standing.attention === null ? create(ride) : resolve(ride));
+    await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
 
@@ -111,7 +102,7 @@ const noOrderId = (): ApplicationFailure =>
   ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
 
 /** Waits for a person, however long that takes. */
-async function resolve(ride: Ride): Promise<void> {
+async function awaitResolution(ride: Ride): Promise<void> {
   await condition(() => ride.resolution !== null || isLong(ride));
   const { resolution } = ride;
   if (resolution === null) return await continueIfLong(ride);
@@ -148,10 +139,7 @@ async function close(ride: Ride): Promise<void> {
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }
 
-function isLong({ limits }: Ride): boolean {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || historyLength >= limits.maxEvents;
-}
+const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;

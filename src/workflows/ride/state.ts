@@ -1,10 +1,11 @@
-import { type ApplicationFailure, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { type ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
 import type { Attention } from '../../domain/attention.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
 import { describeRide, type RideStanding } from '../../domain/ride/ride.js';
-import { rideAttentionKey } from '../search-attributes.js';
+import { defaultMaxEvents } from '../run-kit.js';
+import { writeAttention } from '../search-attributes.js';
 
 const minuteMs = 60_000;
 
@@ -23,9 +24,8 @@ export interface RequestRideLimits {
   cancelShownMs: number;
 }
 
-/** Well below the 10,240 events at which the server warns. */
 export const defaultLimits: RequestRideLimits = {
-  maxEvents: 4_000,
+  maxEvents: defaultMaxEvents,
   firstReceiptMs: 60 * minuteMs,
   receiptEveryMs: 5 * minuteMs,
   receiptUnchangedMs: 10 * minuteMs,
@@ -76,7 +76,8 @@ export const carryRide = ({ standing, trail, report, receiptTimes }: Ride): Carr
 /** The ride from now on, for callers and in the Temporal UI. */
 export function stand(ride: Ride, changed: Partial<RideStanding>): void {
   ride.standing = { ...ride.standing, ...changed };
-  showRide(ride.standing);
+  setCurrentDetails(describeRide(ride.standing));
+  writeAttention(ride.standing.attention);
 }
 
 /** Shows that a call of the ride waits, unless something else needs a person. */
@@ -87,12 +88,4 @@ export function showsWaiting(ride: Ride): (waiting: Attention | null) => void {
     mine = waiting;
     stand(ride, { attention: waiting });
   };
-}
-
-/** Shows the ride in the Temporal UI. The attribute is written only on change: each write is an event. */
-function showRide(standing: RideStanding): void {
-  setCurrentDetails(describeRide(standing));
-  const attention = standing.attention?.code;
-  if (workflowInfo().typedSearchAttributes.get(rideAttentionKey) === attention) return;
-  upsertSearchAttributes([{ key: rideAttentionKey, value: attention ?? null }]);
 }

@@ -1,24 +1,17 @@
-import {
-  ActivityCancellationType,
-  ActivityFailure,
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  isCancellation,
-  proxyActivities,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { SubscriptionActivities } from '../../activities/subscription.js';
-import type { RemovalOutcome, SubscribingOutcome } from '../../domain/subscription/state.js';
-import { attentionOf, type SubscriptionGeneration, type SubscriptionState } from '../../domain/subscription/state.js';
-
-/** Every call to the service goes through the queue of its account, which keeps the account's request budget. */
-const taskQueueOf = ({ account }: SubscriptionState): string => `${workflowInfo().taskQueue}.${account}`;
+import {
+  attentionOf,
+  type RemovalOutcome,
+  type SubscribingOutcome,
+  type SubscriptionGeneration,
+  type SubscriptionState,
+} from '../../domain/subscription/state.js';
+import { accountQueue, ownDelays } from '../activity-options.js';
+import { firstOf } from '../run-kit.js';
 
 /** Two HTTP requests (20 s each), two waits for a token (10 s each). A dead worker is noticed by this alone. */
 const startToCloseTimeout = 70_000;
-/** The activity names each delay itself; this one speaks after the death of a worker. */
-const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
 /** People's calls go ahead of reads and polls (1 first, 5 last). */
 const priority = { priorityKey: 1 };
 
@@ -34,22 +27,21 @@ export async function requestSubscriber(
   const { account, eventType, notBefore } = state;
   const { createSubscriber } = proxyActivities<SubscriptionActivities>({
     startToCloseTimeout,
-    retry,
+    retry: { ...ownDelays, maximumInterval: 60_000 },
     priority,
-    taskQueue: taskQueueOf(state),
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    taskQueue: accountQueue(account),
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: `Subscribe to ${eventType}, address ${generation}`,
   });
   const shown = attentionOf(state)?.code ?? null;
-  const scope = new CancellationScope();
-  return await scope.run(async () => {
-    const asking = createSubscriber({ account, eventType, generation, publicUrl, shown, notBefore });
-    await Promise.race([asking.catch(() => undefined), condition(interrupted)]);
-    scope.cancel(); // ends what lost the race; no effect on what has ended
-    return await asking.catch((error: unknown) => {
-      if (interrupted()) return undefined;
-      throw isCancellation(error) ? error : toRunFailure(error);
-    });
+  let asking: Promise<SubscribingOutcome> | undefined;
+  await firstOf<unknown>(() => {
+    asking = createSubscriber({ account, eventType, generation, publicUrl, shown, notBefore });
+    return [asking.catch(() => undefined), condition(interrupted)];
+  });
+  return await asking?.catch((error: unknown) => {
+    if (interrupted()) return undefined;
+    throw isCancellation(error) ? error : toRunFailure(error);
   });
 }
 
@@ -73,9 +65,9 @@ export async function removeSubscriber(
   const activities = proxyActivities<SubscriptionActivities>({
     startToCloseTimeout,
     scheduleToCloseTimeout: removalTimeout,
-    retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 },
+    retry: ownDelays,
     priority,
-    taskQueue: taskQueueOf(state),
+    taskQueue: accountQueue(account),
     summary: `Unsubscribe address ${generation}`,
   });
   try {

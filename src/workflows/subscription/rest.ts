@@ -1,8 +1,9 @@
-import { CancellationScope, condition, proxyActivities, sleep } from '@temporalio/workflow';
+import { condition, proxyActivities, sleep } from '@temporalio/workflow';
 import type { SilenceActivities, SilenceVerdict } from '../../activities/subscription.js';
 import { defaultSilenceWatch, type SilenceWatch, type SubscriptionInput } from '../../domain/subscription/input.js';
 import { resubscribeAt, silenceAttention } from '../../domain/subscription/silence.js';
 import { currentGeneration, nextEnd, type SubscriptionState } from '../../domain/subscription/state.js';
+import { firstOf } from '../run-kit.js';
 
 /** What ended a rest: silence that began or ended, or something that the main body finds by itself. */
 export type Waking = SilenceVerdict | undefined;
@@ -13,16 +14,11 @@ export async function rest(
   input: SubscriptionInput,
   interrupted: () => boolean,
 ): Promise<Waking> {
-  const scope = new CancellationScope();
-  return await scope.run(async () => {
-    const waking = await Promise.race([
-      condition(interrupted).then(() => undefined),
-      ...untilNextEnd(state),
-      ...watchSilence(state, input),
-    ]);
-    scope.cancel(); // ends what lost the race
-    return waking;
-  });
+  return await firstOf<Waking>(() => [
+    condition(interrupted).then(() => undefined),
+    ...untilNextEnd(state),
+    ...watchSilence(state, input),
+  ]);
 }
 
 function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {

@@ -6,7 +6,6 @@ import {
   makeContinueAsNewFunc,
   setCurrentDetails,
   upsertMemo,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import { defaultGraceMs, parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
@@ -31,8 +30,8 @@ import {
   toSubscriptionStatus,
 } from '../../domain/subscription/status.js';
 import { type SubscriptionMemo, subscriptionMemoField } from '../../domain/subscription/subscription.js';
-import { refuseBadInput } from '../run-kit.js';
-import { rideAccountKey, rideAttentionKey } from '../search-attributes.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
+import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
 import {
   askForAddress,
   isAddressWanted,
@@ -50,8 +49,6 @@ export interface SubscriptionProgress {
   maxEvents?: number;
   state?: SubscriptionState;
 }
-
-const defaultMaxEvents = 4_000;
 
 interface Subscribing extends SubscriptionHolder {
   readonly input: SubscriptionInput;
@@ -179,8 +176,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
 
 /** Is the run long, and nobody left who waits for an answer of it? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  if (!continueAsNewSuggested && historyLength < run.maxEvents) return false;
+  if (!isHistoryLong(run.maxEvents)) return false;
   const isAsked = () => isOver(run) || isAddressWanted(run.inbox);
   await condition(() => isAsked() || allHandlersFinished());
   return !isAsked();
@@ -198,17 +194,11 @@ const nothing: SubscriptionMemo = { accepted: [] };
 /** Tells the ingress what to accept, and people where the subscription stands. Written on change: a write is an event. */
 function showSubscription(state: SubscriptionState, isEnded: boolean): void {
   const memo = isEnded ? nothing : toSubscriptionMemo(state);
-  const { memo: published, typedSearchAttributes: shown } = workflowInfo();
-  if (JSON.stringify(published?.[subscriptionMemoField]) !== JSON.stringify(memo)) {
-    upsertMemo({ [subscriptionMemoField]: memo });
-  }
+  const published = workflowInfo().memo?.[subscriptionMemoField];
+  if (JSON.stringify(published) !== JSON.stringify(memo)) upsertMemo({ [subscriptionMemoField]: memo });
   setCurrentDetails(describeSubscription(toSubscriptionStatus(state, isEnded)));
-  const attention = isEnded ? undefined : attentionOf(state)?.code;
-  const hasAccount = shown.get(rideAccountKey) === state.account;
-  const hasAttention = shown.get(rideAttentionKey) === attention;
-  if (hasAccount && hasAttention) return;
-  upsertSearchAttributes([
-    ...(hasAccount ? [] : [{ key: rideAccountKey, value: state.account }]),
-    ...(hasAttention ? [] : [{ key: rideAttentionKey, value: attention ?? null }]),
+  writeAttributes([
+    { key: rideAccountKey, value: state.account },
+    { key: rideAttentionKey, value: isEnded ? null : (attentionOf(state)?.code ?? null) },
   ]);
 }

@@ -87,7 +87,7 @@ const reportPaths: Record<string, Path> = {
     const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
     const { handle, report } = await reported(stack, { about: orderId, limits: { quietMs: 4_000 } });
     const refused = { unavailable: { code: 'forbidden' } };
-    await vi.waitFor(async () => expect(await handle.query('companyReport')).toMatchObject(refused), patient);
+    await vi.waitFor(async () => expect(await handle.query('reportStatus')).toMatchObject(refused), patient);
     await report();
     // The read that the report asks for waits a minute, as the refusal told it to.
     const waiting = async () =>
@@ -123,7 +123,7 @@ const reportPaths: Record<string, Path> = {
   async 'report-cancelled'(stack) {
     const { handle } = await reported(stack, { about: ended(stack) });
     const read = { receipt: expect.any(Object) };
-    await vi.waitFor(async () => expect(await handle.query('companyReport')).toMatchObject(read), patient);
+    await vi.waitFor(async () => expect(await handle.query('reportStatus')).toMatchObject(read), patient);
     await handle.cancel();
     await handle.result().catch(() => undefined);
     return handle;

@@ -1,6 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { toAccountName } from '../../../src/domain/keys.js';
-import { handOver } from '../../../src/workflows/notify/late-notices.js';
+import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
 import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
 
 export { lateNotices } from '../../../src/workflows/notify/late-notices.js';
@@ -26,8 +26,8 @@ export async function ending(url: string, arrival: LateArrival): Promise<boolean
     if (asked === 2 && arrival === 'newcomer') urls.welcome({ url, entry: 1 }, { rawStatus: 'joined' });
     return asked < 2 || arrival === 'newcomer';
   };
-  const before = await handOver({ urls, account, mayEnd });
+  const before = await handOverNotices({ urls, account, mayEnd });
   if (before) return [before];
   urls.tell({ rawStatus: 'second' });
-  return [before, await handOver({ urls, account, mayEnd: () => true })];
+  return [before, await handOverNotices({ urls, account, mayEnd: () => true })];
 }
