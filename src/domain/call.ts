@@ -43,6 +43,9 @@ export interface BusinessCallResult {
   orderId?: OrderId;
 }
 
+/** What messages about a call name. */
+type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
+
 /** One call for the activity `callService`. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** Stands in the header that keeps the service from doing this twice, where the profile names one. Fixed before the
@@ -50,16 +53,26 @@ export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   requestId: string;
 }
 
-/** Operations that may have an effect even when no answer comes. */
-const changingOperations: readonly BusinessOperation[] = [
-  'createOrder',
-  'updateOrder',
-  'cancelOrder',
-  'addReferenceCode',
-];
+/** What a call makes at the service, even when no answer comes. */
+type CallEffect = 'none' | 'newOrder' | 'changedOrder' | 'newCodes';
+
+/** The effect of each operation. */
+export const effects: Record<BusinessOperation, CallEffect> = {
+  companySettings: 'none',
+  products: 'none',
+  createOrder: 'newOrder',
+  orderDetails: 'none',
+  updateOrder: 'changedOrder',
+  cancelOrder: 'changedOrder',
+  addReferenceCode: 'newCodes',
+  orderReceipt: 'none',
+};
 
 /** Does a call of it change something at the service? */
-export const isChanging = (operation: BusinessOperation): boolean => changingOperations.includes(operation);
+export const isChanging = (operation: BusinessOperation): boolean => effects[operation] !== 'none';
+
+/** Can the effect be read in the order (R13)? */
+export const showsInOrder = (operation: BusinessOperation): boolean => effects[operation] === 'changedOrder';
 
 /**
  * Types of the failures that a caller can switch on. `Refused` has `{ status, code, message }` of the service as details.
@@ -82,11 +95,83 @@ export type CallFailureType = (typeof callFailureTypes)[number];
 export const isCallFailureType = (type: unknown): type is CallFailureType =>
   callFailureTypes.some((known) => known === type);
 
+/** The failure of one attempt of a call. */
+export interface CallTrouble {
+  type: CallFailureType;
+  message: string;
+  details: unknown[];
+  /** Repeating the call cannot help. */
+  isFinal: boolean;
+  /** The wait that was asked for; undefined leaves it to the retry policy. */
+  afterMs?: number | undefined;
+}
+
+/** What one attempt of a call leaves for the next. */
+export interface CallDoubt {
+  /** The call may have been carried out, and no answer has told yet. */
+  inDoubt: boolean;
+  /** An earlier attempt has sent it. */
+  hadDoubt: boolean;
+  /** How the service refused it after a doubt; it stands unless the order shows that the call was carried out before. */
+  refusal: CallTrouble | null;
+}
+
+/** Before the first attempt. */
+export const noDoubt: CallDoubt = { inDoubt: false, hadDoubt: false, refusal: null };
+
+/** While a request of a changing call is under way, and after an attempt that was cut off. */
+export const withDoubt = (before: CallDoubt): CallDoubt => ({ ...before, inDoubt: true, hadDoubt: true });
+
+/**
+ * How an attempt without a result ended. `noEffect`: the order was read and does not show the call. `sent`: how the last request
+ * ended, null when none was sent. `trouble`: null for an error that is not about the call. `isLast`: no repeat can tell more.
+ */
+export type AttemptOutcome =
+  | { kind: 'noEffect' }
+  | { kind: 'failed'; sent: 'clear' | 'unclear' | null; trouble: CallTrouble | null; isLast: boolean };
+
+/** A trouble that a repeat may end. */
+export const passingTrouble = ({ operation, account }: CallName, why: string): CallTrouble => ({
+  type: 'Unavailable',
+  message: `${operation} of account ${account}: ${why}`,
+  details: [],
+  isFinal: false,
+  afterMs: 1_000,
+});
+
+/** What an attempt leaves for the next, and how it fails; null: with the error that it met. */
+export function afterAttempt(
+  call: CallName,
+  before: CallDoubt,
+  outcome: AttemptOutcome,
+): { left: CallDoubt; trouble: CallTrouble | null } {
+  if (outcome.kind === 'noEffect') {
+    const trouble = before.refusal ?? passingTrouble(call, 'the order shows no effect of it as yet');
+    return { left: { ...before, inDoubt: false }, trouble };
+  }
+  const isSent = outcome.sent !== null && isChanging(call.operation);
+  const isUnclear = before.inDoubt || (isSent && outcome.sent === 'unclear');
+  const left = { ...before, inDoubt: isUnclear, hadDoubt: before.hadDoubt || isSent };
+  const trouble = outcome.trouble ?? (isUnclear ? passingTrouble(call, 'an attempt broke off') : null);
+  if (trouble && isUnclear) return { left, trouble: toUnknown(trouble, outcome.isLast) };
+  if (!trouble?.isFinal || !before.hadDoubt || !showsInOrder(call.operation)) return { left, trouble };
+  // The refusal may come from the effect that the call had the first time.
+  return {
+    left: { ...withDoubt(left), refusal: trouble },
+    trouble: passingTrouble(call, 'refused after an unclear attempt'),
+  };
+}
+
+/** The same trouble when the call may have been carried out, in this attempt or before. */
+const toUnknown = (trouble: CallTrouble, isFinal: boolean): CallTrouble => ({
+  ...trouble,
+  type: 'OutcomeUnknown',
+  message: `${trouble.message.replace(/\.$/, '')}. Whether it was carried out is unknown. Look at the service whether it was carried out before you ask for it again.`,
+  isFinal,
+});
+
 /** Shown of a call that has come to no end for long. `since` is an ISO instant. */
-export const callWaits = (
-  { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
-  since: string,
-): Attention => ({
+export const callWaits = ({ operation, account }: CallName, since: string): Attention => ({
   code: 'upstreamUnavailable',
   message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; the pending activity of this run says what its last attempt met.`,
   since,

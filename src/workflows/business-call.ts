@@ -14,6 +14,7 @@ import {
   type BusinessOperation,
   type CallFailureType,
   callWaits,
+  effects,
   isCallFailureType,
   isChanging,
   parseBusinessCallInput,
@@ -50,10 +51,12 @@ const minuteMs = 60_000;
 
 /** How long a call is tried in all. A repeated create is safe while the service remembers its request id, and nobody knows
  *  how long that is. */
-function effortMs(operation: BusinessOperation): number {
-  if (operation === 'createOrder') return 10 * minuteMs;
-  return (isChanging(operation) ? 15 : 5) * minuteMs;
-}
+const effortMinutes: Record<(typeof effects)[BusinessOperation], number> = {
+  none: 5,
+  newOrder: 10,
+  changedOrder: 15,
+  newCodes: 15,
+};
 
 const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 30_000 };
 
@@ -74,7 +77,7 @@ export const performCall = (
 async function perform(call: ServiceCall): Promise<BusinessCallResult> {
   const { callService } = proxyActivities<CallActivities>({
     startToCloseTimeout,
-    scheduleToCloseTimeout: effortMs(call.operation),
+    scheduleToCloseTimeout: effortMinutes[effects[call.operation]] * minuteMs,
     retry,
     taskQueue: accountQueue(call.account),
     priority: { priorityKey: 1 }, // somebody waits for it

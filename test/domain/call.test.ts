@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { businessOperations, parseBusinessCallInput } from '../../src/domain/call.js';
+import {
+  type AttemptOutcome,
+  afterAttempt,
+  type BusinessOperation,
+  businessOperations,
+  type CallDoubt,
+  type CallTrouble,
+  noDoubt,
+  parseBusinessCallInput,
+} from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { businessCallId, fromBusinessCallId } from '../../src/domain/workflow-ids.js';
 
@@ -71,4 +80,46 @@ describe('the id of a business call', () => {
       expect(fromBusinessCallId(id)).toBeUndefined();
     },
   );
+});
+
+describe('what an attempt without a result leaves for the next', () => {
+  const trouble = (isFinal: boolean): CallTrouble => ({ type: 'Refused', message: 'said.', details: [], isFinal });
+  const final = trouble(true);
+  const doubt: CallDoubt = { inDoubt: true, hadDoubt: true, refusal: null };
+  const cleared: CallDoubt = { ...doubt, inDoubt: false };
+  const refused: AttemptOutcome = { kind: 'failed', sent: 'clear', trouble: final, isLast: false };
+  const lost: AttemptOutcome = { ...refused, sent: 'unclear' };
+  const unsent: AttemptOutcome = { ...refused, sent: null };
+  const odd: AttemptOutcome = { ...unsent, trouble: null };
+  const passing: AttemptOutcome = { ...refused, trouble: trouble(false) };
+  const noEffect: AttemptOutcome = { kind: 'noEffect' };
+  const unknown = { type: 'OutcomeUnknown', isFinal: false };
+  const later = { type: 'Unavailable', isFinal: false };
+
+  it.each<[string, BusinessOperation, CallDoubt, AttemptOutcome, CallDoubt, object | null]>([
+    ['a refusal stands', 'cancelOrder', noDoubt, refused, cleared, final],
+    ['nothing was sent', 'cancelOrder', noDoubt, unsent, noDoubt, final],
+    ['a read is never in doubt', 'orderDetails', noDoubt, lost, noDoubt, final],
+    ['an unclear answer', 'createOrder', noDoubt, lost, doubt, unknown],
+    ['the same where no repeat can tell', 'createOrder', noDoubt, { ...lost, isLast: true }, doubt, { isFinal: true }],
+    ['a doubt outlives a clear answer', 'createOrder', doubt, refused, doubt, unknown],
+    ['an error that is not about the call', 'createOrder', noDoubt, odd, noDoubt, null],
+    ['the same in doubt', 'createOrder', doubt, odd, doubt, unknown],
+    ['a refusal after a doubt is looked into', 'cancelOrder', cleared, refused, { ...doubt, refusal: final }, later],
+    ['a trouble that may pass after a doubt is not', 'cancelOrder', cleared, passing, cleared, { type: 'Refused' }],
+    ['nor is a refusal that no order shows', 'addReferenceCode', cleared, refused, cleared, final],
+    ['the order shows no effect', 'cancelOrder', doubt, noEffect, cleared, later],
+    [
+      'and the refusal before stands',
+      'cancelOrder',
+      { ...doubt, refusal: final },
+      noEffect,
+      { ...cleared, refusal: final },
+      final,
+    ],
+  ])('%s: %s', (_, operation, before, outcome, left, said) => {
+    const after = afterAttempt({ operation, account: toAccountName('business') }, before, outcome);
+    expect(after.left).toEqual(left);
+    expect(after.trouble).toEqual(said && expect.objectContaining(said));
+  });
 });
