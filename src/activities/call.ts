@@ -24,10 +24,9 @@ import { utcText } from '../domain/struggle.js';
 import { isOutcomeUnclear, RideApiError, type RideApiErrorCode } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
-import type { AuthorizedCall } from './authorized-call.js';
+import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { plainFailure, toDelay } from './failures.js';
 import { sealingRemedy } from './looking.js';
-import { QuietTime } from './quiet-times.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** What the activity works with. */

@@ -1,4 +1,4 @@
-export { type AuthorizedCall, createAuthorizedCall } from './authorized-call.js';
+export { type AuthorizedCall, createAuthorizedCall, createQuietTimes } from './authorized-call.js';
 export { type CallActivities, type CallActivityPorts, createCallActivities } from './call.js';
 export {
   createDeliveryActivities,
@@ -18,7 +18,6 @@ export {
   type OrderActivityPorts,
   type ShownReader,
 } from './order.js';
-export { createQuietTimes } from './quiet-times.js';
 export {
   createReceiptActivities,
   createReceiptReader,

@@ -1,6 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { UnusableReply } from '../contracts/unusable-reply.js';
-import type { AttentionCode } from '../domain/attention.js';
+import type { Attention, AttentionCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import {
@@ -13,8 +13,8 @@ import {
 } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
 import { SealingError } from '../sealing/sealer.js';
+import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
-import { QuietTime } from './quiet-times.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** Refusals that mean more than "cannot be read". A 401 gets here only with a token that was renewed for this call. */
@@ -86,13 +86,35 @@ interface LookingPorts {
   random: () => number;
 }
 
-/** How activities wait between looks at the service: by Temporal's retry, which writes no history. */
+/** One look of an activity at the service. */
+interface Look<Found, Seen> {
+  /** The trouble that the run shows, which is no news. */
+  shown: AttentionCode | null;
+  /** What the attempt before left; null when there was no trouble. */
+  before: Struggle | null;
+  /** One request. May throw "not yet" instead of sending it. */
+  read(): Promise<Found>;
+  /** What the run is told of it. May throw "not yet": it is no news. */
+  answer(found: Found): Seen;
+  /** What an error of `read` means; undefined: it is not about the service, and Temporal repeats the look. */
+  toTrouble(error: unknown): ReadTrouble | undefined;
+  /** An answer in spite of trouble that is not to be shown yet. */
+  settle?(struggle: Struggle, error: unknown): Seen | undefined;
+  /** Trouble as the answer of the look. */
+  show(struggle: Struggle): Seen;
+  /** Hands the struggle to the next attempt; by default in the heartbeat details. */
+  leave?(struggle: Struggle | null): void;
+}
+
+/** How activities look at the service, and wait between looks by Temporal's retry, which writes no history. */
 export type Looking = ReturnType<typeof createLooking>;
 
 /** Longer waits are made of several, so that a worker with other settings is heard in time. */
 const longestPieceMs = 600_000;
 
-/** See `Looking`. What one attempt knows of trouble is handed to the next in the heartbeat details, as a `Struggle`. */
+const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
+/** See `Looking`. What one attempt knows of trouble is handed to the next, as a `Struggle`. */
 export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
   /** The clock of this worker may be behind the server's, which says when the attempt was due. */
   const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
@@ -109,28 +131,30 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
     throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
   }
 
-  /** The struggle to show to a person now; undefined to look again. Throws while neither is due. */
-  function toShow(struggle: Struggle, shown: AttentionCode | null): Struggle | undefined {
+  /** Is the struggle to be shown to a person now? Throws until its wait is over. */
+  function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
     const verdict = judge(struggle, shown, present());
     if (verdict.act === 'wait') throw troubled(struggle, Math.min(verdict.waitMs, longestPieceMs));
-    return verdict.act === 'raise' ? struggle : undefined;
+    return verdict.act === 'raise';
   }
 
   /** What an attempt before left, with a wait that is allowed today. */
   function shortened(struggle: Struggle): Struggle {
     const latest = present() + longestWaitMs;
-    return Date.parse(struggle.notBefore) <= latest
-      ? struggle
-      : { ...struggle, notBefore: new Date(latest).toISOString() };
+    return Date.parse(struggle.notBefore) <= latest ? struggle : { ...struggle, notBefore: iso(latest) };
+  }
+
+  function after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
+    const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
+    return struggleAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
   }
 
   return {
     leftMs,
     wait,
-    toShow,
     shortened,
 
-    /** The same from the heartbeat details, for activities that keep nothing else there. */
+    /** The struggle in the heartbeat details, for activities that keep nothing else there. */
     leftBehind(): Struggle | null {
       const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
       const struggle = left && shortened(left);
@@ -144,17 +168,30 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
       if (waitMs > 0) wait(waitMs);
     },
 
-    /** The struggle after one more failed look. */
-    after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
-      const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
-      return struggleAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
-    },
+    attentionOf: ({ code, message, since }: Struggle): Attention => ({ code, message, since }),
 
-    /** The struggle to show to a person now. Throws where it is not due. */
-    showOrFail(struggle: Struggle, shown: AttentionCode | null): Struggle {
-      const due = toShow(struggle, shown);
-      if (!due) throw troubled(struggle, 1);
-      return due;
+    /** When the next look may be sent, for a run that looks by another activity: that must keep to the wait of this one. */
+    nextLookAt: ({ notBefore }: Struggle): string => (Date.parse(notBefore) > now() ? notBefore : iso(now())),
+
+    /** Waits out the trouble of the attempt before, then reads once. Shows trouble that has outlasted our patience; throws otherwise. */
+    async look<Found, Seen>(look: Look<Found, Seen>): Promise<Seen> {
+      const { shown, before, show, leave = heartbeat } = look;
+      if (before && isDue(before, shown)) return show(before);
+      let found: Found;
+      try {
+        found = await look.read();
+      } catch (error) {
+        const trouble = look.toTrouble(error);
+        if (!trouble) throw error;
+        const struggle = after(before, trouble, shown);
+        const settled = look.settle?.(struggle, error);
+        if (settled) return settled;
+        leave(struggle);
+        if (isDue(struggle, shown)) return show(struggle);
+        throw troubled(struggle, 1);
+      }
+      if (before) leave(null);
+      return look.answer(found);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import { readInstant } from '../domain/instant.js';
@@ -12,10 +12,9 @@ import { RideApiError } from '../ride-api/errors.js';
 import { readOperation } from '../ride-api/order.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import type { RideApi } from '../ride-api/ride-api.js';
-import type { AuthorizedCall } from './authorized-call.js';
+import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
 import { notYet } from './failures.js';
 import { createLooking, type Looking, toReadTrouble } from './looking.js';
-import { QuietTime, type QuietTimes } from './quiet-times.js';
 
 /** How a read is made. */
 interface ReadManner {
@@ -101,6 +100,15 @@ const turnPauseMs = 100;
 
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
+/** What a read found. */
+interface Found {
+  reading: OrderReading;
+  /** What the run shows by then, of a poll that asked it. */
+  run: Shown | null;
+  /** The input of the look, with that. */
+  wanted: LookInput;
+}
+
 /** How one of the activities looks. */
 interface Manner {
   /** Somebody waits for the answer: everything is one, also trouble that is shown already. */
@@ -126,40 +134,52 @@ export function createOrderActivities({
   const looking = createLooking({ longestWaitMs, now, random });
   const { stillSo, msSince, sinceLastLook } = createPace({ account, now, random });
 
-  async function look(input: LookInput, { isOneShot, lastReadAt }: Manner): Promise<OrderObservation> {
+  async function look(input: LookInput, manner: Manner): Promise<OrderObservation> {
     const { attempt } = activityInfo();
-    const reads = lastReadAt === null ? attempt : attempt - 1;
+    const reads = manner.lastReadAt === null ? attempt : attempt - 1;
     const shown = input.shown.attention;
     const before = looking.leftBehind();
-    const due = before && looking.toShow(before, shown);
-    if (due) return toObservation(due, reads, now());
-    const isThrough = goAhead(input, before, { looking, quietTimes });
-    if (lastReadAt !== null && attempt === 1)
-      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(lastReadAt));
-    const run = input.pushed && !isOneShot ? await askRun(readShown) : null;
-    const current = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
-    const held = account(input.account);
+    const lookup = { orderId: input.orderId, operation: readOperation[account(input.account).interface] };
     const isPathProven = isProven(input, before, now());
-    let reading: OrderReading;
+    const show = (struggle: Struggle): OrderObservation => ({
+      kind: 'trouble',
+      attention: looking.attentionOf(struggle),
+      notBefore: looking.nextLookAt(struggle),
+      reads,
+    });
+    return await looking.look<Found, OrderObservation>({
+      shown,
+      before,
+      read: () => read(input, manner, before),
+      answer({ reading, run, wanted }) {
+        if (!manner.isOneShot && !isNewsTo(wanted, reading)) throw stillSo(reading.status, wanted, 0);
+        const gapMs = reads > 1 ? { gapMs: sinceLastLook(wanted, before) } : {};
+        return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run && { runLength: run.runLength }) };
+      },
+      toTrouble: (error) => toReadTrouble(error, { account: input.account, lookup }, now()),
+      settle(struggle, error) {
+        if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
+        // A wait is no answer to a caller that wants a read.
+        const isAnswer = manner.isOneShot && struggle.code === shown && !(error instanceof QuietTime);
+        return isAnswer ? show(struggle) : undefined;
+      },
+      show,
+    });
+  }
+
+  async function read(input: LookInput, manner: Manner, before: Struggle | null): Promise<Found> {
+    const isThrough = goAhead(input, before, { looking, quietTimes });
+    if (manner.lastReadAt !== null && activityInfo().attempt === 1)
+      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(manner.lastReadAt));
+    const run = input.pushed && !manner.isOneShot ? await askRun(readShown) : null;
+    const wanted = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
     try {
-      reading = await readOrder(held, input.orderId, { signal: cancellationSignal(), isThrough });
+      const options = { signal: cancellationSignal(), isThrough };
+      return { reading: await readOrder(account(input.account), input.orderId, options), run, wanted };
     } catch (error) {
       if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
-      const lookup = { orderId: input.orderId, operation: readOperation[held.interface] };
-      const trouble = toReadTrouble(error, { account: input.account, lookup }, now());
-      if (!trouble) throw error;
-      const struggle = looking.after(before, trouble, shown);
-      if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
-      // A wait is no answer to somebody who wants a read.
-      if (isOneShot && struggle.code === shown && !(error instanceof QuietTime))
-        return toObservation(struggle, reads, now());
-      heartbeat(struggle);
-      return toObservation(looking.showOrFail(struggle, shown), reads, now());
+      throw error;
     }
-    if (before) heartbeat(null);
-    if (!isOneShot && !isNewsTo(current, reading)) throw stillSo(reading.status, current, 0);
-    const gapMs = reads > 1 ? { gapMs: sinceLastLook(current, before) } : {};
-    return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run ? { runLength: run.runLength } : {}) };
   }
 
   /**
@@ -241,12 +261,6 @@ function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details
   const pickup = readInstant(details?.scheduledAt);
   const isMoved = pickup !== undefined && pickup !== scheduledAt;
   return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
-}
-
-function toObservation({ code, message, since, notBefore }: Struggle, reads: number, now: number): OrderObservation {
-  // The next look begins in a new activity, which must keep to the wait of this one.
-  const later = Date.parse(notBefore) > now ? notBefore : iso(now);
-  return { kind: 'trouble', attention: { code, message, since }, notBefore: later, reads };
 }
 
 /** Asks a run that has ended what it leaves. Null when it is not known any more, or cannot say. Throws while Temporal cannot be asked. */

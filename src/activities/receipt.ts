@@ -8,7 +8,7 @@ import {
   type ReceiptTroubleCode,
   receiptPaceMs,
 } from '../domain/report.js';
-import type { Struggle } from '../domain/struggle.js';
+import type { ReadTrouble, Struggle } from '../domain/struggle.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
@@ -63,39 +63,39 @@ export function createReceiptActivities({
   const looking = createLooking({ longestWaitMs, now, random });
 
   async function look(input: ReceiptLookInput, isOneShot: boolean): Promise<ReceiptObservation> {
-    const { attempt } = activityInfo();
+    const { attempt: reads } = activityInfo();
+    const { shown } = input;
     const before = looking.leftBehind();
-    const due = before && looking.toShow(before, null);
-    if (due) return toTrouble(due, attempt);
-    if (!before) looking.waitUntil(input.notBefore, input.shown ? slowestPaceMs(input.shown) : 0);
-    try {
-      const receipt = await readReceipt(account(input.account), input.orderId, cancellationSignal());
-      return { kind: 'receipt', receipt, at: iso(now()), reads: attempt };
-    } catch (error) {
-      if (error instanceof InvalidInput) return found('notOffered', error.message);
-      const trouble = toReadTrouble(error, { account: input.account }, now());
-      if (!trouble) throw error;
-      const struggle = asReceipts(looking.after(before, trouble, null));
-      if (toCode(struggle) === input.shown) return found(input.shown, struggle.message, struggle);
-      heartbeat(struggle);
-      return toTrouble(looking.showOrFail(struggle, null), attempt);
-    }
 
-    /** What is shown already is an answer for who waits for one, and nothing new for who only looks on. */
+    /** Trouble that is shown already answers a caller that wants one read, and is no news to one that looks on. */
     function found(code: ReceiptTroubleCode, message: string, struggle?: Struggle): ReceiptObservation {
       const paceMs = receiptPaceMs(code) * (1 + random() * jitterShare);
       const askedMs = struggle?.isLongWait ? Date.parse(struggle.notBefore) - now() : 0;
       if (before) heartbeat(null);
-      if (code === input.shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));
+      if (code === shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));
       const notBefore = struggle?.notBefore ?? iso(now() + paceMs);
-      return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads: attempt };
+      return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads };
     }
-  }
 
-  function toTrouble(struggle: Struggle, reads: number): ReceiptObservation {
-    const { message, since, notBefore } = struggle;
-    const trouble = { code: toCode(struggle), message, since };
-    return { kind: 'trouble', trouble, notBefore: Date.parse(notBefore) > now() ? notBefore : iso(now()), reads };
+    return await looking.look<Record<string, unknown>, ReceiptObservation>({
+      shown: null,
+      before,
+      async read() {
+        if (!before) looking.waitUntil(input.notBefore, shown ? slowestPaceMs(shown) : 0);
+        return await readReceipt(account(input.account), input.orderId, cancellationSignal());
+      },
+      answer: (receipt) => ({ kind: 'receipt', receipt, at: iso(now()), reads }),
+      toTrouble: (error) => asReceipts(toReadTrouble(error, { account: input.account }, now())),
+      settle(struggle, error) {
+        if (error instanceof InvalidInput) return found('notOffered', error.message);
+        return toCode(struggle) === shown ? found(shown, struggle.message, struggle) : undefined;
+      },
+      show(struggle) {
+        const { message, since } = struggle;
+        const trouble = { code: toCode(struggle), message, since };
+        return { kind: 'trouble', trouble, notBefore: looking.nextLookAt(struggle), reads };
+      },
+    });
   }
 
   return {
@@ -109,9 +109,9 @@ export function createReceiptActivities({
 
 const toCode = ({ code }: Struggle): ReceiptTroubleCode => (code === 'orderNotFound' ? 'notReady' : code);
 
-const asReceipts = (struggle: Struggle): Struggle =>
-  struggle.code === 'orderNotFound'
-    ? { ...struggle, message: 'The service has no receipt of this order yet.' }
-    : struggle;
+const asReceipts = (trouble: ReadTrouble | undefined): ReadTrouble | undefined =>
+  trouble?.code === 'orderNotFound'
+    ? { ...trouble, message: 'The service has no receipt of this order yet.' }
+    : trouble;
 
 const slowestPaceMs = (code: ReceiptTroubleCode): number => receiptPaceMs(code) * (1 + jitterShare);

@@ -41,26 +41,6 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
   const { account, calls, longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random } = ports;
   const looking = createLooking({ longestWaitMs, now, random });
 
-  async function attempt(input: CreateSubscriberInput, progress: Progress): Promise<SubscribingOutcome> {
-    refuseOtherInterface(account(input.account));
-    const due = progress.struggle && looking.toShow(progress.struggle, input.shown);
-    if (due) return toTrouble(due);
-    if (!progress.struggle) looking.waitUntil(input.notBefore);
-    return { kind: 'registered', ...(await calls.create(input, progress, () => heartbeat({ ...progress }))) };
-  }
-
-  async function recover(error: unknown, input: CreateSubscriberInput, before: Progress): Promise<SubscribingOutcome> {
-    if (before.isSent) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
-    const trouble = toSubscriptionTrouble(error, input, now());
-    if (!trouble) {
-      heartbeat(before);
-      throw error;
-    }
-    const struggle = looking.after(before.struggle, trouble, input.shown);
-    heartbeat({ ...before, struggle });
-    return toTrouble(looking.showOrFail(struggle, input.shown));
-  }
-
   async function clarify(input: CreateSubscriberInput, reason: string): Promise<SubscribingOutcome> {
     const found = await calls.find(input).catch(() => undefined);
     if (found) return { kind: 'registered', ...found };
@@ -79,7 +59,31 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       if (number > 1 && !isWellEnded) return await clarify(input, 'A worker stopped during a request');
       const struggle = before?.struggle ? looking.shortened(before.struggle) : null;
       const progress: Progress = { attempt: number, isSent: false, struggle };
-      return await attempt(input, progress).catch((error: unknown) => recover(error, input, progress));
+      const leaveWord = (): void => heartbeat({ ...progress });
+      const look = looking.look<SubscribingOutcome, SubscribingOutcome>({
+        shown: input.shown,
+        before: struggle,
+        async read() {
+          refuseOtherInterface(account(input.account));
+          if (!struggle) looking.waitUntil(input.notBefore);
+          try {
+            return { kind: 'registered', ...(await calls.create(input, progress, leaveWord)) };
+          } catch (error) {
+            if (!progress.isSent) throw error;
+            return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
+          }
+        },
+        answer: (outcome) => outcome,
+        toTrouble: (error) => toSubscriptionTrouble(error, input, now()),
+        show: toTrouble,
+        leave(left) {
+          progress.struggle = left;
+        },
+      });
+      return await look.catch((error: unknown) => {
+        leaveWord();
+        throw error;
+      });
     },
 
     /** Makes the service forget a subscriber, where the contract profile lets us. */

@@ -2,6 +2,7 @@ import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
+import { createQuietTimes, type QuietTimes } from '../../src/activities/authorized-call.js';
 import {
   createOrderActivities,
   createProvenPaths,
@@ -10,7 +11,6 @@ import {
   type ProvenPaths,
   type Shown,
 } from '../../src/activities/order.js';
-import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { toRideStatus } from '../../src/domain/order/status.js';
 import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/order/trail.js';

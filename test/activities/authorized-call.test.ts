@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
-import { createQuietTimes } from '../../src/activities/quiet-times.js';
+import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { toScope } from '../../src/domain/keys.js';
 import { apiError } from './api-errors.js';
 import { account, start } from './attempts.js';

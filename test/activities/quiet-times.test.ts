@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createQuietTimes, QuietTime } from '../../src/activities/quiet-times.js';
+import { createQuietTimes, QuietTime } from '../../src/activities/authorized-call.js';
 import type { TokenSource } from '../../src/activities/token-source.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { apiError } from './api-errors.js';

@@ -1,8 +1,8 @@
 import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
+import { QuietTime } from '../../src/activities/authorized-call.js';
 import { toCallTrouble } from '../../src/activities/call.js';
 import { toReadTrouble } from '../../src/activities/looking.js';
-import { QuietTime } from '../../src/activities/quiet-times.js';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
 import { UnusableReply, type UnusableReplyCode } from '../../src/contracts/unusable-reply.js';
 import { InvalidInput } from '../../src/domain/errors.js';

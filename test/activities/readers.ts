@@ -1,11 +1,10 @@
-import { createAuthorizedCall } from '../../src/activities/authorized-call.js';
+import { createAuthorizedCall, createQuietTimes, type QuietTimes } from '../../src/activities/authorized-call.js';
 import {
   createOrderReader,
   createProvenPaths,
   type OrderReader,
   type ProvenPaths,
 } from '../../src/activities/order.js';
-import { createQuietTimes, type QuietTimes } from '../../src/activities/quiet-times.js';
 import type { AccessToken, RejectedCall, TokenSource } from '../../src/activities/token-source.js';
 import { toScope } from '../../src/domain/keys.js';
 import type { RideApi } from '../../src/ride-api/ride-api.js';

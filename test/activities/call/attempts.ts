@@ -1,8 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createAuthorizedCall } from '../../../src/activities/authorized-call.js';
+import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createCallActivities } from '../../../src/activities/call.js';
-import { createQuietTimes } from '../../../src/activities/quiet-times.js';
 import type { TokenSource, TokenUnavailable } from '../../../src/activities/token-source.js';
 import { parseContractProfile } from '../../../src/contracts/default-contract-profile.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../../../src/domain/call.js';

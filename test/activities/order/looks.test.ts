@@ -2,8 +2,8 @@ import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createOrderActivities, createProvenPaths } from '../../../src/activities/order.js';
-import { createQuietTimes } from '../../../src/activities/quiet-times.js';
 import { account, createLookStage, delayOf, iso, logger, lookAt, readingOf, start } from '../attempts.js';
 
 const minute = 60_000;

@@ -1,8 +1,7 @@
 import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createAuthorizedCall } from '../../../src/activities/authorized-call.js';
-import { createQuietTimes } from '../../../src/activities/quiet-times.js';
+import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createSubscriberCalls, type SubscriberCallPorts } from '../../../src/activities/subscriber-calls.js';
 import { createSubscriptionActivities } from '../../../src/activities/subscription.js';
 import type { TokenSource } from '../../../src/activities/token-source.js';

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type AuthorizedCall, createAuthorizedCall } from '../../../src/activities/authorized-call.js';
-import { createQuietTimes, QuietTime } from '../../../src/activities/quiet-times.js';
+import {
+  type AuthorizedCall,
+  createAuthorizedCall,
+  createQuietTimes,
+  QuietTime,
+} from '../../../src/activities/authorized-call.js';
 import { TokenUnavailable } from '../../../src/activities/token-source.js';
 import { RideApiError } from '../../../src/ride-api/errors.js';
 import { apiError } from '../api-errors.js';
