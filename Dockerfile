@@ -32,7 +32,7 @@ COPY --from=build /build/dist/src dist/src
 COPY deploy/image/bin bin
 # Tells this build from others where workers are versioned, see docs/upgrading.md.
 ARG BUILD_ID
-ENV FARETRAIL_BUILD_ID=$BUILD_ID
+ENV TEMPORAL_WORKER_BUILD_ID=$BUILD_ID
 USER 1000:1000
 CMD ["worker"]
 

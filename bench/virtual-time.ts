@@ -43,7 +43,7 @@ function createVirtualService(now: () => number): Pick<VirtualTime, 'rideApi' | 
     ...createRideApi({ profile: defaultContractProfile }),
     async requestToken() {
       calls.tokens += 1;
-      return { accessToken: 'virtual', lifetimeSeconds: 3_600, grantedScope: null, requestedAt: now() };
+      return { accessToken: 'virtual', lifetimeMs: 3_600_000, grantedScope: null, requestedAt: now() };
     },
     async readOrder(_account, orderId) {
       calls.reads += 1;

@@ -24,16 +24,16 @@ interface DeploymentVersion {
   readonly buildId: string;
 }
 
-const nameSetting = 'FARETRAIL_DEPLOYMENT_NAME';
-const buildIdSetting = 'FARETRAIL_BUILD_ID';
+const nameSetting = 'TEMPORAL_DEPLOYMENT_NAME';
+const buildIdSetting = 'TEMPORAL_WORKER_BUILD_ID';
 
 /** Reads both settings; null: not versioned. A build id alone is no mistake, since images have one whoever runs them. */
 function readDeployment(read: EnvReader): DeploymentVersion | null {
   // The server writes a version as "name:build id", once as "name.build id".
   const deploymentName = read.matching(
     nameSetting,
-    /^[A-Za-z0-9_-]{1,100}$/,
-    'must be 1 to 100 letters, digits, "_" or "-"',
+    /^[A-Za-z0-9_/-]{1,200}$/, // the worker controller sets "namespace/name"
+    'must be 1 to 200 letters, digits, "_", "/" or "-"',
   );
   const buildId = read.matching(
     buildIdSetting,
@@ -187,7 +187,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
   const read = createEnvReader(source);
   const profile = readProfile(read);
   const poll = readPoll(read);
-  const requestsPerSecond = profile.limits.businessRequestsPerSecond;
+  const requestsPerSecond = profile.limits.requestsPerSecond;
   const { accounts, secretVariables } = readAccounts({ ...source, poll, requestsPerSecond, withSecrets });
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
   const settings: CliConfig = {

@@ -185,7 +185,7 @@ function createActivities(
         accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
         rideApi,
         seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
-        refreshEarlyMs: config.profile.tokens.refreshEarlySeconds * 1_000,
+        refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
         now,
       }),
     },

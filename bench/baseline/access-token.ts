@@ -5,8 +5,7 @@ import type { ObtainedToken, RideApi } from '../../src/ride-api/ride-api.js';
 /** The access tokens of one process: fetched when first needed, kept until they expire, shared by all its calls. */
 export function createTokenCache(rideApi: RideApi, now: () => number) {
   const tokens = new Map<AccountName, Promise<ObtainedToken>>();
-  const isFresh = ({ requestedAt, lifetimeSeconds }: ObtainedToken): boolean =>
-    now() < requestedAt + lifetimeSeconds * 1_000;
+  const isFresh = ({ requestedAt, lifetimeMs }: ObtainedToken): boolean => now() < requestedAt + lifetimeMs;
 
   function fetchToken(account: Account): Promise<ObtainedToken> {
     const fetching = rideApi.requestToken(account, rideApi.orderScope(account));

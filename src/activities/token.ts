@@ -43,7 +43,7 @@ export function createTokenActivities({
       const account = accountWith(key.account, key.credentialId);
       if (!account) throw notHeld(key);
       const obtained = await rideApi.requestToken(account, key.scope, cancellationSignal()).catch(toFailure);
-      const lifetimeMs = obtained.lifetimeSeconds * 1_000;
+      const lifetimeMs = obtained.lifetimeMs;
       const expiresAt = obtained.requestedAt + lifetimeMs;
       return {
         id: randomUUID(),

@@ -57,11 +57,14 @@ export const ContractProfileSchema = z.strictObject({
   delivery: z.strictObject({ verification: Verification }),
   tokens: z.strictObject({
     businessEncoding: z.enum(['urlencoded', 'multipart', 'json']),
-    refreshEarlySeconds: z.int().min(1).max(3600),
-    fallbackLifetimeSeconds: z.int().min(1).max(86_400),
+    /** How long before its end a token is renewed. */
+    refreshEarlyMs: z.int().min(1_000).max(3_600_000),
+    /** For an answer that names no lifetime. */
+    fallbackLifetimeMs: z.int().min(1_000).max(86_400_000),
   }),
   statuses: z.strictObject({ terminal: z.array(z.string().min(1)).min(1), notOrderStatus: z.array(z.string()) }),
-  limits: z.strictObject({ businessRequestsPerSecond: z.number().positive().max(1000) }),
+  /** Of each account, at either interface, that says nothing of its own. */
+  limits: z.strictObject({ requestsPerSecond: z.number().positive().max(1000) }),
 });
 
 /** A profile that has been read. */

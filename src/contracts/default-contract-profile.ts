@@ -158,15 +158,15 @@ export const defaultContractProfile: ContractProfile = {
   },
   tokens: {
     businessEncoding: 'urlencoded',
-    refreshEarlySeconds: 60,
-    fallbackLifetimeSeconds: 300,
+    refreshEarlyMs: 60_000,
+    fallbackLifetimeMs: 300_000,
   },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],
     notOrderStatus: ['ok', 'success', 'error'],
   },
   limits: {
-    businessRequestsPerSecond: 16,
+    requestsPerSecond: 16,
   },
 };
 
@@ -180,6 +180,18 @@ export type PathPlaceholder = (typeof pathPlaceholders)[number];
 const replacedWhole = new Set(['delivery.verification']);
 const needOrderId = ['orderStatus', 'orderDetails'];
 const sendablePath = /^\/[\x21\x22\x24-\x7e]*$/; // printable ASCII, no blank, no "#"
+
+/** Fields of earlier profiles, and what to say instead. */
+const renamedFields = new Map([
+  ['tokens.refreshEarlySeconds', 'tokens.refreshEarlyMs, in milliseconds'],
+  ['tokens.fallbackLifetimeSeconds', 'tokens.fallbackLifetimeMs, in milliseconds'],
+  ['limits.businessRequestsPerSecond', 'limits.requestsPerSecond'],
+]);
+
+function unknownField(field: string): string {
+  const newName = renamedFields.get(field);
+  return newName === undefined ? `${field}: unknown field` : `${field}: renamed; set ${newName}`;
+}
 
 const joined = (at: string, key: string): string => (at === '' ? key : `${at}.${key}`);
 
@@ -197,7 +209,7 @@ function merged(base: unknown, override: unknown, at = ''): unknown {
 function shapeProblems(issues: z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     const at = issue.path.map(String).join('.');
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${joined(at, key)}: unknown field`);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(joined(at, key)));
     return [`${at || 'profile'}: ${issue.message}`];
   });
 }

@@ -6,7 +6,8 @@ import { UnusableReply } from './unusable-reply.js';
 /** What a token endpoint granted. */
 export interface TokenReply {
   accessToken: string;
-  lifetimeSeconds: number;
+  /** As the reply says it, in milliseconds. */
+  lifetimeMs: number;
   /** Scope values in our order, empty for the unscoped token; null when the reply does not say, which means as asked. */
   grantedScope: string | null;
 }
@@ -14,19 +15,19 @@ export interface TokenReply {
 /** What the reader of a token reply has to know of the request. */
 export interface TokenExpectation {
   wantedScope: Scope;
-  fallbackLifetimeSeconds: number;
+  fallbackLifetimeMs: number;
 }
 
 // VSCHAR without the blank (RFC 6749 A.12): anything else cannot stand in an Authorization header.
 const sendableToken = /^[\x21-\x7e]{1,16384}$/;
 const numericText = /^\d+(\.\d+)?$/;
-const maxLifetimeSeconds = 7 * 86_400; // A longer claim helps nobody: HTTP 401 has the last word anyway.
+const maxLifetimeMs = 7 * 86_400_000; // A longer claim helps nobody: HTTP 401 has the last word anyway.
 const maxScopeLength = 1000;
 
-function lifetimeOf(expiresIn: unknown, fallback: number): number {
+function lifetimeOf(expiresIn: unknown, fallbackMs: number): number {
   const isNumeric = typeof expiresIn === 'string' && numericText.test(expiresIn.trim());
   const seconds = Math.trunc(isNumeric ? Number(expiresIn) : typeof expiresIn === 'number' ? expiresIn : 0);
-  return seconds >= 1 ? Math.min(seconds, maxLifetimeSeconds) : fallback;
+  return seconds >= 1 ? Math.min(seconds * 1_000, maxLifetimeMs) : fallbackMs;
 }
 
 function isBearer(tokenType: unknown): boolean {
@@ -50,7 +51,7 @@ export function parseTokenReply(body: unknown, expected: TokenExpectation): Toke
   if (granted !== null && !grants(granted, expected.wantedScope)) throw new UnusableReply('SCOPE_NOT_GRANTED');
   return {
     accessToken,
-    lifetimeSeconds: lifetimeOf(ownValue(body, 'expires_in'), expected.fallbackLifetimeSeconds),
+    lifetimeMs: lifetimeOf(ownValue(body, 'expires_in'), expected.fallbackLifetimeMs),
     grantedScope: granted === null ? null : shownText(granted.slice(0, maxScopeLength)),
   };
 }

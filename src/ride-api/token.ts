@@ -72,7 +72,7 @@ export function interpretTokenReply(reply: ApiReply, context: TokenAnswerContext
   try {
     return parseTokenReply(reply.body, {
       wantedScope: context.scope,
-      fallbackLifetimeSeconds: context.profile.tokens.fallbackLifetimeSeconds,
+      fallbackLifetimeMs: context.profile.tokens.fallbackLifetimeMs,
     });
   } catch (error) {
     throw toTokenRefused(error, reply) ?? error;

@@ -1,6 +1,6 @@
 import type { Env } from './env-reader.js';
 
-/** Every variable of design section 4. */
+/** Every variable of ours. Temporal's own are read by its libraries, but for the two of a worker's version. */
 export const settingNames: readonly string[] = [
   'FARETRAIL_PARTNER_BASE_URL',
   'FARETRAIL_PARTNER_CLIENT_ID',
@@ -15,8 +15,6 @@ export const settingNames: readonly string[] = [
   'FARETRAIL_ACCOUNTS_FILE',
   'FARETRAIL_CONTRACT_FILE',
   'FARETRAIL_TASK_QUEUE',
-  'FARETRAIL_DEPLOYMENT_NAME',
-  'FARETRAIL_BUILD_ID',
   'FARETRAIL_SEALING_KEYS',
   'FARETRAIL_SEALING_KEYS_FILE',
   'FARETRAIL_WEBHOOK_KEYS',
@@ -46,6 +44,12 @@ export const settingNames: readonly string[] = [
   'FARETRAIL_LOG_LEVEL',
 ];
 
+/** Variables of earlier versions, and what to set instead. */
+const renamedSettings = new Map([
+  ['FARETRAIL_DEPLOYMENT_NAME', 'TEMPORAL_DEPLOYMENT_NAME'],
+  ['FARETRAIL_BUILD_ID', 'TEMPORAL_WORKER_BUILD_ID'],
+]);
+
 /** Settings of the sandbox and of the tests are theirs to check. */
 const foreign = /^FARETRAIL_(SANDBOX|TEST)_/;
 
@@ -60,15 +64,17 @@ const maxSlips = 5;
 export function findUnknownSettings(env: Env, secretVariables: ReadonlySet<string>): string[] {
   return Object.entries(env)
     .filter(([name, value]) => name.startsWith('FARETRAIL_') && value && !isExpected(name, value, secretVariables))
-    .map(([name]) => `${name}: not a setting; ${remedy(name)}`);
+    .map(([name]) => `${name}: ${remedy(name)}`);
 }
 
 function remedy(name: string): string {
+  const newName = renamedSettings.get(name);
+  if (newName !== undefined) return `renamed; set ${newName} instead`;
   const ranked = settingNames.map((known) => ({ known, distance: editDistance(name, known) }));
   const closest = ranked.reduce((best, next) => (next.distance < best.distance ? next : best));
   return closest.distance <= maxSlips
-    ? `did you mean ${closest.known}? Correct or unset it`
-    : 'unset it, or name it in FARETRAIL_ACCOUNTS_FILE as the place of a secret';
+    ? `not a setting; did you mean ${closest.known}? Correct or unset it`
+    : 'not a setting; unset it, or name it in FARETRAIL_ACCOUNTS_FILE as the place of a secret';
 }
 
 function isExpected(name: string, value: string, secretVariables: ReadonlySet<string>): boolean {

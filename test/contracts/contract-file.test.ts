@@ -57,7 +57,7 @@ describe('a contract file', () => {
       operations: { orderStatus: { method: 'FETCH', speed: 1 }, orderReceipt: { path: '/v1/{receipt}' }, teleport: {} },
       pointers: { delivery: { status: [] } },
       tokens: null,
-      limits: { businessRequestsPerSecond: 'many' },
+      limits: { requestsPerSecond: 'many' },
     });
     for (const field of [
       'operations.orderStatus.method',
@@ -66,10 +66,18 @@ describe('a contract file', () => {
       'operations.teleport: unknown field',
       'pointers.delivery.status',
       'tokens',
-      'limits.businessRequestsPerSecond',
+      'limits.requestsPerSecond',
     ]) {
       expect(problems).toContain(field);
     }
+  });
+
+  it.each([
+    ['tokens', 'refreshEarlySeconds', 'tokens.refreshEarlyMs, in milliseconds'],
+    ['tokens', 'fallbackLifetimeSeconds', 'tokens.fallbackLifetimeMs, in milliseconds'],
+    ['limits', 'businessRequestsPerSecond', 'limits.requestsPerSecond'],
+  ])('that names the field %s.%s of an earlier release is told its new name', (part, field, newName) => {
+    expect(problemsOf({ [part]: { [field]: 16 } })).toBe(`contract profile: ${part}.${field}: renamed; set ${newName}`);
   });
 
   it.each([

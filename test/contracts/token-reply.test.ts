@@ -5,7 +5,7 @@ import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toScope } from '../../src/domain/keys.js';
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };
 
-const unscoped = { wantedScope: toScope(''), fallbackLifetimeSeconds: 300 };
+const unscoped = { wantedScope: toScope(''), fallbackLifetimeMs: 300_000 };
 const wanting = (scope: string) => ({ ...unscoped, wantedScope: toScope(scope) });
 const reply = { access_token: 't0ken', token_type: 'Bearer', expires_in: 899 };
 const code = (value: string) => expect.objectContaining({ name: 'UnusableReply', code: value });
@@ -15,11 +15,11 @@ describe('a token reply', () => {
     const read = (body: unknown, scope: string) => parseTokenReply(body, wanting(scope));
     expect(read(given.partner, 'demand_partner')).toEqual({
       accessToken: '<ACCESS_TOKEN>',
-      lifetimeSeconds: 3600,
+      lifetimeMs: 3_600_000,
       grantedScope: 'demand_partner',
     });
-    expect(read(given.business, 'order')).toMatchObject({ lifetimeSeconds: 899, grantedScope: 'order' });
-    expect(read(given.unscoped, '')).toMatchObject({ lifetimeSeconds: 899, grantedScope: '' });
+    expect(read(given.business, 'order')).toMatchObject({ lifetimeMs: 899_000, grantedScope: 'order' });
+    expect(read(given.unscoped, '')).toMatchObject({ lifetimeMs: 899_000, grantedScope: '' });
   });
 
   it.each([undefined, null, 'bearer', 'BEARER'])('counts as bearer with token_type %j', (token_type) => {
@@ -47,7 +47,7 @@ describe('a token reply', () => {
     ['-5', 300],
     [Number.NaN, 300],
   ])('with expires_in %j lives %i seconds', (expires_in, seconds) => {
-    expect(parseTokenReply({ ...reply, expires_in }, unscoped).lifetimeSeconds).toBe(seconds);
+    expect(parseTokenReply({ ...reply, expires_in }, unscoped).lifetimeMs).toBe(seconds * 1_000);
   });
 
   it('compares scopes as sets: order and extra values do not matter', () => {
@@ -81,7 +81,7 @@ describe('a token reply', () => {
     fc.assert(
       fc.property(body, (value) => {
         try {
-          expect(parseTokenReply(value, unscoped).lifetimeSeconds).toBeGreaterThan(0);
+          expect(parseTokenReply(value, unscoped).lifetimeMs).toBeGreaterThan(0);
         } catch (error) {
           expect(error).toBeInstanceOf(UnusableReply);
         }

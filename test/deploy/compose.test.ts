@@ -117,9 +117,9 @@ describe('the settings in it', () => {
 
   it('version the workers when the deployment has a name', () => {
     const worker = composeFile.services.worker ?? expect.fail('no worker');
-    const env = { ...environment(worker), FARETRAIL_DEPLOYMENT_NAME: 'faretrail', FARETRAIL_BUILD_ID: '1.0' };
+    const env = { ...environment(worker), TEMPORAL_DEPLOYMENT_NAME: 'faretrail', TEMPORAL_WORKER_BUILD_ID: '1.0' };
     expect(loadConfig(env, inContainer(worker)).deployment).toMatchObject({ buildId: '1.0' });
-    expect(worker.environment?.FARETRAIL_DEPLOYMENT_NAME).toContain('FARETRAIL_DEPLOYMENT_NAME');
+    expect(worker.environment?.TEMPORAL_DEPLOYMENT_NAME).toContain('TEMPORAL_DEPLOYMENT_NAME');
   });
 
   it('give payload keys to all that talk to Temporal, and write in clear until encryption is switched on', () => {

@@ -15,8 +15,8 @@ const shared: WorkerEnv = {
 };
 const version = (buildId: string): WorkerEnv => ({
   ...shared,
-  FARETRAIL_DEPLOYMENT_NAME: deploymentName,
-  FARETRAIL_BUILD_ID: buildId,
+  TEMPORAL_DEPLOYMENT_NAME: deploymentName,
+  TEMPORAL_WORKER_BUILD_ID: buildId,
 });
 
 /** Workers that are not versioned, with the sandbox that all use. */

@@ -146,7 +146,7 @@ it('the same search finds a token that is not sealed', async () => {
     credentialId: Date.now().toString(16).padStart(16, '0'),
   };
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-  const obtained = { accessToken: token, lifetimeSeconds: 60, grantedScope: null, requestedAt: Date.now() };
+  const obtained = { accessToken: token, lifetimeMs: 60_000, grantedScope: null, requestedAt: Date.now() };
   const activities = createTokenActivities({
     accountWith: () => ({}) as never,
     rideApi: { requestToken: async () => obtained } as never,

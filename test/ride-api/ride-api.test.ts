@@ -22,7 +22,7 @@ describe('the client of the service', () => {
     const token = await rideApi({}, () => clock).requestToken(partnerAccount(base), toScope('demand_partner'));
     expect(token).toEqual({
       accessToken: '<ACCESS_TOKEN>',
-      lifetimeSeconds: 3600,
+      lifetimeMs: 3_600_000,
       grantedScope: 'demand_partner',
       requestedAt: 1_000,
     });

@@ -61,7 +61,7 @@ describe('the answer to a token request', () => {
   it('gives the token', () => {
     expect(interpret(answer(200, given.business))).toEqual({
       accessToken: '<ACCESS_TOKEN>',
-      lifetimeSeconds: 899,
+      lifetimeMs: 899_000,
       grantedScope: 'order',
     });
   });

@@ -33,7 +33,7 @@ describe('accounts of the environment', () => {
 
   it('gives an account the cadence and the rate of the deployment', () => {
     const env = { ...partnerEnv, FARETRAIL_POLL_ACTIVE_MS: '500', FARETRAIL_CONTRACT_FILE: 'contract.json' };
-    const contract = JSON.stringify({ limits: { businessRequestsPerSecond: 3 } });
+    const contract = JSON.stringify({ limits: { requestsPerSecond: 3 } });
     expect(loadConfig(env, files({ 'contract.json': contract })).accounts).toMatchObject([
       { requestsPerSecond: 3, poll: { activeMs: 500 } },
     ]);

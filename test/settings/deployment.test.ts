@@ -2,12 +2,23 @@ import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
 import { problemsOf } from './env.js';
 
-const name = 'FARETRAIL_DEPLOYMENT_NAME';
-const buildId = 'FARETRAIL_BUILD_ID';
+const name = 'TEMPORAL_DEPLOYMENT_NAME';
+const buildId = 'TEMPORAL_WORKER_BUILD_ID';
 
 it('versions workers when deployment and build have a name', () => {
   const env = { [name]: 'faretrail', [buildId]: '1.4.0+7e4c2' };
   expect(loadConfig(env).deployment).toEqual({ deploymentName: 'faretrail', buildId: '1.4.0+7e4c2' });
+});
+
+it('takes a deployment name as the worker controller sets it', () => {
+  expect(loadConfig({ [name]: 'rides/faretrail', [buildId]: '1' }).deployment?.deploymentName).toBe('rides/faretrail');
+});
+
+it.each([
+  ['FARETRAIL_DEPLOYMENT_NAME', name],
+  ['FARETRAIL_BUILD_ID', buildId],
+])('refuses %s and names the setting that has replaced it', (old, now) => {
+  expect(problemsOf(() => loadConfig({ [old]: '1' }))).toEqual([`${old}: renamed; set ${now} instead`]);
 });
 
 it('does not version workers because their image knows its build', () => {

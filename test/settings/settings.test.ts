@@ -176,9 +176,9 @@ describe('contract file', () => {
   const env = { FARETRAIL_CONTRACT_FILE: 'contract.json' };
 
   it('lays the overrides over the built-in profile', () => {
-    const overrides = JSON.stringify({ limits: { businessRequestsPerSecond: 3 } });
+    const overrides = JSON.stringify({ limits: { requestsPerSecond: 3 } });
     const { profile } = loadConfig(env, files({ 'contract.json': overrides }));
-    expect(profile).toEqual({ ...defaultContractProfile, limits: { businessRequestsPerSecond: 3 } });
+    expect(profile).toEqual({ ...defaultContractProfile, limits: { requestsPerSecond: 3 } });
   });
 
   it.each([

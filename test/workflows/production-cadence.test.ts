@@ -68,7 +68,7 @@ describe('at the default cadence, in virtual time', () => {
   it(`an order reserved ${daysAhead} days ahead is followed to its end in at most 100 events`, async () => {
     const before = stack.onTokenRequest;
     // Its renewals would cost as much time as the reads, and are none of this order's events.
-    stack.onTokenRequest = (now) => ({ ...before(now), lifetimeSeconds: (2 * daysAhead * day) / 1_000 });
+    stack.onTokenRequest = (now) => ({ ...before(now), lifetimeMs: 2 * daysAhead * day });
     const pickUpMs = daysAhead * day;
     const scheduledAt = new Date((await stack.env.currentTimeMs()) + pickUpMs).toISOString();
     const script: [string, number][] = [

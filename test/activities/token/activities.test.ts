@@ -22,7 +22,7 @@ const accessToken = 'header.SECRET-TOKEN.signature';
 
 const obtained = (more: Partial<ObtainedToken> = {}): ObtainedToken => ({
   accessToken,
-  lifetimeSeconds: 3_600,
+  lifetimeMs: 3_600_000,
   grantedScope: 'demand_partner',
   requestedAt,
   ...more,
@@ -71,16 +71,13 @@ describe('a token that was obtained', () => {
     [899, '2031-05-01T10:13:59.000Z', '2031-05-01T10:14:59.000Z'],
     [100, '2031-05-01T10:01:20.000Z', '2031-05-01T10:01:40.000Z'],
     [1, '2031-05-01T10:00:00.800Z', '2031-05-01T10:00:01.000Z'],
-  ])(
-    'with a lifetime of %i s counts it from the moment the request was sent',
-    async (lifetimeSeconds, renewAt, expiresAt) => {
-      expect(await requestToken(obtained({ lifetimeSeconds }))).toMatchObject({
-        requestedAt: '2031-05-01T10:00:00.000Z',
-        renewAt,
-        expiresAt,
-      });
-    },
-  );
+  ])('with a lifetime of %i s counts it from the moment the request was sent', async (seconds, renewAt, expiresAt) => {
+    expect(await requestToken(obtained({ lifetimeMs: seconds * 1_000 }))).toMatchObject({
+      requestedAt: '2031-05-01T10:00:00.000Z',
+      renewAt,
+      expiresAt,
+    });
+  });
 
   it('says what was granted, as far as the service said it', async () => {
     expect((await requestToken(obtained())).grantedScope).toBe('demand_partner');

@@ -73,7 +73,7 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
   const stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'> = {
     reads: [],
     tokenRequests: [],
-    onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeSeconds: 3600, grantedScope: null }),
+    onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeMs: 3_600_000, grantedScope: null }),
   };
   const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
   const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', { ...cadence, ...more }));
