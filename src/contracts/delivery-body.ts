@@ -1,7 +1,7 @@
 import type { ParkReason } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
-import type { EventType } from '../domain/subscription/subscription.js';
+import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
 import { type JsonObject, ownValue, valueAt } from './json.js';
 import { usableText } from './order-reply.js';
@@ -66,7 +66,7 @@ export function whyToPark(
     return 'otherEventType';
   if (orderId !== null) return null;
   if (isOrderIdUnusable) return 'orderIdUnusable';
-  return address.eventType === 'status_changed' ? 'noOrderId' : null;
+  return mustNameOrder[address.eventType] ? 'noOrderId' : null;
 }
 
 interface Place {

@@ -55,7 +55,7 @@ const unreadable = (now: string): DeliveryNotice => ({ deliveryId: '', eventType
 /** Why deliveries for an order wait for a person instead of starting it anew. */
 export type EndParkReason = 'followingStopped' | 'endUnreadable';
 
-/** Why nobody could place a delivery; the last two: how the following of its order ended leaves that to a person. */
+/** Why a delivery was parked. The last two: the run that followed its order ended so that a person must decide. */
 export const parkReasons = [
   'noOrderId',
   'orderIdUnusable',
@@ -73,18 +73,12 @@ export const parkReasons = [
 export type ParkReason = (typeof parkReasons)[number];
 
 /**
- * What became of deliveries that were taken. `signalled`: to the run that follows the order. `started`: such a run, anew too. `late`:
- * the order has ended at the service. `ignored`: nobody follows the order, and its account ignores such orders. `reported`: to
- * the report of the order. `parked`: they wait for a person.
+ * What became of a delivery. `signalled`: the run that follows its order has it. `started`: it started such a run, for the first
+ * time or again. `late`: its order has ended at the service. `ignored`: no run follows its order, and the account ignores such
+ * orders. `reported`: the report of its order has it. The last two say why it must be parked: no run has it.
  */
-export type ForwardOutcome = 'signalled' | 'started' | 'late' | 'ignored' | 'reported' | 'parked';
+export type DeliveryResult = 'signalled' | 'started' | 'late' | 'ignored' | 'reported' | EndParkReason;
 
-/** What became of deliveries about an order, or why they must be parked. */
-export type OrderDeliveryOutcome = Exclude<ForwardOutcome, 'reported' | 'parked'> | EndParkReason;
-
-/** Must deliveries with this outcome be parked, since they have reached nobody? */
-export const isEndParkReason = (outcome: OrderDeliveryOutcome | ParkReason): outcome is EndParkReason =>
-  outcome === 'followingStopped' || outcome === 'endUnreadable';
-
-/** What became of a delivery that a person gave to an order, or why it stays parked. */
-export type HandOverOutcome = OrderDeliveryOutcome | 'reported';
+/** Must deliveries with this result be parked? */
+export const isEndParkReason = (result: DeliveryResult | ParkReason): result is EndParkReason =>
+  result === 'followingStopped' || result === 'endUnreadable';

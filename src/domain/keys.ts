@@ -8,6 +8,9 @@ export type AccountName = string & { readonly [brand]: 'AccountName' };
 /** The service's id of an order, always text. It never holds a "/" and has at most 128 characters. */
 export type OrderId = string & { readonly [brand]: 'OrderId' };
 
+/** Our own id of a delivery: the first 32 hex digits of SHA-256 over account, event type and raw body. */
+export type DeliveryId = string & { readonly [brand]: 'DeliveryId' };
+
 /** Scope values joined by a space, as the token endpoint wants them; empty for the token without scope. */
 export type Scope = string & { readonly [brand]: 'Scope' };
 

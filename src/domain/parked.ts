@@ -1,8 +1,8 @@
-import { type HandOverOutcome, type ParkReason, parkReasons } from './delivery.js';
+import { type DeliveryResult, type ParkReason, parkReasons } from './delivery.js';
 import { InvalidInput } from './errors.js';
 import { toInputFields } from './input-fields.js';
 import { toInstant } from './instant.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
+import { type AccountName, type DeliveryId, type OrderId, toAccountName, toOrderId } from './keys.js';
 import { cell } from './markdown.js';
 import { parseStopInput } from './order/input.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
@@ -41,7 +41,7 @@ export interface HandOverInput
 
 /** Answer of the update `routeDelivery`. */
 export interface RoutedDelivery extends ParkedDelivery {
-  handedOver: HandOverOutcome;
+  handedOver: DeliveryResult;
 }
 
 /** The field of the run's memo that holds a `ParkedDelivery`. */
@@ -62,11 +62,11 @@ function toMatching(value: unknown, pattern: RegExp, field: string): string {
 }
 
 /** Reads a delivery id. Throws `InvalidInput`. */
-export function toDeliveryId(value: unknown): string {
+export function toDeliveryId(value: unknown): DeliveryId {
   if (typeof value !== 'string' || !/^[0-9a-f]{32}$/.test(value)) {
     throw new InvalidInput('deliveryId: must be 32 hex digits');
   }
-  return value;
+  return value as DeliveryId;
 }
 
 /** Reads the input of `parkedDelivery`. Throws `InvalidInput` that names the field, never its value. */

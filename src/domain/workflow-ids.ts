@@ -1,5 +1,5 @@
 import { type BusinessOperation, businessOperations } from './call.js';
-import { type AccountName, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
+import { type AccountName, type DeliveryId, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
 import type { Notify } from './notify/receivers.js';
 import { type EventType, isEventType } from './subscription/subscription.js';
 
@@ -57,10 +57,10 @@ export function fromSubscriptionId(workflowId: string): SubscriptionKey | undefi
 /** What names one company report: the order that it is about, or the delivery when that names no order. */
 export interface CompanyReportKey {
   account: AccountName;
-  about: OrderId;
+  about: OrderId | DeliveryId;
 }
 
-/** Id of the `companyReport` workflow of a key. A delivery id has the form of an order id. */
+/** Id of the `companyReport` workflow of a key. */
 export const companyReportId = ({ account, about }: CompanyReportKey): string => `report/${account}/${about}`;
 
 /** The inverse of `companyReportId`; undefined for any other id. */
@@ -120,13 +120,6 @@ export interface ChangeRideKey extends RequestRideKey {
 export const changeRideId = ({ account, requestId, changeId }: ChangeRideKey): string =>
   `change/${account}/${requestId}/${changeId}`;
 
-/** The inverse of `changeRideId`; undefined for any other id. */
-export function fromChangeRideId(workflowId: string): ChangeRideKey | undefined {
-  const [, account, requestId, changeId] =
-    /^change\/([a-z0-9-]{1,40})\/([A-Za-z0-9._~-]{1,100})\/([^/]+)$/.exec(workflowId) ?? [];
-  return account && requestId && changeId ? { account: account as AccountName, requestId, changeId } : undefined;
-}
-
 /** What names one call of a business operation. */
 export interface BusinessCallKey {
   account: AccountName;
@@ -159,9 +152,3 @@ export interface LateNoticesKey {
 /** Id of the `lateNotices` workflow of a key. */
 export const lateNoticesId = ({ about, firstRunId, last }: LateNoticesKey): string =>
   `notices/${about}/${firstRunId}/${last}`;
-
-/** The inverse of `lateNoticesId`; undefined for any other id. */
-export function fromLateNoticesId(workflowId: string): LateNoticesKey | undefined {
-  const [, about, firstRunId, last] = /^notices\/(.+)\/([^/]+)\/(\d+)$/.exec(workflowId) ?? [];
-  return about && firstRunId ? { about, firstRunId, last: Number(last) } : undefined;
-}

@@ -1,6 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ForwardOutcome } from '../domain/delivery.js';
-import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { DeliveryFact } from '../webhooks/ingress-events.js';
 import type { SecretPlace } from '../webhooks/secret-sighting.js';
 
@@ -18,7 +17,7 @@ export interface IngressMetrics {
   registry: Registry;
   countDelivery(fact: DeliveryFact): void;
   countSecretSeen(account: string, place: SecretPlace): void;
-  countForwarded(about: SubscriptionKey, outcome: ForwardOutcome, deliveries: number): void;
+  countForwarded: OnForwarded;
   countForwardFailure(): void;
   setOutage(isOut: boolean): void;
   showJournal(journal: JournalGauges): void;

@@ -4,7 +4,7 @@ import type { RunCounts } from '../temporal/counts.js';
 export interface UpstreamCallCount {
   account: string;
   operation: string;
-  /** `ok` or the code of the failure. */
+  /** `ok` or the code of the failure, in camel case. */
   outcome: string;
   seconds: number;
 }

@@ -40,6 +40,12 @@ export const watchCalls = (rideApi: RideApi, watch: CallWatch): RideApi => ({
     watch({ account, operation: 'deleteSubscriber' }, () => rideApi.deleteSubscriber(account, ...rest)),
 });
 
+/** A code as a label, in the one spelling of all labels: `TOKEN_REJECTED` is `tokenRejected`. */
+const toOutcome = (code: string): string =>
+  (/^[A-Z_]+$/.test(code) ? code.toLowerCase() : code)
+    .replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    .replace(/^./, (letter) => letter.toLowerCase());
+
 /** Counts calls by their outcome. */
 export function countCalls(metrics: WorkerMetrics): CallWatch {
   return async ({ account: { name: account }, operation, scope }, call) => {
@@ -54,7 +60,7 @@ export function countCalls(metrics: WorkerMetrics): CallWatch {
       count('ok');
       return result;
     } catch (error) {
-      count(error instanceof FaretrailError ? error.code : 'aborted');
+      count(error instanceof FaretrailError ? toOutcome(error.code) : 'aborted');
       throw error;
     }
   };

@@ -1,9 +1,9 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Account } from '../domain/account.js';
-import type { DeliveryNotice } from '../domain/delivery.js';
-import { isEndParkReason, type OrderDeliveryOutcome } from '../domain/delivery.js';
+import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
+import { isEndParkReason } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
-import type { AccountName } from '../domain/keys.js';
+import type { AccountName, OrderId } from '../domain/keys.js';
 import { afterEnd } from '../domain/order/earlier-run.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import { publishedAddresses } from '../domain/published.js';
@@ -34,7 +34,7 @@ export interface DeliveryPortOptions {
 /** Temporal's client has no deadline of its own. */
 const deadlineMs = 5_000;
 /** Keeps a signal below 200 KiB. */
-const noticesPerSignal = 1_000;
+const deliveriesPerSignal = 1_000;
 
 type SignalArguments = [{ deliveries: DeliveryNotice[] }];
 type CompanyReport = (input: CompanyReportInput) => Promise<unknown>;
@@ -70,7 +70,7 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
 
 function createOrderSignals(parts: Parts): DeliveryPort['toOrder'] {
   return async (key, deliveries) => {
-    let first: OrderDeliveryOutcome | undefined;
+    let first: DeliveryResult | undefined;
     for (const some of inParts(deliveries)) {
       const outcome = await parts.inTime(() => sendToOrder(parts, key, some));
       if (first !== undefined && isEndParkReason(outcome)) {
@@ -83,11 +83,7 @@ function createOrderSignals(parts: Parts): DeliveryPort['toOrder'] {
   };
 }
 
-async function sendToOrder(
-  parts: Parts,
-  key: FollowOrderKey,
-  deliveries: DeliveryNotice[],
-): Promise<OrderDeliveryOutcome> {
+async function sendToOrder(parts: Parts, key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
   const { client, untracked } = parts;
   const handle = client.workflow.getHandle(followOrderId(key));
   if (await found(handle.signal(deliveryReceivedSignal, { deliveries }))) return 'signalled';
@@ -100,7 +96,7 @@ async function startWith(
   { client, taskQueue }: Parts,
   { account, orderId }: FollowOrderKey,
   deliveries: DeliveryNotice[],
-): Promise<OrderDeliveryOutcome> {
+): Promise<DeliveryResult> {
   const begun = await beginOrder(client, {
     input: { account, orderId },
     taskQueue,
@@ -121,7 +117,7 @@ async function signalReport(
   { client, taskQueue, inTime }: Parts,
   key: CompanyReportKey,
   deliveries: DeliveryNotice[],
-): Promise<void> {
+): Promise<DeliveryResult> {
   for (const some of inParts(deliveries)) {
     await inTime(() =>
       client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
@@ -131,6 +127,7 @@ async function signalReport(
       }),
     );
   }
+  return 'reported';
 }
 
 async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDeliveryInput): Promise<void> {
@@ -142,13 +139,13 @@ async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDelive
 
 /** A report that names no order stands under the id of its delivery. */
 function reportInput({ account, about }: CompanyReportKey, deliveries: readonly DeliveryNotice[]): CompanyReportInput {
-  const isDelivery = deliveries.some(({ deliveryId }) => deliveryId === about);
-  return isDelivery ? { account } : { account, orderId: about };
+  const isOrder = (id: string): id is OrderId => deliveries.every(({ deliveryId }) => deliveryId !== id);
+  return isOrder(about) ? { account, orderId: about } : { account };
 }
 
 function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNotice[]> {
-  for (let from = 0; from < deliveries.length; from += noticesPerSignal)
-    yield deliveries.slice(from, from + noticesPerSignal);
+  for (let from = 0; from < deliveries.length; from += deliveriesPerSignal)
+    yield deliveries.slice(from, from + deliveriesPerSignal);
 }
 
 async function orNull<T>(call: Promise<T>): Promise<T | null> {

@@ -7,11 +7,11 @@ const freshMs = 10_000;
 /** Generations known to be gone, for each subscription: a bound for memory, nothing depends on it. */
 const maxGone = 100;
 
-/** How a generation stands. `unknown`: Temporal cannot be asked now, so only the address speaks for the delivery. */
-export type Standing = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown';
+/** What a generation accepts. `unknown`: Temporal does not answer now, so only the address speaks for the delivery. */
+export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown';
 
 /** What makes the answer depend on time, in milliseconds since the epoch. */
-interface StandingAt {
+interface AcceptanceOptions {
   /** When it must be accepted; default now. */
   at?: number;
   /** What was read before this instant is not good enough. */
@@ -21,7 +21,7 @@ interface StandingAt {
 /** What each subscription accepts, kept at hand so that a delivery rarely waits for Temporal. */
 export interface AcceptedSubscriptions {
   /** Answers within two seconds, mostly at once. Never rejects. */
-  standingOf(key: SubscriptionKey, generation: string, options?: StandingAt): Promise<Standing>;
+  acceptanceOf(key: SubscriptionKey, generation: string, options?: AcceptanceOptions): Promise<Acceptance>;
 }
 
 /** What it needs from elsewhere. */
@@ -65,13 +65,13 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
   }
 
   return {
-    async standingOf(key, generation, { at = now(), readSince } = {}) {
+    async acceptanceOf(key, generation, { at = now(), readSince } = {}) {
       const entry = entryOf(key);
       entry.opened.keepFresh(freshMs);
-      const standing = find(entry, generation, at);
+      const acceptance = find(entry, generation, at);
       // An end is final, whenever we learned of it.
-      if (standing && (standing === 'ended' || readSince === undefined)) return standing;
-      if (standing === undefined && isKnownGone(entry, generation, now())) return whyGone(entry);
+      if (acceptance && (acceptance === 'ended' || readSince === undefined)) return acceptance;
+      if (acceptance === undefined && isKnownGone(entry, generation, now())) return whyGone(entry);
 
       const isEnough = (): boolean => readSince === undefined && find(entry, generation, at) !== undefined;
       if (!(await entry.opened.waitForRead({ since: readSince, isEnough }))) return 'unknown';
@@ -92,7 +92,7 @@ function find({ opened }: Entry, generation: string, at: number): AcceptedProof 
 }
 
 /** A generation is published before anybody learns its address, so one that a later read lacks does not come (back). */
-const whyGone = ({ opened }: Entry): Standing => (opened.latest()?.value.memo ? 'ended' : 'neverSubscribed');
+const whyGone = ({ opened }: Entry): Acceptance => (opened.latest()?.value.memo ? 'ended' : 'neverSubscribed');
 
 function isKnownGone({ gone }: Entry, generation: string, now: number): boolean {
   const since = gone.get(generation);

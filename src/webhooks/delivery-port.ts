@@ -1,4 +1,4 @@
-import type { DeliveryNotice, OrderDeliveryOutcome } from '../domain/delivery.js';
+import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
@@ -8,9 +8,9 @@ import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domai
 export interface DeliveryPort {
   /** One signal for all of them. An order that was never followed is started or ignored, as its account says; one whose
    *  following broke off is started anew; one that has ended at the service never (I5). */
-  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<OrderDeliveryOutcome>;
+  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** One signal for all of them; starts the report. */
-  toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<void>;
+  toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** Keeps a delivery that nobody could place. Parking one again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
   /** What the subscription accepts now; null when there has never been one. */

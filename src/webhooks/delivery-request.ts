@@ -41,15 +41,17 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' 
   });
 }
 
-/** A body as it was read. */
-export interface DeliveryBody {
+/** A delivery as it came. */
+export interface RawDelivery {
+  headers: IncomingHttpHeaders;
+  rawBody: Buffer;
   body: JsonObject;
   /** Can it be read in one way only? */
   isClear: boolean;
 }
 
-/** The JSON object in a body; null for anything else, invalid UTF-8 included. */
-export function readDeliveryBody(rawBody: Buffer): DeliveryBody | null {
+/** Reads the JSON object in the body; null for anything else, invalid UTF-8 included. */
+export function readRawDelivery({ headers, rawBody }: Pick<RawDelivery, 'headers' | 'rawBody'>): RawDelivery | null {
   const { value, flaw } = readIncomingJson(rawBody, { mustBeUtf8: true }) ?? {};
-  return isJsonObject(value) ? { body: value, isClear: flaw === null } : null;
+  return isJsonObject(value) ? { headers, rawBody, body: value, isClear: flaw === null } : null;
 }

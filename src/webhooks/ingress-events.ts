@@ -2,7 +2,7 @@ import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { SecretSighting } from './secret-sighting.js';
 
 /** What can become of a request to a delivery address. A closed list: it labels a metric. */
-export const deliveryOutcomes = [
+export const intakeOutcomes = [
   /** Durable, 202. */
   'accepted',
   /** Durable, 202, though nobody can place it. */
@@ -39,8 +39,8 @@ export const deliveryOutcomes = [
   'failed',
 ] as const;
 
-/** One of `deliveryOutcomes`. */
-export type DeliveryOutcome = (typeof deliveryOutcomes)[number];
+/** One of `intakeOutcomes`. */
+export type IntakeOutcome = (typeof intakeOutcomes)[number];
 
 /** One request to a delivery address, as metrics and logs may know it. */
 export interface DeliveryFact {
@@ -48,7 +48,7 @@ export interface DeliveryFact {
   account: string;
   /** Empty unless the address is ours. */
   eventType: string;
-  outcome: DeliveryOutcome;
+  outcome: IntakeOutcome;
   /** From the request line to the answer. */
   seconds: number;
 }

@@ -2,17 +2,17 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type DeliveryReading, isTestEvent, whyToPark } from '../contracts/delivery-body.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { AccountName } from '../domain/keys.js';
+import type { AccountName, DeliveryId } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
-import type { AcceptedSubscriptions, Standing } from './accepted-subscriptions.js';
-import { type DeliveryBody, readDeliveryBody } from './delivery-request.js';
-import type { DeliveryOutcome, IngressEvents } from './ingress-events.js';
+import type { Acceptance, AcceptedSubscriptions } from './accepted-subscriptions.js';
+import { type RawDelivery, readRawDelivery } from './delivery-request.js';
+import type { IngressEvents, IntakeOutcome } from './ingress-events.js';
 import type { JournaledDelivery } from './journal/entries.js';
 import { sealContent } from './sealed-content.js';
 import { createSampling, findSecret } from './secret-sighting.js';
-import type { Provable, Verification } from './verification.js';
+import type { Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal itself where there is none. */
 export interface DeliveryStore {
@@ -51,9 +51,9 @@ export interface Arrival extends SubscriptionKey {
   traceparent?: string;
 }
 
-/** What the sender is told. `deliveryId` stands in every 202. */
-export interface Receipt {
-  outcome: DeliveryOutcome;
+/** What the sender is answered. `deliveryId` stands in every 202. */
+export interface IntakeAnswer {
+  outcome: IntakeOutcome;
   deliveryId?: string;
 }
 
@@ -62,7 +62,7 @@ export interface DeliveryIntake {
   /** Whose address this is; null for any address that we did not make, for whatever reason. */
   admit(account: string, eventType: string, capability: string): Arrival | null;
   /** From the raw bytes to the store. Never rejects. */
-  take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<Receipt>;
+  take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<IntakeAnswer>;
 }
 
 /** How long what we know of a subscription may lag behind when it speaks against a delivery. */
@@ -75,24 +75,24 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
   const isSampled = createSampling();
   const readCapability = rememberAddresses(parts.readCapability);
 
-  async function judge(arrival: Arrival, delivery: Provable): Promise<DeliveryOutcome> {
+  async function judge(arrival: Arrival, delivery: RawDelivery): Promise<IntakeOutcome> {
     const { generation, arrivedAt } = arrival;
-    const first = toOutcome(await parts.subscriptions.standingOf(arrival, generation), delivery, verification);
+    const first = toOutcome(await parts.subscriptions.acceptanceOf(arrival, generation), delivery, verification);
     if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
     // Its secret may have been stored since we last looked.
     const readSince = arrivedAt - refusalLagMs;
-    const standing = await parts.subscriptions.standingOf(arrival, generation, { readSince });
-    return toOutcome(standing, delivery, verification);
+    const acceptance = await parts.subscriptions.acceptanceOf(arrival, generation, { readSince });
+    return toOutcome(acceptance, delivery, verification);
   }
 
-  async function lookForSecret(arrival: Arrival, delivery: Provable): Promise<void> {
+  async function lookForSecret(arrival: Arrival, delivery: RawDelivery): Promise<void> {
     if (verification.needsSecret || !isSampled(`${arrival.account}/${arrival.eventType}/${arrival.generation}`)) return;
-    const standing = await parts.subscriptions.standingOf(arrival, arrival.generation);
-    if (typeof standing === 'object' && standing.secrets.length > 0)
-      events.secretSeen(arrival, findSecret(delivery, standing.secrets));
+    const acceptance = await parts.subscriptions.acceptanceOf(arrival, arrival.generation);
+    if (typeof acceptance === 'object' && acceptance.secrets.length > 0)
+      events.secretSeen(arrival, findSecret(delivery, acceptance.secrets));
   }
 
-  async function keep(arrival: Arrival, delivery: Provable & DeliveryBody, isChecked: boolean): Promise<Receipt> {
+  async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
     const { account, eventType, generation, businessId } = arrival;
     const reading = delivery.isClear ? parts.readBody(delivery.body) : unread;
     const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
@@ -127,9 +127,8 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
 
     async take(arrival, headers, rawBody) {
       try {
-        const read = readDeliveryBody(rawBody);
-        if (read === null) return { outcome: 'notJson' };
-        const delivery = { headers, rawBody, ...read };
+        const delivery = readRawDelivery({ headers, rawBody });
+        if (delivery === null) return { outcome: 'notJson' };
         const outcome = await judge(arrival, delivery);
         if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
         await lookForSecret(arrival, delivery);
@@ -146,7 +145,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
 const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
 
 /** What is kept of every delivery. */
-function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: string): JournaledDelivery {
+function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: DeliveryId): JournaledDelivery {
   const { account, eventType, arrivedAt, traceparent } = arrival;
   const receivedAt = new Date(arrivedAt).toISOString();
   const kept: JournaledDelivery = { account, eventType, orderId, deliveryId, receivedAt };
@@ -155,14 +154,14 @@ function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliver
   return kept;
 }
 
-function toOutcome(standing: Standing, delivery: Provable, verification: Verification): DeliveryOutcome {
-  if (standing === 'unknown') return 'unchecked';
-  if (typeof standing === 'string') return standing;
-  const verdict = verification.verify(delivery, standing);
+function toOutcome(acceptance: Acceptance, delivery: RawDelivery, verification: Verification): IntakeOutcome {
+  if (acceptance === 'unknown') return 'unchecked';
+  if (typeof acceptance === 'string') return acceptance;
+  const verdict = verification.verify(delivery, acceptance);
   return verdict === 'verified' ? 'accepted' : verdict;
 }
 
-function toFailure(error: unknown): DeliveryOutcome {
+function toFailure(error: unknown): IntakeOutcome {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'JournalFull') return 'journalFull';
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
@@ -172,9 +171,9 @@ function toFailure(error: unknown): DeliveryOutcome {
  * The first 32 hex digits of SHA-256 over `<account>/<event type>/` and the raw body. The same body at the same
  * subscription is the same delivery, whichever generation of the address it came to.
  */
-export const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): string =>
+export const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): DeliveryId =>
   // In one go: an object that takes parts is not freed before the next full collection.
-  hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32);
+  hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32) as DeliveryId;
 
 /** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong one as for another. */
 type ReadCapability = (key: SubscriptionKey, capability: string) => string | undefined;

@@ -2,7 +2,7 @@ import type { ParkReason } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Sealer } from '../sealing/sealer.js';
 import type { AcceptedSubscriptions } from './accepted-subscriptions.js';
-import { readDeliveryBody } from './delivery-request.js';
+import { readRawDelivery } from './delivery-request.js';
 import type { JournaledDelivery } from './journal/entries.js';
 import { openContent } from './sealed-content.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
@@ -33,9 +33,8 @@ export function createLaterCheck({ subscriptions, verification, sealer }: Parts)
   async function verdictOn(delivery: JournaledDelivery, accepted: AcceptedProof): Promise<Verdict> {
     if (!verification.needsSecret || accepted.isSecretLost) return 'verified';
     if (delivery.sealed === undefined) return 'wrongSecret';
-    const { rawBody, headers } = await openContent(sealer, delivery, delivery.sealed);
-    const read = readDeliveryBody(rawBody);
-    return read === null ? 'wrongSecret' : verification.verify({ rawBody, headers, body: read.body }, accepted);
+    const read = readRawDelivery(await openContent(sealer, delivery, delivery.sealed));
+    return read === null ? 'wrongSecret' : verification.verify(read, accepted);
   }
 
   return {
@@ -43,11 +42,14 @@ export function createLaterCheck({ subscriptions, verification, sealer }: Parts)
       if (delivery.uncheckedGeneration === undefined) return null;
       const at = Date.parse(delivery.receivedAt);
       // A read before it came may not know its generation, or its secret, yet.
-      const standing = await subscriptions.standingOf(delivery, delivery.uncheckedGeneration, { at, readSince: at });
-      if (standing === 'unknown') throw new CheckNotPossibleYet();
-      if (standing === 'neverSubscribed') return standing;
-      if (standing === 'ended') return 'endedGeneration';
-      const verdict = await verdictOn(delivery, standing);
+      const acceptance = await subscriptions.acceptanceOf(delivery, delivery.uncheckedGeneration, {
+        at,
+        readSince: at,
+      });
+      if (acceptance === 'unknown') throw new CheckNotPossibleYet();
+      if (acceptance === 'neverSubscribed') return acceptance;
+      if (acceptance === 'ended') return 'endedGeneration';
+      const verdict = await verdictOn(delivery, acceptance);
       if (verdict === 'noSecretYet') throw new CheckNotPossibleYet();
       return verdict === 'wrongSecret' ? verdict : null;
     },

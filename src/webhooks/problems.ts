@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { DeliveryOutcome } from './ingress-events.js';
+import type { IntakeOutcome } from './ingress-events.js';
 
 /** An answer that says no (RFC 9457). Texts are fixed: nothing of the request comes back. */
 interface Problem {
@@ -22,7 +22,7 @@ const notNow = (retryAfter: number): Problem =>
 
 /** The answer to each outcome that is not a 202. `aborted` has nobody to answer. */
 export const problems: Readonly<
-  Record<Exclude<DeliveryOutcome, 'accepted' | 'parked' | 'unchecked' | 'test' | 'aborted'>, Problem>
+  Record<Exclude<IntakeOutcome, 'accepted' | 'parked' | 'unchecked' | 'test' | 'aborted'>, Problem>
 > = {
   notFound: problem(404, 'Not Found', 'There is nothing here.'),
   tooLarge: problem(413, 'Content Too Large', 'The body of a delivery has at most 262144 bytes.'),

@@ -3,12 +3,10 @@ import { isJsonObject, ownValue } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
+import type { RawDelivery } from './delivery-request.js';
 
 /** What is kept of a delivery that a check or a person still needs. */
-export interface DeliveryContent {
-  rawBody: Buffer;
-  headers: IncomingHttpHeaders;
-}
+type KeptDelivery = Pick<RawDelivery, 'headers' | 'rawBody'>;
 
 /** Says where a delivery came from without giving it away. Never `authorization` or `cookie`, unless a check needs them. */
 const keptHeaders = ['content-type', 'user-agent', 'x-request-id'];
@@ -19,7 +17,7 @@ const maxHeaderLength = 1_024;
 export function sealContent(
   sealer: Pick<Sealer, 'seal'>,
   key: ParkedDeliveryKey,
-  { rawBody, headers }: DeliveryContent,
+  { rawBody, headers }: KeptDelivery,
   headersToCheck: readonly string[] = [],
 ): Promise<string> {
   const kept = [...keptHeaders, ...headersToCheck].flatMap((name) => {
@@ -35,7 +33,7 @@ export async function openContent(
   sealer: Pick<Sealer, 'unseal'>,
   key: ParkedDeliveryKey,
   sealed: string,
-): Promise<DeliveryContent> {
+): Promise<KeptDelivery> {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
   const headers = ownValue(content, 'headers');

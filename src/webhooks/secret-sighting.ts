@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../contracts/json.js';
-import { type DeliverySecret, hmacOf, isSecret, type Provable } from './verification.js';
+import { type DeliverySecret, hmacOf, isSecret, type Proof } from './verification.js';
 
 /** Where a delivery may carry its secret. */
 export const secretPlaces = ['header', 'body', 'hmac', 'none'] as const;
@@ -42,7 +42,7 @@ export function createSampling(): (address: string) => boolean {
 }
 
 /** Looks for the secrets in headers and body, and for macs of the raw body under them. The first place found. */
-export function findSecret({ headers, rawBody, body }: Provable, secrets: readonly DeliverySecret[]): SecretSighting {
+export function findSecret({ headers, rawBody, body }: Proof, secrets: readonly DeliverySecret[]): SecretSighting {
   for (const secret of secrets) {
     const sighting =
       findInHeaders(headers, secret) ?? findInBody(body, secret) ?? findMac(headers, hmacOf(rawBody, secret));

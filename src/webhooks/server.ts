@@ -3,7 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { FaretrailError } from '../domain/errors.js';
 import { isRestSmall, maxBodyBytes, readBody, refusalByHeaders } from './delivery-request.js';
 import type { IngressEvents } from './ingress-events.js';
-import type { Arrival, DeliveryIntake, Receipt } from './intake.js';
+import type { Arrival, DeliveryIntake, IntakeAnswer } from './intake.js';
 import { answerAndHangUp, answerBrokenRequest, problems } from './problems.js';
 
 /** Against senders that are slow on purpose. Milliseconds. */
@@ -108,7 +108,7 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, events: Pick<Ing
 }
 
 function addDeliveryRoute(app: FastifyInstance, { intake, events }: IngressServerOptions): void {
-  const tell = (arrival: Arrival | null, outcome: Receipt['outcome'], since: number): void =>
+  const tell = (arrival: Arrival | null, outcome: IntakeAnswer['outcome'], since: number): void =>
     events.delivery({
       account: arrival?.account ?? '',
       eventType: arrival?.eventType ?? '',
@@ -131,7 +131,7 @@ function addDeliveryRoute(app: FastifyInstance, { intake, events }: IngressServe
     return refuse(request, reply, outcome as keyof typeof problems);
   }
 
-  async function readAndTake(arrival: Arrival, request: FastifyRequest, reply: FastifyReply): Promise<Receipt> {
+  async function readAndTake(arrival: Arrival, request: FastifyRequest, reply: FastifyReply): Promise<IntakeAnswer> {
     const refusal = refusalByHeaders(request.headers);
     if (refusal !== null) return { outcome: refusal };
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
@@ -146,7 +146,7 @@ function addDeliveryRoute(app: FastifyInstance, { intake, events }: IngressServe
   );
 }
 
-const notFound: Receipt = { outcome: 'notFound' };
+const notFound: IntakeAnswer = { outcome: 'notFound' };
 
 function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typeof problems): FastifyReply {
   const problem = problems[outcome];

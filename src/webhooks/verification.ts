@@ -1,8 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import type { JsonObject } from '../contracts/json.js';
 import { valueAt } from '../contracts/json.js';
+import type { RawDelivery } from './delivery-request.js';
 
 /** How deliveries prove where they come from, as the contract profile says (assumed, upstream section 8). */
 export type VerificationSettings = ContractProfile['delivery']['verification'];
@@ -15,12 +14,8 @@ export interface DeliverySecret {
   bytes: Buffer;
 }
 
-/** The parts of a delivery that may prove it. */
-export interface Provable {
-  headers: IncomingHttpHeaders;
-  rawBody: Buffer;
-  body: JsonObject;
-}
+/** The parts of a delivery that may hold its secret. */
+export type Proof = Pick<RawDelivery, 'headers' | 'rawBody' | 'body'>;
 
 /** What the generation that a delivery came to accepts. */
 export interface AcceptedProof {
@@ -40,7 +35,7 @@ export interface Verification {
   needsSecret: boolean;
   /** The headers that a later check needs, in lower case. */
   headers: readonly string[];
-  verify(delivery: Provable, accepted: AcceptedProof): Verdict;
+  verify(delivery: Proof, accepted: AcceptedProof): Verdict;
 }
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
@@ -77,7 +72,7 @@ function headersOf(settings: VerificationSettings): string[] {
   return settings.mode === 'hmac' ? [settings.header.toLowerCase()] : [];
 }
 
-function createProof(settings: VerificationSettings): (delivery: Provable, secret: DeliverySecret) => boolean {
+function createProof(settings: VerificationSettings): (delivery: Proof, secret: DeliverySecret) => boolean {
   switch (settings.mode) {
     case 'path':
       return () => true;

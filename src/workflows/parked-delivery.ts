@@ -11,7 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../activities/delivery.js';
-import type { HandOverOutcome } from '../domain/delivery.js';
+import type { DeliveryResult } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { OrderId } from '../domain/keys.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
@@ -86,7 +86,7 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
 }
 
 /** Why the delivery has reached nobody and stays; null when it has. */
-function refusalOf(handedOver: HandOverOutcome, account: string, orderId: OrderId): string | null {
+function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId): string | null {
   switch (handedOver) {
     case 'ignored':
       return `Nobody follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
@@ -103,7 +103,7 @@ function refusalOf(handedOver: HandOverOutcome, account: string, orderId: OrderI
 }
 
 /** A person waits for the answer, so it is not tried for long; a delivery that arrives twice is one. */
-async function handOver(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<HandOverOutcome> {
+async function handOver(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<DeliveryResult> {
   const { handOverDelivery } = proxyActivities<DeliveryActivities>({
     startToCloseTimeout: 10_000,
     scheduleToCloseTimeout: 20_000,

@@ -7,7 +7,6 @@ import {
   followOrderId,
   fromAccessTokenId,
   fromFollowOrderId,
-  fromLateNoticesId,
   lateNoticesId,
 } from '../../src/domain/workflow-ids.js';
 
@@ -117,14 +116,7 @@ describe('the id of a token lease', () => {
   });
 });
 
-describe('the id of late notices', () => {
-  it('is read back as what it was made of, whatever run they are about', () => {
-    fc.assert(
-      fc.property(accounts, fc.uuid(), fc.nat(), (account, firstRunId, last) => {
-        const key = { about: companyReportId({ account, about: toOrderId('4711') }), firstRunId, last };
-        expect(fromLateNoticesId(lateNoticesId(key))).toEqual(key);
-      }),
-    );
-    expect(fromLateNoticesId('order/business/4711')).toBeUndefined();
-  });
+it('the id of late notices names the run that they are about, its first run and the last notice', () => {
+  const about = companyReportId({ account: toAccountName('business'), about: toOrderId('4711') });
+  expect(lateNoticesId({ about, firstRunId: 'a1', last: 7 })).toBe('notices/report/business/4711/a1/7');
 });

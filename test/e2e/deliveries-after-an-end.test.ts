@@ -4,6 +4,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFaretrailClient } from '../../src/client/index.js';
 import { type AccountName, toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { toDeliveryId } from '../../src/domain/parked.js';
 import { toDataConverter } from '../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
@@ -42,6 +43,7 @@ async function deliver(
   });
   const delivery: JournaledDelivery = {
     ...deliveryOf('Routing'),
+    deliveryId: toDeliveryId(randomUUID().replaceAll('-', '')),
     account: toAccountName(account),
     orderId: toOrderId(orderId),
     eventType: 'status_changed',

@@ -4,7 +4,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createDeliveryActivities, type DeliveryRoutes } from '../../src/activities/delivery.js';
-import type { HandOverOutcome } from '../../src/domain/delivery.js';
+import type { DeliveryResult } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
@@ -16,7 +16,7 @@ import { quietRuntime } from '../support/worker/runtime.js';
 const taskQueue = `q-${randomUUID()}`;
 /** Where deliveries went, and what the routes do next. */
 const routed: unknown[] = [];
-let next: () => Promise<Exclude<HandOverOutcome, 'reported'>>;
+let next: () => Promise<Exclude<DeliveryResult, 'reported'>>;
 const routes: DeliveryRoutes = {
   async toOrder(key, deliveries) {
     routed.push({ ...key, deliveries });
@@ -24,6 +24,7 @@ const routes: DeliveryRoutes = {
   },
   async toReport(key, deliveries) {
     routed.push({ ...key, deliveries });
+    return 'reported';
   },
 };
 

@@ -39,7 +39,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const standing = (generation = 'g1', options = {}) => subscriptions.standingOf(key, generation, options);
+const acceptance = (generation = 'g1', options = {}) => subscriptions.acceptanceOf(key, generation, options);
 /** The answer, and how long it took on the clock of the test. */
 async function timed<T>(answer: Promise<T>): Promise<{ answer: T; ms: number }> {
   const since = Date.now();
@@ -62,108 +62,109 @@ async function flush(): Promise<void> {
 
 describe('a generation in force', () => {
   it('is read once and then known without a read', async () => {
-    for (let count = 0; count < 100; count += 1) expect(await standing()).toEqual(proof);
+    for (let count = 0; count < 100; count += 1) expect(await acceptance()).toEqual(proof);
     expect(reads).toBe(1);
   });
 
   it('is read once for many that ask at the same time', async () => {
-    const answers = await Promise.all(Array.from({ length: 100 }, () => standing()));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => acceptance()));
     expect(new Set(answers).size).toBe(1);
     expect(reads).toBe(1);
   });
 
   it('is read again in the background after 10 s, and answered meanwhile', async () => {
-    await standing();
+    await acceptance();
     await vi.advanceTimersByTimeAsync(10_001);
     memo = { accepted: [] };
-    expect(await standing()).toEqual(proof);
+    expect(await acceptance()).toEqual(proof);
     await flush();
-    expect(await timed(standing())).toMatchObject({ answer: 'ended' });
+    expect(await timed(acceptance())).toMatchObject({ answer: 'ended' });
   });
 
   it('stays so while Temporal cannot be asked, however long', async () => {
-    await standing();
+    await acceptance();
     memo = new Error('down');
     for (let hour = 0; hour < 5; hour += 1) {
       await vi.advanceTimersByTimeAsync(3_600_000);
-      expect(await standing()).toEqual(proof);
+      expect(await acceptance()).toEqual(proof);
       await flush();
     }
   });
 
   it('ends when its grace is over, without another read', async () => {
     memo = { accepted: [await accepted(sealer, { until: new Date(Date.now() + 5_000).toISOString() })] };
-    expect(await standing()).toEqual(proof);
+    expect(await acceptance()).toEqual(proof);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await standing()).toBe('ended');
+    expect(await acceptance()).toBe('ended');
     expect(reads).toBe(1);
-    expect(await standing('g1', { at: Date.now() - 1 })).toEqual(proof);
+    expect(await acceptance('g1', { at: Date.now() - 1 })).toEqual(proof);
   });
 });
 
 describe('an unknown generation', () => {
   it('causes one read, which may know it', async () => {
-    await standing();
+    await acceptance();
     await vi.advanceTimersByTimeAsync(1_500);
     memo = { accepted: [await accepted(sealer, { generation: 'g2' })] };
-    expect(await standing('g2')).toEqual(proof);
+    expect(await acceptance('g2')).toEqual(proof);
     expect(reads).toBe(2);
   });
 
   it('waits for a read that begins after it came, at most one a second', async () => {
-    await standing();
+    await acceptance();
     memo = { accepted: [await accepted(sealer, { generation: 'g2' })] };
-    expect(await timed(standing('g2'))).toMatchObject({ answer: proof, ms: 1_000 });
+    expect(await timed(acceptance('g2'))).toMatchObject({ answer: proof, ms: 1_000 });
     expect(reads).toBe(2);
   });
 
   it('is over when that read does not know it either; garbage does not hammer Temporal', async () => {
-    await standing();
+    await acceptance();
     await vi.advanceTimersByTimeAsync(2_000);
-    const flood = Array.from({ length: 500 }, (_, index) => standing(`x${index}`));
+    const flood = Array.from({ length: 500 }, (_, index) => acceptance(`x${index}`));
     expect(new Set((await timed(Promise.all(flood))).answer)).toEqual(new Set(['ended']));
-    for (let count = 0; count < 200; count += 1) expect(await standing('x499')).toBe('ended');
+    for (let count = 0; count < 200; count += 1) expect(await acceptance('x499')).toBe('ended');
     expect(reads).toBe(3);
   });
 
   it('was never subscribed to when there is no such subscription', async () => {
     memo = null;
-    expect(await standing()).toBe('neverSubscribed');
+    expect(await acceptance()).toBe('neverSubscribed');
   });
 });
 
 describe('while Temporal cannot be asked', () => {
   it('nothing is known, and nobody waits for what has just failed', async () => {
     memo = new Error('down');
-    expect(await timed(standing())).toEqual({ answer: 'unknown', ms: 0 });
-    for (let count = 0; count < 100; count += 1) expect(await timed(standing())).toEqual({ answer: 'unknown', ms: 0 });
+    expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 0 });
+    for (let count = 0; count < 100; count += 1)
+      expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 0 });
     expect(reads).toBe(1);
   });
 
   it('the first wait is 2 s long when it does not answer, and later ones are none', async () => {
     readMs = 60_000;
-    expect(await timed(standing())).toEqual({ answer: 'unknown', ms: 2_000 });
-    expect(await timed(standing())).toEqual({ answer: 'unknown', ms: 0 });
+    expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 2_000 });
+    expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 0 });
     expect(reads).toBe(1);
   });
 
   it('is over by itself, within a second of its coming back', async () => {
     const good = memo;
     memo = new Error('down');
-    await standing();
+    await acceptance();
     memo = good;
     await vi.advanceTimersByTimeAsync(1_000);
-    await standing(); // reads in the background
+    await acceptance(); // reads in the background
     await flush();
-    expect(await standing()).toEqual(proof);
+    expect(await acceptance()).toEqual(proof);
   });
 
   it('an answer that must be newer than what is known is not to be had', async () => {
-    await standing();
+    await acceptance();
     memo = new Error('down');
     await vi.advanceTimersByTimeAsync(3_000);
-    expect(await standing('g1', { readSince: Date.now() })).toBe('unknown');
-    expect(await standing('g1', { readSince: Date.now() - 4_000 })).toEqual(proof);
+    expect(await acceptance('g1', { readSince: Date.now() })).toBe('unknown');
+    expect(await acceptance('g1', { readSince: Date.now() - 4_000 })).toEqual(proof);
   });
 });
 
@@ -174,17 +175,17 @@ describe('secrets', () => {
       await accepted(sealer, { isSecretLost: true, secrets: [] }),
     ];
     memo = { accepted: generations };
-    expect(await standing('g2')).toEqual(proof);
-    expect(await standing('g1')).toEqual({ secrets: [], isSecretLost: true, hasUnreadableSecret: false });
+    expect(await acceptance('g2')).toEqual(proof);
+    expect(await acceptance('g1')).toEqual({ secrets: [], isSecretLost: true, hasUnreadableSecret: false });
   });
 
   it('that our keys do not open are told once, and do not hide the others', async () => {
     const good = await accepted(sealer);
     const foreign = await sealer.seal('x', 'subscription/other/status_changed');
     memo = { accepted: [{ ...good, secrets: [...good.secrets, foreign] }] };
-    expect(await standing()).toEqual({ ...((await standing()) as object), hasUnreadableSecret: true });
+    expect(await acceptance()).toEqual({ ...((await acceptance()) as object), hasUnreadableSecret: true });
     await vi.advanceTimersByTimeAsync(11_000);
-    await standing();
+    await acceptance();
     await flush();
     expect(reads).toBe(2);
     expect(unreadable).toMatchObject([{ code: 'SEALED_TEXT_INVALID' }]);

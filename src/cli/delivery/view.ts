@@ -1,4 +1,4 @@
-import type { HandOverOutcome } from '../../domain/delivery.js';
+import type { DeliveryResult } from '../../domain/delivery.js';
 import { type ParkedDelivery, parkReasonTexts } from '../../domain/parked.js';
 import { publishedAddresses } from '../../domain/published.js';
 import { type ParkedDeliveryKey, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
@@ -133,7 +133,7 @@ export function openedText(
 const sizeText = ({ bytes, contentType }: OpenedDelivery): string =>
   `${bytes} bytes, ${contentType === null ? 'no content type' : plain(contentType)}`;
 
-const handedOverTexts: Record<HandOverOutcome, (order: string) => string> = {
+const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
   signalled: (order) => `order ${order} was told`,
   started: (order) => `order ${order} is followed from now on`,
   late: (order) => `order ${order} has ended, so nothing was left to do`,
@@ -144,7 +144,7 @@ const handedOverTexts: Record<HandOverOutcome, (order: string) => string> = {
 };
 
 /** What became of a delivery. */
-export function decidedText(delivery: ParkedDelivery, handedOver: HandOverOutcome | undefined, paint: Paint): string {
+export function decidedText(delivery: ParkedDelivery, handedOver: DeliveryResult | undefined, paint: Paint): string {
   const { deliveryId, discardReason, orderId, outcome } = delivery;
   const order = plain(orderId ?? '');
   const what = outcome === 'routed' ? `routed to order ${order}` : `discarded: ${plain(discardReason ?? '')}`;

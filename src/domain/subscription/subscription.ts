@@ -7,6 +7,9 @@ export type EventType = (typeof eventTypes)[number];
 /** Is this the name of an event that can be subscribed to? */
 export const isEventType = (text: string): text is EventType => eventTypes.some((known) => known === text);
 
+/** Must a delivery of this event type name an order? A report can stand for itself. */
+export const mustNameOrder: Record<EventType, boolean> = { status_changed: true, business_report: false };
+
 /** What a generation of an address is called: letters of the path that change with each new address. */
 export const generationPattern = /^[0-9a-z]{1,16}$/;
 

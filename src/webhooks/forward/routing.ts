@@ -1,16 +1,17 @@
-import type { DeliveryNotice, ParkReason } from '../../domain/delivery.js';
-import { type ForwardOutcome, isEndParkReason } from '../../domain/delivery.js';
+import type { DeliveryNotice, DeliveryResult, ParkReason } from '../../domain/delivery.js';
+import { isEndParkReason } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
-import { type OrderId, toOrderId } from '../../domain/keys.js';
+import type { OrderId } from '../../domain/keys.js';
+import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
 
-/** Judges a delivery that was admitted by its path alone: why it must be parked, or null. Rejects while nobody knows. */
+/** Judges a delivery that was admitted by its path alone: why it must be parked, or null. Rejects while that cannot be said. */
 export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
 
-/** Is told of what has left the ingress, for metrics. */
-export type OnForwarded = (about: SubscriptionKey, outcome: ForwardOutcome, deliveries: number) => void;
+/** Hears what became of deliveries once they have left the ingress, for metrics. */
+export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 /** What routing needs. */
 export interface RoutingPorts {
@@ -37,13 +38,28 @@ interface Judged {
 /** Parked ones are single calls; few at a time, since many of one order would take all of a connection. */
 const parkedAtOnce = 8;
 
+type SignalDeliveries = (
+  port: RoutingPorts['port'],
+  about: JournaledDelivery,
+  deliveries: DeliveryNotice[],
+) => Promise<DeliveryResult>;
+
+/** How the deliveries of each event type reach their run. */
+const signalByType: Record<EventType, SignalDeliveries> = {
+  // A delivery that must name an order and does not was parked before.
+  status_changed: (port, { account, orderId }, deliveries) =>
+    port.toOrder({ account, orderId: orderId as OrderId }, deliveries),
+  business_report: (port, { account, orderId, deliveryId }, deliveries) =>
+    port.toReport({ account, about: orderId ?? deliveryId }, deliveries),
+};
+
 /** The one place that decides where a delivery goes. */
 export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
   async function judge(delivery: JournaledDelivery, index: number): Promise<Judged> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
     const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
     const reason = refusal ?? parkReason ?? null;
-    const hasNoPlace = reason === null && eventType === 'status_changed' && orderId === null;
+    const hasNoPlace = reason === null && mustNameOrder[eventType] && orderId === null;
     return { index, delivery, reason: hasNoPlace ? 'noOrderId' : reason };
   }
 
@@ -51,16 +67,11 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
   async function signal(judged: readonly Judged[]): Promise<ParkReason | null> {
     const [first] = judged;
     if (!first) return null;
-    const { account, eventType, orderId, deliveryId } = first.delivery;
-    const notices = judged.map(({ delivery }) => toNotice(delivery));
-    if (eventType === 'business_report') {
-      await port.toReport({ account, about: orderId ?? toOrderId(deliveryId) }, notices);
-      onForwarded?.({ account, eventType }, 'reported', judged.length);
-      return null;
-    }
-    const outcome = await port.toOrder({ account, orderId: orderId as OrderId }, notices);
-    if (isEndParkReason(outcome)) return outcome;
-    onForwarded?.({ account, eventType }, outcome, judged.length);
+    const { account, eventType } = first.delivery;
+    const deliveries = judged.map(({ delivery }) => toDeliveryNotice(delivery));
+    const result = await signalByType[eventType](port, first.delivery, deliveries);
+    if (isEndParkReason(result)) return result;
+    onForwarded?.({ account, eventType }, result, judged.length);
     return null;
   }
 
@@ -110,8 +121,14 @@ export function createDirectForwarding(ports: RoutingPorts): (delivery: Journale
   };
 }
 
-/** As a run is told of it. */
-function toNotice({ deliveryId, eventType, receivedAt, status, traceparent }: JournaledDelivery): DeliveryNotice {
+/** What its run learns of a delivery. */
+function toDeliveryNotice({
+  deliveryId,
+  eventType,
+  receivedAt,
+  status,
+  traceparent,
+}: JournaledDelivery): DeliveryNotice {
   return {
     ...{ deliveryId, eventType, receivedAt },
     ...(status !== undefined && { status }),

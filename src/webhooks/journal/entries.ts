@@ -1,6 +1,6 @@
 import type { ParkReason } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
-import type { AccountName, OrderId } from '../../domain/keys.js';
+import type { AccountName, DeliveryId, OrderId } from '../../domain/keys.js';
 import type { EventType } from '../../domain/subscription/subscription.js';
 
 /** A delivery as the journal holds it from the 2xx until Temporal has it. Never a raw body: that may hold a secret. */
@@ -9,8 +9,7 @@ export interface JournaledDelivery {
   eventType: EventType;
   /** null: none was found in the body. */
   orderId: OrderId | null;
-  /** The first 32 hex digits of SHA-256 over account, event type and raw body. */
-  deliveryId: string;
+  deliveryId: DeliveryId;
   /** ISO instant. */
   receivedAt: string;
   /** What the body claims; a hint. */

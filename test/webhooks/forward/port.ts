@@ -51,11 +51,13 @@ export function recordedPort(): RecordedPort {
       );
       return 'signalled';
     },
-    toReport: ({ about }, deliveries) =>
-      take(
+    async toReport({ about }, deliveries) {
+      await take(
         `report ${about}`,
         deliveries.map(({ deliveryId }) => deliveryId),
-      ),
+      );
+      return 'reported';
+    },
     park: ({ reason, deliveryId }) => take(`parked ${reason}`, [deliveryId]),
   };
   return recorded;

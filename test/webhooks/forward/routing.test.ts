@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ForwardOutcome } from '../../../src/domain/delivery.js';
+import type { DeliveryResult } from '../../../src/domain/delivery.js';
 import { createDirectForwarding, createRouting } from '../../../src/webhooks/forward/routing.js';
 import { aDelivery } from '../journal/folders.js';
 import { recordedPort } from './port.js';
@@ -91,8 +91,8 @@ describe('deliveries on their way', () => {
 
   it('that Temporal does not take are not acknowledged on the direct way, and count for nothing', async () => {
     const recorded = recordedPort();
-    const outcomes: ForwardOutcome[] = [];
-    const onForwarded = (_about: unknown, outcome: ForwardOutcome) => void outcomes.push(outcome);
+    const outcomes: (DeliveryResult | 'parked')[] = [];
+    const onForwarded = (_about: unknown, outcome: DeliveryResult | 'parked') => void outcomes.push(outcome);
     const forward = createDirectForwarding({ port: recorded.port, check: passAll, onForwarded });
     recorded.refuse = () => new Error('no');
     await expect(forward(aDelivery())).rejects.toThrow('no');

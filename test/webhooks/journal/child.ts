@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { type DeliveryId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { openJournal } from '../../../src/webhooks/journal/journal.js';
 
 // Appends without end, sixteen at a time, and prints the id of each delivery once it is acknowledged. With
@@ -19,7 +19,7 @@ async function drainOne(): Promise<void> {
 async function appendForEver(): Promise<never> {
   for (;;) {
     made += 1;
-    const deliveryId = `${round}-${made}`;
+    const deliveryId = `${round}-${made}` as DeliveryId;
     const orderId = toOrderId(`${made % 50}`);
     const delivery = { account: toAccountName('business'), eventType: 'status_changed' as const, orderId, deliveryId };
     try {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { type DeliveryId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
 import { type Journal, type JournalOptions, openJournal } from '../../../src/webhooks/journal/journal.js';
 
@@ -25,15 +25,18 @@ let made = 0;
 
 /** A delivery unlike any other; `orderId: null` for one without. */
 export function aDelivery(
-  more: Partial<Omit<JournaledDelivery, 'orderId'>> & { orderId?: string | null } = {},
+  more: Partial<Omit<JournaledDelivery, 'orderId' | 'deliveryId'>> & {
+    orderId?: string | null;
+    deliveryId?: string;
+  } = {},
 ): JournaledDelivery {
   made += 1;
-  const { orderId = '42', ...rest } = more;
+  const { orderId = '42', deliveryId = made.toString(16).padStart(32, '0'), ...rest } = more;
   return {
     account: toAccountName('business'),
     eventType: 'status_changed',
     orderId: orderId === null ? null : toOrderId(orderId),
-    deliveryId: made.toString(16).padStart(32, '0'),
+    deliveryId: deliveryId as DeliveryId,
     receivedAt: '2026-05-01T08:00:00.000Z',
     ...rest,
   };
