@@ -1,5 +1,6 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
+import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import { readInstant } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
@@ -9,7 +10,6 @@ import { isSameStatus, toRideStatus } from '../domain/order/status.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/order/trail.js';
 import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
-import { readOperation } from '../ride-api/order.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
@@ -145,7 +145,7 @@ export function createOrderActivities({
       reading = await readOrder(held, input.orderId, { signal: cancellationSignal(), isThrough });
     } catch (error) {
       if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
-      const lookup = { orderId: input.orderId, operation: readOperation[held.interface] };
+      const lookup = { orderId: input.orderId, operation: interfaceTerms[held.interface].readOperation };
       const trouble = toReadTrouble(error, { account: input.account, lookup }, now());
       if (!trouble) throw error;
       const struggle = looking.after(before, trouble, shown);

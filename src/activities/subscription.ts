@@ -1,6 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Account } from '../domain/account.js';
+import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import type { Struggle } from '../domain/struggle.js';
@@ -95,7 +95,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
 
 /** The partner interface has no subscriptions (given). */
 function refuseOtherInterface({ name, interface: at }: Account): void {
-  if (at === 'business') return;
+  if (actsForCompany[at]) return;
   const message = `account: ${name} belongs to the ${at} interface; only business accounts can subscribe`;
   throw ApplicationFailure.nonRetryable(message, 'InvalidInput');
 }

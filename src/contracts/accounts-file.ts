@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type RideInterface, rideInterfaces } from '../domain/account.js';
 import { toWebAddress, webAddressRule } from '../domain/web-address.js';
 
 /** The one rule for addresses we call or publish. The result has no trailing slash. */
@@ -30,21 +31,21 @@ const common = {
   untracked: z.enum(['follow', 'ignore']).optional(),
 };
 
+const entries = {
+  partner: z.strictObject({ interface: z.literal('partner'), ...common }),
+  business: z.strictObject({
+    interface: z.literal('business'),
+    ...common,
+    authUrl: BaseUrl.optional(),
+    // Any version of UUID, also the made-up ones of test environments (given: a UUID identifies the company).
+    businessId: z.guid('must be the UUID of the company'),
+  }),
+} satisfies Record<RideInterface, z.ZodType>;
+
 /** One account of the file, in the words of design section 4. */
-export const AccountEntry = z.discriminatedUnion(
-  'interface',
-  [
-    z.strictObject({ interface: z.literal('partner'), ...common }),
-    z.strictObject({
-      interface: z.literal('business'),
-      ...common,
-      authUrl: BaseUrl.optional(),
-      // Any version of UUID, also the made-up ones of test environments (given: a UUID identifies the company).
-      businessId: z.guid('must be the UUID of the company'),
-    }),
-  ],
-  { error: (issue) => (issue.code === 'invalid_union' ? 'must be "partner" or "business"' : undefined) },
-);
+export const AccountEntry = z.discriminatedUnion('interface', [entries.partner, entries.business], {
+  error: (issue) => (issue.code === 'invalid_union' ? `must be "${rideInterfaces.join('" or "')}"` : undefined),
+});
 
 /** The accounts file as a whole. Entries are read one by one, so that every problem of every account is found at once. */
 export const AccountsFile = z.strictObject({ accounts: z.record(z.string(), z.unknown()) });

@@ -6,6 +6,9 @@ export const rideInterfaces = ['partner', 'business'] as const;
 /** `partner` or `business`. */
 export type RideInterface = (typeof rideInterfaces)[number];
 
+/** Does an account at this interface act for a company? Only such an account has a business id, and subscribes to events. */
+export const actsForCompany: Record<RideInterface, boolean> = { partner: false, business: true };
+
 /** How often an open order is read while nothing announces its changes. Milliseconds, 100 to 86,400,000. */
 export interface Cadence {
   activeMs: number;

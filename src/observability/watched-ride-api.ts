@@ -1,4 +1,5 @@
 import type { OperationName } from '../contracts/contract-profile.js';
+import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Scope } from '../domain/keys.js';
@@ -17,28 +18,36 @@ export interface WatchedCall {
 /** Makes a call and tells of it; what the call gives or throws is passed on. */
 export type CallWatch = <T>(about: WatchedCall, call: () => Promise<T>) => Promise<T>;
 
+/** Every method that calls the service: a new one does not compile until it is watched. */
+type Calls = Omit<
+  RideApi,
+  'orderScope' | 'receiptScope' | 'operationScope' | 'knowsRepeats' | 'subscriberScope' | 'close'
+>;
+
 /** The same client, with each call watched. */
-export const watchCalls = (rideApi: RideApi, watch: CallWatch): RideApi => ({
-  ...rideApi,
-  requestToken: (account, scope, signal) =>
-    watch({ account, operation: 'requestToken', scope }, () => rideApi.requestToken(account, scope, signal)),
-  readOrder: (account, ...rest) =>
-    watch({ account, operation: account.interface === 'partner' ? 'orderStatus' : 'orderDetails' }, () =>
-      rideApi.readOrder(account, ...rest),
-    ),
-  readReceipt: (account, ...rest) =>
-    watch({ account, operation: 'orderReceipt' }, () => rideApi.readReceipt(account, ...rest)),
-  callOperation: (account, call, ...rest) =>
-    watch({ account, operation: call.operation }, () => rideApi.callOperation(account, call, ...rest)),
-  readEffect: (account, ...rest) =>
-    watch({ account, operation: 'orderDetails' }, () => rideApi.readEffect(account, ...rest)),
-  createSubscriber: (account, ...rest) =>
-    watch({ account, operation: 'createSubscriber' }, () => rideApi.createSubscriber(account, ...rest)),
-  listSubscribers: (account, ...rest) =>
-    watch({ account, operation: 'listSubscribers' }, () => rideApi.listSubscribers(account, ...rest)),
-  deleteSubscriber: (account, ...rest) =>
-    watch({ account, operation: 'deleteSubscriber' }, () => rideApi.deleteSubscriber(account, ...rest)),
-});
+export function watchCalls(rideApi: RideApi, watch: CallWatch): RideApi {
+  const calls: Calls = {
+    requestToken: (account, scope, signal) =>
+      watch({ account, operation: 'requestToken', scope }, () => rideApi.requestToken(account, scope, signal)),
+    readOrder: (account, ...rest) =>
+      watch({ account, operation: interfaceTerms[account.interface].readOperation }, () =>
+        rideApi.readOrder(account, ...rest),
+      ),
+    readReceipt: (account, ...rest) =>
+      watch({ account, operation: 'orderReceipt' }, () => rideApi.readReceipt(account, ...rest)),
+    callOperation: (account, call, ...rest) =>
+      watch({ account, operation: call.operation }, () => rideApi.callOperation(account, call, ...rest)),
+    readEffect: (account, ...rest) =>
+      watch({ account, operation: 'orderDetails' }, () => rideApi.readEffect(account, ...rest)),
+    createSubscriber: (account, ...rest) =>
+      watch({ account, operation: 'createSubscriber' }, () => rideApi.createSubscriber(account, ...rest)),
+    listSubscribers: (account, ...rest) =>
+      watch({ account, operation: 'listSubscribers' }, () => rideApi.listSubscribers(account, ...rest)),
+    deleteSubscriber: (account, ...rest) =>
+      watch({ account, operation: 'deleteSubscriber' }, () => rideApi.deleteSubscriber(account, ...rest)),
+  };
+  return { ...rideApi, ...calls };
+}
 
 /** A code as a label, in the one spelling of all labels: `TOKEN_REJECTED` is `tokenRejected`. */
 const toOutcome = (code: string): string =>

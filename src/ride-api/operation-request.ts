@@ -1,5 +1,6 @@
 import type { ContractProfile, Operation, OperationName } from '../contracts/contract-profile.js';
 import type { PathPlaceholder } from '../contracts/default-contract-profile.js';
+import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { ApiRequest } from './http.js';
@@ -37,7 +38,7 @@ export function operationRequest(account: Account, call: OperationCall, profile:
     method: operation.method,
     url: `${account.baseUrl}${filled(operation.path, values)}`,
     headers: {
-      ...(account.interface === 'business' ? { Accept: 'application/json' } : {}),
+      ...interfaceTerms[account.interface].headers,
       Authorization: `Bearer ${call.accessToken}`,
       'Content-Type': 'application/json', // on a GET too: given for the partner's order status
       ...(requestIdHeader === '' || call.requestId === undefined ? {} : { [requestIdHeader]: call.requestId }),

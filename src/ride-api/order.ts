@@ -1,7 +1,8 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
+import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Keeping, parseOrderReply, parseReceiptReply } from '../contracts/order-reply.js';
-import type { Account, RideInterface } from '../domain/account.js';
+import type { Account } from '../domain/account.js';
 import { type OrderId, type Scope, toScope } from '../domain/keys.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import { RideApiGarbled } from './errors.js';
@@ -10,15 +11,9 @@ import { operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
 import type { WaitTerms } from './retry-decision.js';
 
-/** Which operation reads one order: each order is read at the interface it belongs to (R2). */
-export const readOperation = { partner: 'orderStatus', business: 'orderDetails' } as const satisfies Record<
-  RideInterface,
-  keyof ContractProfile['pointers']
->;
-
 /** The scope of the token that reading an order needs. */
 export const orderScope = (account: Account, profile: ContractProfile): Scope =>
-  toScope(profile.operations[readOperation[account.interface]].scope);
+  toScope(profile.operations[interfaceTerms[account.interface].readOperation].scope);
 
 /** The request that reads one order. Throws `InvalidInput` as `operationRequest` does. */
 export function orderRequest(
@@ -27,7 +22,7 @@ export function orderRequest(
   accessToken: string,
   profile: ContractProfile,
 ): ApiRequest {
-  const operation = readOperation[account.interface];
+  const { readOperation: operation } = interfaceTerms[account.interface];
   return operationRequest(account, { operation, values: { order_id: orderId }, accessToken }, profile);
 }
 
@@ -43,7 +38,7 @@ interface OrderAnswerContext extends Keeping, WaitTerms {
  *  `UnusableReply` UNREADABLE_STATUS or ORDER_MISMATCH. */
 export function interpretOrderReply(reply: ApiReply, context: OrderAnswerContext): OrderReading {
   const { account, accessToken, profile } = context;
-  const operation = readOperation[account.interface];
+  const { readOperation: operation } = interfaceTerms[account.interface];
   if (!isSuccess(reply) || !profile.operations[operation].success.includes(reply.status)) {
     const secrets = [accessToken, account.clientSecret];
     throw toRideApiError(reply, { ...context, secrets, notFound: 'ORDER_UNKNOWN' });

@@ -1,5 +1,6 @@
 import { FormData } from 'undici';
 import type { ContractProfile } from '../contracts/contract-profile.js';
+import { interfaceTerms, type TokenEncoding } from '../contracts/interface-terms.js';
 import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
@@ -34,26 +35,31 @@ const formHeaders = { 'Content-Type': 'application/x-www-form-urlencoded' };
 /** The client credentials request (RFC 6749 section 4.4.2) in the form of the account's interface. An empty scope is
  *  left out: that is how the unscoped token of subscriptions is asked for (given, upstream section 3.1). */
 export function tokenRequest(account: Account, scope: Scope, profile: ContractProfile): ApiRequest {
-  const isPartner = account.interface === 'partner';
+  const { tokenPath, tokenEncoding } = interfaceTerms[account.interface];
   const fields = {
     client_id: account.clientId,
     client_secret: account.clientSecret,
     grant_type: 'client_credentials',
     ...(scope === '' ? {} : { scope }),
   };
-  const url = `${account.authUrl}${isPartner ? '/v1/oauth/token' : '/oauth/token'}`;
-  return { method: 'POST', url, ...encoded(fields, isPartner ? 'urlencoded' : profile.tokens.businessEncoding) };
+  return { method: 'POST', url: `${account.authUrl}${tokenPath}`, ...encoded(fields, tokenEncoding(profile)) };
 }
 
 function encoded(
   fields: Record<string, string>,
-  encoding: ContractProfile['tokens']['businessEncoding'],
+  encoding: TokenEncoding,
 ): Required<Pick<ApiRequest, 'headers' | 'body'>> {
-  if (encoding === 'json') return { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(fields) };
-  if (encoding === 'urlencoded') return { headers: formHeaders, body: new URLSearchParams(fields).toString() };
-  const body = new FormData();
-  for (const [name, value] of Object.entries(fields)) body.append(name, value);
-  return { headers: {}, body }; // undici sets the content type, which names the boundary
+  switch (encoding) {
+    case 'json':
+      return { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(fields) };
+    case 'urlencoded':
+      return { headers: formHeaders, body: new URLSearchParams(fields).toString() };
+    case 'multipart': {
+      const body = new FormData();
+      for (const [name, value] of Object.entries(fields)) body.append(name, value);
+      return { headers: {}, body }; // undici sets the content type, which names the boundary
+    }
+  }
 }
 
 /** What the reader of a token answer has to know of the request. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AccountEntry, AccountsFile, SecretSource } from '../contracts/accounts-file.js';
 import type { Account, Cadence } from '../domain/account.js';
-import { type RideInterface, rideInterfaces } from '../domain/account.js';
+import { actsForCompany, type RideInterface, rideInterfaces } from '../domain/account.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
 import { withHidden } from '../sealing/key-ring.js';
 import { createEnvReader, type EnvReader, type SettingsSource } from './env-reader.js';
@@ -42,7 +42,8 @@ export function readAccounts(source: AccountsSource): AccountsRead {
 
 function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSource): AccountSettings[] {
   const prefix = `FARETRAIL_${name.toUpperCase()}`;
-  const required = [`${prefix}_BASE_URL`, `${prefix}_CLIENT_ID`, ...(name === 'business' ? [`${prefix}_ID`] : [])];
+  const hasCompany = actsForCompany[name];
+  const required = [`${prefix}_BASE_URL`, `${prefix}_CLIENT_ID`, ...(hasCompany ? [`${prefix}_ID`] : [])];
   const optional = [`${prefix}_AUTH_URL`, `${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`];
   if (![...required, ...optional].some((variable) => read.text(variable))) return [];
 
@@ -50,11 +51,10 @@ function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSo
     if (!read.text(variable)) read.refuse(variable, `missing; set it, or unset every ${prefix}_* variable`);
   }
   const baseUrl = read.baseUrl(`${prefix}_BASE_URL`);
-  const authUrl = name === 'business' ? read.baseUrl(`${prefix}_AUTH_URL`) : undefined;
+  const authUrl = hasCompany ? read.baseUrl(`${prefix}_AUTH_URL`) : undefined;
   const clientId = read.text(`${prefix}_CLIENT_ID`);
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-  const businessId =
-    name === 'business' ? read.matching(`${prefix}_ID`, uuid, 'must be the UUID of the company') : undefined;
+  const businessId = hasCompany ? read.matching(`${prefix}_ID`, uuid, 'must be the UUID of the company') : undefined;
   const secret = source.withSecrets ? readEnvSecret(prefix, read) : undefined;
   if (!baseUrl || !clientId) return [];
   const account = {

@@ -88,8 +88,8 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/observability',
-    ours: ['src/domain'],
-    oursAsTypes: ['src/ride-api', 'src/webhooks', 'src/contracts', 'src/temporal', 'src/config.ts'],
+    ours: ['src/contracts', 'src/domain'],
+    oursAsTypes: ['src/ride-api', 'src/webhooks', 'src/temporal', 'src/config.ts'],
     packages: [
       'pino',
       'prom-client',

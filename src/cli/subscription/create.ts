@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { actsForCompany } from '../../domain/account.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
@@ -57,8 +58,8 @@ export function addSubscribeCommand(program: Command, run: RunCommand): void {
 /** Only where the account is known here; a worker knows all. */
 function refusePartner(context: CommandContext, { account }: SubscriptionInput): void {
   const known = context.loadSettings().accounts.find(({ name }) => name === account);
-  if (known?.interface === 'partner')
-    throw new InvalidInput(`account: ${account} is at the partner interface, which delivers no events`);
+  if (known && !actsForCompany[known.interface])
+    throw new InvalidInput(`account: ${account} is at the ${known.interface} interface, which delivers no events`);
 }
 
 async function subscribe(context: CommandContext, session: Session, input: SubscriptionInput): Promise<number> {
