@@ -15,7 +15,7 @@ import { createThreadedDeliveries, startTemporalThread } from './threaded-delive
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
-import type { IngressEvents } from './webhooks/ingress-events.js';
+import type { IngressObserver } from './webhooks/ingress-observer.js';
 import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
 import { startIngressServer } from './webhooks/server.js';
@@ -31,12 +31,12 @@ async function main(): Promise<void> {
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
   const tracing = config.sendsTraces ? await openTracing({ process: 'ingress', logger }) : null;
   const port = createPort(config, logger);
-  const { intake, store, events } = await assemble({ config, logger, metrics, port, tracing });
+  const { intake, store, observer } = await assemble({ config, logger, metrics, port, tracing });
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
     intake: tracing ? traceIntake(intake, tracing) : intake,
-    events,
+    observer,
     whyNotReady: store.whyNotReady,
     metricsPage: async () => ({ type: metrics.registry.contentType, body: await metrics.registry.metrics() }),
   });
@@ -77,7 +77,7 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
   const { profile, webhookKeys } = config;
   const sealer = createSealer(webhookKeys);
   const verification = createVerification(profile.delivery.verification);
-  const events = createEvents(logger, metrics);
+  const observer = createObserver(logger, metrics);
   const subscriptions = createAcceptedSubscriptions({
     read: (key) => port.readSubscription(key).catch((error) => tellUnread(logger, key, error)),
     unseal: sealer.unseal,
@@ -96,9 +96,9 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
     accounts: config.accounts,
     readCapability: createWebhookPaths(webhookKeys).readCapability,
     readBody: createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus),
-    ...{ subscriptions, verification, sealer, store, events },
+    ...{ subscriptions, verification, sealer, store, observer },
   });
-  return { intake, store, events };
+  return { intake, store, observer };
 }
 
 /** One that cannot be read though Temporal is there, for lack of a payload key say, holds its deliveries back. */
@@ -108,7 +108,7 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 }
 
 /** What happens becomes metrics, and log lines without any part of a request. */
-function createEvents(logger: Logger, metrics: IngressMetrics): IngressEvents {
+function createObserver(logger: Logger, metrics: IngressMetrics): IngressObserver {
   const places = new Set<string>();
   return {
     delivery(fact) {

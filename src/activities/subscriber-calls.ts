@@ -85,11 +85,11 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
   /** The newest subscriber at this address, by the service's list. Undefined when there is no list or it has none. */
   async function find(address: SubscriptionAddress): Promise<Registration | undefined> {
     if (!enabled.list) return undefined;
-    const hookAddress = addressOf(address);
+    const deliveryAddress = addressOf(address);
     const account = accountOf(address.account);
     const scope = rideApi.subscriberScope('listSubscribers');
     const listed = await call(account, scope, 'listSubscribers', (token) => rideApi.listSubscribers(account, token));
-    const found = listed.findLast((subscriber) => subscriber.hookAddress === hookAddress);
+    const found = listed.findLast((subscriber) => subscriber.deliveryAddress === deliveryAddress);
     return found && (await toRegistration(found, address));
   }
 
@@ -99,7 +99,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
     /** `onSend` is told each time before a request goes out. */
     async create(address: SubscriptionAddress, sending: Sending, onSend: () => void): Promise<Registration> {
       const account = accountOf(address.account);
-      const subscriber = { hookAddress: addressOf(address), eventType: address.eventType };
+      const subscriber = { deliveryAddress: addressOf(address), eventType: address.eventType };
       const scope = rideApi.subscriberScope('createSubscriber');
       const created = await call(account, scope, 'createSubscriber', async (token) => {
         sending.isSent = true;

@@ -50,7 +50,7 @@ export function createDeliveryReader(
 }
 
 /** Made to try an address: acknowledged, and nothing else happens (assumed, upstream section 8). */
-export const isTestEvent = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
+export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
 
 /** Why nobody can place this delivery; null when it can go its way. Event type and company follow from its address. */
 export function whyToPark(

@@ -7,7 +7,7 @@ export interface Subscriber {
   /** The secret that the service gives once; null when the answer lacks it. Never log it, never keep it in clear. */
   secretId: string | null;
   /** Holds the secret part of our path: never log it. */
-  hookAddress: string | null;
+  deliveryAddress: string | null;
   /** Texts as they came: fractions of a second have up to nine digits, more than a `Date` holds. */
   createdAt: string | null;
   updatedAt: string | null;
@@ -34,7 +34,7 @@ export function parseSubscriber(body: unknown): Subscriber | undefined {
   return {
     id,
     secretId: textOf(ownValue(body, 'secret_id')),
-    hookAddress: textOf(ownValue(body, 'hook_address')),
+    deliveryAddress: textOf(ownValue(body, 'hook_address')),
     createdAt: timeOf(ownValue(body, 'created_at')),
     updatedAt: timeOf(ownValue(body, 'updated_at')),
   };

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
-import type { DeliveryFact } from '../webhooks/ingress-events.js';
+import type { DeliveryFact } from '../webhooks/ingress-observer.js';
 import type { SecretPlace } from '../webhooks/secret-sighting.js';
 
 /** What the gauges of the journal show when they are asked. */

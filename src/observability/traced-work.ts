@@ -14,10 +14,10 @@ export const traceIntake = (intake: DeliveryIntake, tracing: Tracing): DeliveryI
     const { account, eventType } = arrival;
     const attributes = { 'faretrail.account': account, 'faretrail.event_type': eventType };
     return tracing.span({ name: `delivery ${eventType}`, kind: 'server', attributes }, async (span) => {
-      const receipt = await intake.take({ ...arrival, traceparent: span.traceparent }, headers, rawBody);
-      const { outcome, deliveryId } = receipt;
+      const answer = await intake.take({ ...arrival, traceparent: span.traceparent }, headers, rawBody);
+      const { outcome, deliveryId } = answer;
       span.note({ outcome, ...(deliveryId === undefined ? {} : { 'faretrail.delivery_id': deliveryId }) });
-      return receipt;
+      return answer;
     });
   },
 });

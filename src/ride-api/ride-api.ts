@@ -129,8 +129,8 @@ export function createRideApi({
     knowsRepeats: (operation) => knowsRepeats(operation, profile),
     async createSubscriber(account, subscriber, accessToken) {
       const reply = await http.send(createSubscriberRequest(account, subscriber, accessToken, profile));
-      const { hookAddress } = subscriber;
-      return interpretSubscriberReply(reply, { account, accessToken, hookAddress, ...terms() });
+      const { deliveryAddress } = subscriber;
+      return interpretSubscriberReply(reply, { account, accessToken, deliveryAddress, ...terms() });
     },
     async listSubscribers(account, accessToken) {
       const reply = await http.send(listSubscribersRequest(account, accessToken, profile));

@@ -12,7 +12,7 @@ import type { WaitTerms } from './retry-decision.js';
 
 /** A subscription to make. The address holds a secret: never log it, never attach it to an error. */
 export interface NewSubscriber {
-  hookAddress: string;
+  deliveryAddress: string;
   eventType: EventType;
 }
 
@@ -28,17 +28,17 @@ export interface SubscriberAnswerContext extends WaitTerms {
   account: Account;
   accessToken: string;
   /** What the request carried besides its token, and no error may repeat. */
-  hookAddress?: string;
+  deliveryAddress?: string;
 }
 
 /** The request that subscribes to one event type: a plain string goes out, a list of objects comes back (given). */
 export function createSubscriberRequest(
   account: Account,
-  { hookAddress, eventType }: NewSubscriber,
+  { deliveryAddress, eventType }: NewSubscriber,
   accessToken: string,
   profile: ContractProfile,
 ): ApiRequest {
-  const body = { hook_address: hookAddress, event_types: eventType };
+  const body = { hook_address: deliveryAddress, event_types: eventType };
   return operationRequest(account, { operation: 'createSubscriber', values: {}, accessToken, body }, profile);
 }
 
@@ -81,11 +81,11 @@ export function interpretSubscriberDeletion(reply: ApiReply, context: Subscriber
 const looksLikePath = /[\w-]{43}/;
 
 function refusal(reply: ApiReply, context: SubscriberAnswerContext): RideApiError {
-  const { account, accessToken, hookAddress } = context;
+  const { account, accessToken, deliveryAddress } = context;
   const { code, requestId } = parseErrorBody(reply.body);
   const paths = [code, requestId, reply.headers['x-request-id']].filter((word) => looksLikePath.test(word ?? ''));
-  const lastSegment = hookAddress?.slice(hookAddress.lastIndexOf('/') + 1);
-  const secrets = [accessToken, account.clientSecret, hookAddress, lastSegment, ...paths];
+  const lastSegment = deliveryAddress?.slice(deliveryAddress.lastIndexOf('/') + 1);
+  const secrets = [accessToken, account.clientSecret, deliveryAddress, lastSegment, ...paths];
   const given = secrets.filter((secret) => typeof secret === 'string');
   return toRideApiError(reply, { ...context, secrets: given, notFound: 'NOT_FOUND' });
 }

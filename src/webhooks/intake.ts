@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type DeliveryReading, isTestEvent, whyToPark } from '../contracts/delivery-body.js';
+import { type DeliveryReading, isTestDelivery, whyToPark } from '../contracts/delivery-body.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { AccountName, DeliveryId } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription/subscription.js';
@@ -8,7 +8,7 @@ import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import type { Acceptance, AcceptedSubscriptions } from './accepted-subscriptions.js';
 import { type RawDelivery, readRawDelivery } from './delivery-request.js';
-import type { IngressEvents, IntakeOutcome } from './ingress-events.js';
+import type { IngressObserver, IntakeOutcome } from './ingress-observer.js';
 import type { JournaledDelivery } from './journal/entries.js';
 import { sealContent } from './sealed-content.js';
 import { createSampling, findSecret } from './secret-sighting.js';
@@ -37,7 +37,7 @@ interface DeliveryIntakeParts {
   verification: Verification;
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
-  events: Pick<IngressEvents, 'secretSeen' | 'failure'>;
+  observer: Pick<IngressObserver, 'secretSeen' | 'failure'>;
   now?: () => number;
 }
 
@@ -70,7 +70,7 @@ const refusalLagMs = 1_000;
 
 /** Puts the pipeline together. */
 export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake {
-  const { verification, events, now = Date.now } = parts;
+  const { verification, observer, now = Date.now } = parts;
   const accounts = new Map<string, IngressAccount>(parts.accounts.map((account) => [account.name, account]));
   const isSampled = createSampling();
   const readCapability = rememberAddresses(parts.readCapability);
@@ -89,14 +89,14 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     if (verification.needsSecret || !isSampled(`${arrival.account}/${arrival.eventType}/${arrival.generation}`)) return;
     const acceptance = await parts.subscriptions.acceptanceOf(arrival, arrival.generation);
     if (typeof acceptance === 'object' && acceptance.secrets.length > 0)
-      events.secretSeen(arrival, findSecret(delivery, acceptance.secrets));
+      observer.secretSeen(arrival, findSecret(delivery, acceptance.secrets));
   }
 
   async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
     const { account, eventType, generation, businessId } = arrival;
     const reading = delivery.isClear ? parts.readBody(delivery.body) : unread;
     const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
-    if (isTestEvent(reading)) return { outcome: 'test', deliveryId };
+    if (isTestDelivery(reading)) return { outcome: 'test', deliveryId };
 
     const parkReason = delivery.isClear ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
     const kept = inShort(arrival, parkReason === null ? reading : { ...reading, orderId: null }, deliveryId);
@@ -134,7 +134,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
         await lookForSecret(arrival, delivery);
         return await keep(arrival, delivery, outcome === 'accepted');
       } catch (error) {
-        events.failure(error);
+        observer.failure(error);
         return { outcome: 'failed' };
       }
     },

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { IntakeOutcome } from './ingress-events.js';
+import type { IntakeOutcome } from './ingress-observer.js';
 
 /** An answer that says no (RFC 9457). Texts are fixed: nothing of the request comes back. */
 interface Problem {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { FaretrailError } from '../domain/errors.js';
 import { isRestSmall, maxBodyBytes, readBody, refusalByHeaders } from './delivery-request.js';
-import type { IngressEvents } from './ingress-events.js';
+import type { IngressObserver } from './ingress-observer.js';
 import type { Arrival, DeliveryIntake, IntakeAnswer } from './intake.js';
 import { answerAndHangUp, answerBrokenRequest, problems } from './problems.js';
 
@@ -28,7 +28,7 @@ export interface IngressServerOptions {
   /** 0 takes any free port. */
   port: number;
   intake: DeliveryIntake;
-  events: Pick<IngressEvents, 'delivery' | 'failure'>;
+  observer: Pick<IngressObserver, 'delivery' | 'failure'>;
   /** Why no delivery can be made durable now, in one line and without secrets; null when it can. */
   whyNotReady(): string | null | Promise<string | null>;
   /** The text of `/metrics`. */
@@ -50,7 +50,7 @@ interface DeliveryRoute {
 /** Starts to listen. Throws `FaretrailError` `IngressPortUnusable` when it cannot. */
 export async function startIngressServer(options: IngressServerOptions): Promise<IngressServer> {
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
-  const app = createApp(deadlines, options.events);
+  const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
   addPages(app, options);
   try {
@@ -76,7 +76,7 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   };
 }
 
-function createApp({ headersMs, requestMs, idleMs }: Deadlines, events: Pick<IngressEvents, 'failure'>) {
+function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<IngressObserver, 'failure'>) {
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -101,15 +101,15 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, events: Pick<Ing
     else done();
   });
   app.setErrorHandler((error, request, reply) => {
-    events.failure(error);
+    observer.failure(error);
     refuse(request, reply, 'failed');
   });
   return app;
 }
 
-function addDeliveryRoute(app: FastifyInstance, { intake, events }: IngressServerOptions): void {
+function addDeliveryRoute(app: FastifyInstance, { intake, observer }: IngressServerOptions): void {
   const tell = (arrival: Arrival | null, outcome: IntakeAnswer['outcome'], since: number): void =>
-    events.delivery({
+    observer.delivery({
       account: arrival?.account ?? '',
       eventType: arrival?.eventType ?? '',
       outcome,

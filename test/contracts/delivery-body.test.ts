@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
-import { createDeliveryReader, isTestEvent, whyToPark } from '../../src/contracts/delivery-body.js';
+import { createDeliveryReader, isTestDelivery, whyToPark } from '../../src/contracts/delivery-body.js';
 import { valueAt } from '../../src/contracts/json.js';
 
 const { pointers, statuses } = defaultContractProfile;
@@ -90,10 +90,10 @@ describe('the way of a delivery', () => {
   });
 
   it('ends at once for a trial', () => {
-    expect(isTestEvent(read({ event_type: 'test_event' }))).toBe(true);
-    expect(isTestEvent(read({ event_type: 'Test' }))).toBe(true);
-    expect(isTestEvent(read({ event_type: 'status_changed' }))).toBe(false);
-    expect(isTestEvent(read({}))).toBe(false);
+    expect(isTestDelivery(read({ event_type: 'test_event' }))).toBe(true);
+    expect(isTestDelivery(read({ event_type: 'Test' }))).toBe(true);
+    expect(isTestDelivery(read({ event_type: 'status_changed' }))).toBe(false);
+    expect(isTestDelivery(read({}))).toBe(false);
   });
 });
 

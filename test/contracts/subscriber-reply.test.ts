@@ -6,7 +6,7 @@ import given from '../fixtures/subscriber-reply.given.json' with { type: 'json' 
 const read = {
   id: 'sub-1',
   secretId: '0d4f1f0e-9b0a-4f7e-8f5f-3f2b8f1d7c11',
-  hookAddress: 'https://rides.example/webhooks/x',
+  deliveryAddress: 'https://rides.example/webhooks/x',
   createdAt: '2031-05-01T10:00:00.123456789Z',
   updatedAt: '2031-05-01T10:00:00Z',
 };
@@ -17,7 +17,7 @@ describe('the answer to a subscription', () => {
   });
 
   it('is one of a subscriber even when nothing but the id is there', () => {
-    const nothing = { secretId: null, hookAddress: null, createdAt: null, updatedAt: null };
+    const nothing = { secretId: null, deliveryAddress: null, createdAt: null, updatedAt: null };
     expect(parseSubscriber({ id: 7 })).toEqual({ id: '7', ...nothing });
     expect(parseSubscriber({ id: 'a', secret_id: '', created_at: 5, hook_address: null })).toEqual({
       id: 'a',

@@ -16,8 +16,8 @@ const orderId = toOrderId('o1');
 const order = { id: 'o1', status: 'Driving', supplier: { driver: { name: 'N' } } };
 const refusal = { error: { code: 'CODE', message: 'no' }, request_id: 'r1' };
 const call = { account: businessAccount().name, requestId: 'q1' };
-const hookAddress = `https://rides.example/webhooks/${'x'.repeat(43)}`;
-const subscriber = { id: 's1', secret_id: 's', hook_address: hookAddress, created_at: 't', updated_at: 't' };
+const deliveryAddress = `https://rides.example/webhooks/${'x'.repeat(43)}`;
+const subscriber = { id: 's1', secret_id: 's', hook_address: deliveryAddress, created_at: 't', updated_at: 't' };
 
 interface Reader {
   /** What the service answers when all is well. */
@@ -54,7 +54,8 @@ const readers: Record<string, Reader> = {
   },
   newSubscriber: {
     base: subscriber,
-    ask: (api, url) => api.createSubscriber(businessAccount(url), { hookAddress, eventType: 'status_changed' }, 't'),
+    ask: (api, url) =>
+      api.createSubscriber(businessAccount(url), { deliveryAddress, eventType: 'status_changed' }, 't'),
   },
   subscribers: {
     base: { subscribers: [subscriber] },

@@ -25,9 +25,9 @@ import given from '../fixtures/subscriber-reply.given.json' with { type: 'json' 
 import { businessAccount, partnerAccount } from './accounts.js';
 
 const account = businessAccount();
-const hookAddress = 'https://rides.example/webhooks/business/status_changed/abc.very-secret-mac-of-a-path';
-const subscriber = { hookAddress, eventType: 'status_changed' } as const;
-const context = { account, accessToken: 'the access token', hookAddress, now: 0, maxWaitMs: 600_000 };
+const deliveryAddress = 'https://rides.example/webhooks/business/status_changed/abc.very-secret-mac-of-a-path';
+const subscriber = { deliveryAddress, eventType: 'status_changed' } as const;
+const context = { account, accessToken: 'the access token', deliveryAddress, now: 0, maxWaitMs: 600_000 };
 const managing = parseContractProfile({
   operations: { listSubscribers: { enabled: true }, deleteSubscriber: { enabled: true } },
 });
@@ -53,7 +53,7 @@ describe('the request for a subscription', () => {
       url: `https://business.example/v1/subscribers?${company}`,
       headers: { Accept: 'application/json', Authorization: 'Bearer t0ken', 'Content-Type': 'application/json' },
     });
-    expect(JSON.parse(String(body))).toEqual({ hook_address: hookAddress, event_types: 'status_changed' });
+    expect(JSON.parse(String(body))).toEqual({ hook_address: deliveryAddress, event_types: 'status_changed' });
   });
 
   it('goes with a token that was asked for without scope', () => {
@@ -77,10 +77,10 @@ describe('the answer to it', () => {
   });
 
   it('never puts the address, its secret part or the token into an error', () => {
-    const mac = hookAddress.split('.').at(-1);
+    const mac = deliveryAddress.split('.').at(-1);
     const ofAnother = `abd.${'aB3_-'.repeat(9).slice(0, 43)}`;
-    const last = hookAddress.split('/').at(-1);
-    for (const echo of [hookAddress, last, mac, ofAnother, context.accessToken, account.clientSecret]) {
+    const last = deliveryAddress.split('/').at(-1);
+    for (const echo of [deliveryAddress, last, mac, ofAnother, context.accessToken, account.clientSecret]) {
       const body = { error: echo?.slice(0, 64), request_id: echo?.slice(0, 64) };
       const { message, upstreamCode, requestId } = errorOf(() => interpretSubscriberReply(reply(422, body), context));
       expect([upstreamCode, requestId]).toEqual([null, null]);

@@ -8,7 +8,7 @@ import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths, type WebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
-import type { DeliveryFact, IngressEvents } from '../../src/webhooks/ingress-events.js';
+import type { DeliveryFact, IngressObserver } from '../../src/webhooks/ingress-observer.js';
 import { createDeliveryIntake, type DeliveryStore } from '../../src/webhooks/intake.js';
 import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
 import { createLaterCheck, type LaterCheck } from '../../src/webhooks/later-check.js';
@@ -72,7 +72,7 @@ export async function startIngressStand(options: StandOptions = {}): Promise<Ing
     memos.set(subscriptionId({ account, eventType }), options.memo ?? { accepted: [await accepted(sealer)] });
   const { subscriptions, reads } = countedSubscriptions(memos, sealer, options.readMs ?? 0);
   const store = memoryStore();
-  const { events, ...told } = recorder();
+  const { observer, ...told } = recorder();
   const { pointers, statuses } = defaultContractProfile;
   const intake = createDeliveryIntake({
     accounts: [{ name: account, businessId }],
@@ -82,13 +82,13 @@ export async function startIngressStand(options: StandOptions = {}): Promise<Ing
     verification,
     sealer,
     store,
-    events,
+    observer,
   });
   const server = await startIngressServer({
     host: '127.0.0.1',
     port: 0,
     intake,
-    events,
+    observer,
     whyNotReady: store.whyNotReady,
     metricsPage: async () => ({ type: 'text/plain', body: 'some 1\n' }),
     ...(options.deadlines && { deadlines: options.deadlines }),
@@ -133,12 +133,12 @@ function recorder() {
   const facts: DeliveryFact[] = [];
   const sightings: SecretSighting[] = [];
   const failures: unknown[] = [];
-  const events: IngressEvents = {
+  const observer: IngressObserver = {
     delivery: (fact) => facts.push(fact),
     secretSeen: (_key, sighting) => sightings.push(sighting),
     failure: (error) => failures.push(error),
   };
-  return { events, facts, sightings, failures };
+  return { observer, facts, sightings, failures };
 }
 
 async function send(address: string, body: string | Uint8Array, init: RequestInit): Promise<Reply> {

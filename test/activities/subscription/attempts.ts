@@ -27,13 +27,13 @@ export const request = (more: Partial<CreateSubscriberInput> = {}): CreateSubscr
 });
 
 /** Where `request` has the service deliver to. */
-export const hookAddress = 'https://rides.example/webhooks/business/status_changed/abc.mac';
+export const deliveryAddress = 'https://rides.example/webhooks/business/status_changed/abc.mac';
 
 /** A subscriber at the service. */
 export const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   id: 'sub-1',
   secretId: 'the-secret',
-  hookAddress,
+  deliveryAddress,
   createdAt: '2031-05-01T10:00:00.123456789Z',
   updatedAt: null,
   ...more,
@@ -74,7 +74,7 @@ export function createSubscribingStage({
   const now = () => stage.now;
   const rideApi = fakeRideApi({
     async createSubscriber(_account, wanted) {
-      stage.asked.push(wanted.hookAddress);
+      stage.asked.push(wanted.deliveryAddress);
       const next = stage.answers.length > 1 ? stage.answers.shift() : stage.answers[0];
       if (!next || next instanceof Error) throw next ?? new Error('the stage has no answer');
       return next;

@@ -5,7 +5,7 @@ import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
 import { apiError } from '../api-errors.js';
 import { iso, start } from '../attempts.js';
-import { createSubscribingStage, hookAddress, request, type SubscribingStage, subscriber } from './attempts.js';
+import { createSubscribingStage, deliveryAddress, request, type SubscribingStage, subscriber } from './attempts.js';
 
 const origin = 'https://business.example';
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', origin);
@@ -27,7 +27,7 @@ describe('a request for a subscription', () => {
       subscriber: { id: 'sub-1', createdAt: '2031-05-01T10:00:00.123456789Z', updatedAt: null },
       sealedSecret: `sealed 10 for ${subscriptionId(request())}`,
     });
-    expect(stage.asked).toEqual([hookAddress]);
+    expect(stage.asked).toEqual([deliveryAddress]);
   });
 
   it('counts as made when the answer lacks the secret', async () => {
@@ -85,7 +85,7 @@ describe('a request that may have been carried out', () => {
   it('is found in the list where there is one', async () => {
     const stage = createSubscribingStage({ enabled: { list: true, delete: false } });
     stage.answers = [lost()];
-    const other = subscriber({ id: 'other', hookAddress: 'https://rides.example/else' });
+    const other = subscriber({ id: 'other', deliveryAddress: 'https://rides.example/else' });
     stage.listed = [subscriber({ id: 'older', secretId: null }), subscriber({ secretId: null }), other];
     expect(await outcomeOf(stage)).toMatchObject({
       kind: 'registered',
@@ -107,7 +107,7 @@ describe('a request that surely failed', () => {
     const stage = stageWith(notSent(), apiError('UPSTREAM_FAILED'), notSent(), subscriber());
     expect(await outcomeOf(stage)).toMatchObject({ kind: 'registered' });
     expect((stage.now - start) / second).toBe(1 + 2 + 4);
-    expect(new Set(stage.asked)).toEqual(new Set([hookAddress]));
+    expect(new Set(stage.asked)).toEqual(new Set([deliveryAddress]));
   });
 
   it('is shown after five minutes when it may pass by itself', async () => {

@@ -150,9 +150,9 @@ async function startWorker(
       const orderId = orderOfRide(requestId.slice(requestId.lastIndexOf('.') + 1));
       return { operation, status: 201, body: null, orderId };
     },
-    async createSubscriber(_account, { hookAddress }) {
+    async createSubscriber(_account, { deliveryAddress }) {
       const at = new Date(now()).toISOString();
-      return { id: randomUUID(), secretId: randomUUID(), hookAddress, createdAt: at, updatedAt: at };
+      return { id: randomUUID(), secretId: randomUUID(), deliveryAddress, createdAt: at, updatedAt: at };
     },
     close: async () => undefined,
   };

@@ -54,7 +54,7 @@ export interface DeliveryFact {
 }
 
 /** How the ingress tells what happens. No call throws, and nothing told holds a secret or a part of a body. */
-export interface IngressEvents {
+export interface IngressObserver {
   delivery(fact: DeliveryFact): void;
   /** In mode `path`: where the secret stood in a delivery that was looked into. */
   secretSeen(key: SubscriptionKey, sighting: SecretSighting): void;
