@@ -5,9 +5,6 @@ import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids
 import type { Sealer } from '../sealing/sealer.js';
 import type { RawDelivery } from './delivery-request.js';
 
-/** What is kept of a delivery that a check or a person still needs. */
-type KeptDelivery = Pick<RawDelivery, 'headers' | 'rawBody'>;
-
 /** Says where a delivery came from without giving it away. Never `authorization` or `cookie`, unless a check needs them. */
 const keptHeaders = ['content-type', 'user-agent', 'x-request-id'];
 /** Longer values say nothing more, and would make the journal grow. */
@@ -17,7 +14,7 @@ const maxHeaderLength = 1_024;
 export function sealContent(
   sealer: Pick<Sealer, 'seal'>,
   key: ParkedDeliveryKey,
-  { rawBody, headers }: KeptDelivery,
+  { rawBody, headers }: Pick<RawDelivery, 'headers' | 'rawBody'>,
   headersToCheck: readonly string[] = [],
 ): Promise<string> {
   const kept = [...keptHeaders, ...headersToCheck].flatMap((name) => {
@@ -33,7 +30,7 @@ export async function openContent(
   sealer: Pick<Sealer, 'unseal'>,
   key: ParkedDeliveryKey,
   sealed: string,
-): Promise<KeptDelivery> {
+): Promise<Pick<RawDelivery, 'headers' | 'rawBody'>> {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
   const headers = ownValue(content, 'headers');

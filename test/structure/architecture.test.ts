@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { environmentReads, forbiddenImports, importCycles } from './architecture.js';
+import { environmentReads, forbiddenImports, importCycles, statefulRegexes } from './architecture.js';
 import { undocumentedExports } from './documentation.js';
 import { readSources } from './project-files.js';
 import { parseSource } from './source-file.js';
@@ -17,6 +17,10 @@ describe('the project', () => {
 
   it('reads the environment in no folder of src', () => {
     expect(environmentReads(project)).toEqual([]);
+  });
+
+  it('keeps no regular expression with a state where workflows load it', () => {
+    expect(statefulRegexes(project)).toEqual([]);
   });
 
   it('explains every export that another folder uses', () => {
@@ -75,6 +79,19 @@ describe('the check of imports', () => {
   it('finds a read of the environment', () => {
     const file = parseSource('src/activities/ride.ts', 'const port =\n  process.env.PORT');
     expect(environmentReads([file])).toEqual(['src/activities/ride.ts:2 reads process.env']);
+  });
+});
+
+describe('the check of regular expressions', () => {
+  it.each([
+    ['const blanks = / +/g;', 1],
+    ["const blanks = new RegExp(' +', 'y');", 1],
+    ['const words = [{ of: / +/gu }];', 1],
+    ['const blanks = / +/u;', 0],
+    ['const split = (text: string) => text.replace(/ +/g, "");', 0],
+  ])('finds in %s: %i', (text, found) => {
+    expect(statefulRegexes([parseSource('src/domain/ride.ts', text)])).toHaveLength(found);
+    expect(statefulRegexes([parseSource('src/cli/ride.ts', text)])).toEqual([]);
   });
 });
 

@@ -18,6 +18,14 @@ export function environmentReads(files: readonly SourceFile[]): string[] {
   return inFolders.flatMap(({ path, envLines }) => envLines.map((line) => `${path}:${line} reads process.env`));
 }
 
+/** Preloaded modules are frozen, and such an expression writes `lastIndex`: the first use of it would fail the workflow task. */
+export function statefulRegexes(files: readonly SourceFile[]): string[] {
+  const preloaded = files.filter(({ path }) => /^src\/(workflows|domain)\//.test(path));
+  return preloaded.flatMap(({ path, statefulRegexLines }) =>
+    statefulRegexLines.map((line) => `${path}:${line} keeps a regular expression with a state`),
+  );
+}
+
 function partOf(path: string): Part | undefined {
   const rows = importTable.filter(({ part }) => covers(part, path));
   return rows.find(({ part }) => part === path) ?? rows[0];

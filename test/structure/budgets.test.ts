@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { budgets, overBudget, percentile } from './budgets.js';
+import { budgets, overBudget, percentile, sizeOf, smallAndAlone, smallFiles } from './budgets.js';
 import { readSources } from './project-files.js';
 import { parseSource } from './source-file.js';
 
@@ -13,8 +13,19 @@ describe('the project', () => {
   });
 
   it('has mostly small files', () => {
-    expect(percentile(fileSizes, 0.5)).toBeLessThanOrEqual(budgets.file.median);
     expect(percentile(fileSizes, 0.95)).toBeLessThanOrEqual(budgets.file.p95);
+  });
+
+  it('does not outgrow its limits', () => {
+    const src = sizeOf('src', project);
+    expect(src.files).toBeLessThanOrEqual(budgets.src.files);
+    expect(src.lines).toBeLessThanOrEqual(budgets.src.lines);
+    expect(sizeOf('test', project).lines).toBeLessThanOrEqual(budgets.test.lines);
+  });
+
+  it('has no small file that belongs into its one importer', () => {
+    expect(smallAndAlone(project)).toEqual(Object.keys(smallFiles));
+    expect(Object.keys(smallFiles).length).toBeLessThanOrEqual(budgets.small.atMost);
   });
 
   it('has mostly small functions', () => {
@@ -40,6 +51,14 @@ describe('the check of sizes', () => {
       overBudget([parseSource('test/a.test.ts', `describe('a', ${long}); describe.each([])('b', ${long});`)]),
     ).toEqual([]);
     expect(overBudget([parseSource('test/a.test.ts', `describe('a', () => { it('b', ${long}); });`)])).toHaveLength(1);
+  });
+
+  it('finds a small file with one importer, and none with two', () => {
+    const user = (path: string) => parseSource(path, `import './ride.js'; import './order.js'`);
+    const alone = [parseSource('src/order.ts', `${linesOf(50)}void 0;`), parseSource('src/ride.ts', ''), user('src/a.ts')];
+    expect(smallAndAlone(alone)).toEqual(['src/a.ts', 'src/ride.ts']);
+    expect(smallAndAlone([...alone, user('src/b.ts')])).toEqual(['src/a.ts', 'src/b.ts']);
+    expect(sizeOf('src', alone)).toEqual({ files: 3, lines: 52 });
   });
 
   it('takes the value that a share of the numbers do not exceed', () => {

@@ -13,6 +13,8 @@ export interface SourceFile {
   anyLines: number[];
   /** Lines that read `process.env`. */
   envLines: number[];
+  /** Lines outside functions with a regular expression that keeps a state, by the flag `g` or `y`. */
+  statefulRegexLines: number[];
 }
 
 export interface Import {
@@ -66,16 +68,19 @@ function toTarget(importer: string, specifier: string): Pick<Import, 'target' | 
 }
 
 function walk(path: string, { program }: ParseResult, lineOf: LineOf) {
-  const found: Pick<SourceFile, 'imports' | 'functions' | 'anyLines' | 'envLines'> = {
+  const found: Pick<SourceFile, 'imports' | 'functions' | 'anyLines' | 'envLines'> & { regexes: number[] } = {
     imports: [],
     functions: [],
     anyLines: [],
     envLines: [],
+    regexes: [],
   };
+  const inFunctions: [start: number, end: number][] = [];
   const describeCallbacks = new Set<number>();
   const addImport = (start: number, specifier: string, typeOnly: boolean, names: string[]) =>
     found.imports.push({ line: lineOf(start), ...toTarget(path, specifier), typeOnly, names });
   const addFunction = ({ start, end }: { start: number; end: number }) => {
+    inFunctions.push([start, end]);
     if (describeCallbacks.has(start)) return;
     found.functions.push({ line: lineOf(start), lines: lineOf(end) - lineOf(start) + 1 });
   };
@@ -100,11 +105,20 @@ function walk(path: string, { program }: ParseResult, lineOf: LineOf) {
     CallExpression: ({ callee, arguments: args }) => {
       if (isNamed(rootOf(callee), 'describe')) for (const { start } of args) describeCallbacks.add(start);
     },
+    Literal: (node) => {
+      if ('regex' in node && /[gy]/.test(node.regex.flags)) found.regexes.push(node.start);
+    },
+    NewExpression: ({ start, callee, arguments: [, flags] }) => {
+      if (isNamed(callee, 'RegExp') && flags?.type === 'Literal' && /[gy]/.test(String(flags.value)))
+        found.regexes.push(start);
+    },
     FunctionDeclaration: addFunction,
     FunctionExpression: addFunction,
     ArrowFunctionExpression: addFunction,
   }).visit(program);
-  return found;
+  const { regexes, ...rest } = found;
+  const atTop = regexes.filter((at) => !inFunctions.some(([start, end]) => start < at && at < end));
+  return { ...rest, statefulRegexLines: atTop.map(lineOf) };
 }
 
 function exportsOf(
