@@ -8,7 +8,7 @@ import {
   setHandler,
   upsertMemo,
 } from '@temporalio/workflow';
-import type { DeliveryActivities } from '../activities/delivery.js';
+import type { DeliveryActivities } from '../activities/runs.js';
 import type { HandOverOutcome } from '../domain/delivery.js';
 import type { OrderId } from '../domain/keys.js';
 import {

@@ -1,5 +1,5 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { RideChangeActivities } from '../../activities/ride.js';
+import type { RideChangeActivities } from '../../activities/runs.js';
 import { type ChangeRideInput, parseChangeRideInput } from '../../domain/ride/input.js';
 import type { RideStanding } from '../../domain/ride/ride.js';
 import { waitingOptions } from '../activity-options.js';

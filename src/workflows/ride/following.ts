@@ -1,5 +1,5 @@
 import { type ActivityOptions, log, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { FollowingActivities } from '../../activities/ride.js';
+import type { FollowingActivities } from '../../activities/runs.js';
 import { readInstant } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
