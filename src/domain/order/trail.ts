@@ -1,5 +1,5 @@
 import type { Attention } from '../attention.js';
-import type { DeliveryNotice } from '../delivery.js';
+import type { DeliveryCounts, DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
@@ -68,7 +68,7 @@ export interface OrderTrail {
   outcome: Outcome | null;
   /** Newest last, the last 200. */
   timeline: TimelineEntry[];
-  deliveries: { received: number; duplicate: number };
+  deliveries: DeliveryCounts;
   /** Reads that the run has heard of: a waiting poll tells its count when it ends with a change. */
   reads: number;
   /** Do deliveries announce the changes of this order? */

@@ -22,8 +22,8 @@ import {
   defaultLimits,
   type RequestRideLimits,
   type Ride,
+  setStanding,
   showsWaiting,
-  stand,
 } from './state.js';
 
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
@@ -91,10 +91,10 @@ async function create(ride: Ride): Promise<void> {
   try {
     const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
     if (orderId === undefined) throw noOrderId();
-    stand(ride, { orderId });
+    setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
-    stand(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
+    setStanding(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
   }
 }
 
@@ -110,14 +110,14 @@ async function awaitResolution(ride: Ride): Promise<void> {
   if ('giveUp' in resolution) {
     throw ApplicationFailure.nonRetryable(`Given up by a person: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
   }
-  stand(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
+  setStanding(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
 }
 
 async function followRide(ride: Ride): Promise<void> {
-  if (ride.isWithdrawn) return stand(ride, { outcome: 'withdrawn' });
+  if (ride.isWithdrawn) return setStanding(ride, { outcome: 'withdrawn' });
   if (ride.standing.stage === 'requesting') {
     await CancellationScope.nonCancellable(() => startFollowing(ride));
-    stand(ride, { stage: 'following' });
+    setStanding(ride, { stage: 'following' });
   }
   while (ride.standing.stage === 'following') {
     const end = await awaitEnd(ride, () => isLong(ride));
@@ -128,14 +128,14 @@ async function followRide(ride: Ride): Promise<void> {
     } else {
       ride.trail = end.trail;
       const { status, outcome } = end.trail;
-      stand(ride, { stage: 'receipt', status, outcome });
+      setStanding(ride, { stage: 'receipt', status, outcome });
     }
   }
 }
 
 /** Answers all who wait; the update of a run that has ended would fail without a reason. */
 async function close(ride: Ride): Promise<void> {
-  stand(ride, { stage: 'ended', attention: null });
+  setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }
 
