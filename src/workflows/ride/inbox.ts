@@ -14,7 +14,7 @@ import {
   rideStatusQuery,
   updateRideUpdate,
 } from '../messages.js';
-import { refuseBadInput } from '../run-kit.js';
+import { onUpdate } from '../run-kit.js';
 import { orderKey, refreshOrder } from './following.js';
 import { type Ride, setStanding, showsWaiting } from './state.js';
 
@@ -22,18 +22,10 @@ import { type Ride, setStanding, showsWaiting } from './state.js';
 export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ride.standing);
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
-  setHandler(updateRideUpdate, (given) => update(ride, parseUpdateRideInput(given).order), {
-    validator: (given) => void refuseBadInput(() => parseUpdateRideInput(given)),
-  });
-  setHandler(cancelRideUpdate, () => cancel(ride), {
-    validator: (...given: unknown[]) => refuseBadInput(() => parseCancelRideInput(given[0])),
-  });
-  setHandler(resolveRideUpdate, (given) => takeResolution(ride, parseResolveRideInput(given)), {
-    validator: (given) => {
-      refuseBadInput(() => parseResolveRideInput(given));
-      checkUnresolved(ride);
-    },
-  });
+  onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
+  onUpdate(cancelRideUpdate, parseCancelRideInput, () => cancel(ride));
+  const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);
+  onUpdate(resolveRideUpdate, parseResolveRideInput, takes, () => checkUnresolved(ride));
 }
 
 const isUnknown = ({ standing }: Ride): boolean => standing.attention?.code === 'outcomeUnknown';
