@@ -5,11 +5,20 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  proxyActivities,
+  workflowInfo,
 } from '@temporalio/workflow';
+import type { RideChangeActivities } from '../../activities/runs.js';
 import { shownText } from '../../domain/json.js';
-import { parseRequestRideInput, type RequestRideInput } from '../../domain/ride/input.js';
-import { openRide, outcomeUnknown, type RideResult, rideCallId } from '../../domain/ride/ride.js';
+import {
+  type ChangeRideInput,
+  parseChangeRideInput,
+  parseRequestRideInput,
+  type RequestRideInput,
+} from '../../domain/ride/input.js';
+import { openRide, outcomeUnknown, type RideResult, type RideStanding, rideCallId } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
+import { waitingOptions } from '../activity-options.js';
 import { performCall } from '../business-call.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
@@ -146,4 +155,17 @@ async function continueIfLong(ride: Ride): Promise<void> {
   await condition(() => allHandlersFinished() || ride.resolution !== null);
   if (ride.resolution !== null) return; // whoever decided it waits for this run
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
+}
+
+/**
+ * One update of a ride, sent for a caller that can wait for a run and not for an update: Nexus. It takes as long as the
+ * update does, and fails as that does, with `RideNotRequested`, or with `AlreadyEnded`.
+ */
+export async function changeRide(rawInput: ChangeRideInput): Promise<RideStanding> {
+  const input = refuseBadInput(() => parseChangeRideInput(rawInput));
+  const { sendRideChange } = proxyActivities<RideChangeActivities>({
+    ...waitingOptions,
+    summary: `${input.change} of ride ${input.requestId}`,
+  });
+  return await sendRideChange({ ...input, updateId: workflowInfo().workflowId });
 }

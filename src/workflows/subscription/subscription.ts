@@ -41,8 +41,7 @@ import {
   type SubscriptionHolder,
   type SubscriptionInbox,
 } from './inbox.js';
-import { removeSubscriber, requestSubscriber } from './requests.js';
-import { isResubscriptionDue, rest, withVerdict } from './rest.js';
+import { isResubscriptionDue, removeSubscriber, requestSubscriber, rest, withVerdict } from './service.js';
 
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 export interface SubscriptionProgress {
