@@ -1,6 +1,7 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { UnusableReply } from '../contracts/unusable-reply.js';
-import type { Attention, AttentionCode } from '../domain/attention.js';
+import type { Account } from '../domain/account.js';
+import type { AttentionCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import {
@@ -12,6 +13,7 @@ import {
   utcText,
 } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
+import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
@@ -78,13 +80,18 @@ export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTr
   return isUnreadable ? trouble('unreadableStatus', error.message) : undefined;
 }
 
-/** What looking depends on. */
-interface LookingPorts {
+/** What activities that look at the service work with. */
+export interface LookingPorts {
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
   /** No wait that was written down, here or by an earlier release, goes on for longer. */
-  longestWaitMs: number;
-  now: () => number;
-  random: () => number;
+  longestWaitMs?: number;
+  now?: () => number;
+  random?: () => number;
 }
+
+/** Looks that began together drift apart by up to a tenth of their pace. */
+const jitterShare = 0.1;
 
 /** One look of an activity at the service. */
 interface Look<Found, Seen> {
@@ -112,10 +119,13 @@ export type Looking = ReturnType<typeof createLooking>;
 /** Longer waits are made of several, so that a worker with other settings is heard in time. */
 const longestPieceMs = 600_000;
 
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+/** An instant as it stands in payloads. */
+export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
-/** See `Looking`. What one attempt knows of trouble is handed to the next, as a `Struggle`. */
-export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
+type Clock = Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>;
+
+/** Waits that the input of an activity names. */
+function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random }: Clock) {
   /** The clock of this worker may be behind the server's, which says when the attempt was due. */
   const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
 
@@ -130,6 +140,28 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
   function wait(waitMs: number): never {
     throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
   }
+
+  return {
+    now,
+    present,
+    leftMs,
+    wait,
+    jittered: (ms: number): number => ms * (1 + random() * jitterShare),
+    slowest: (ms: number): number => ms * (1 + jitterShare),
+
+    /** Throws until the instant that the input of the activity names. */
+    waitUntil(notBefore: string | null, ownMs = 0): void {
+      const waitMs = leftMs(notBefore, ownMs);
+      if (waitMs > 0) wait(waitMs);
+    },
+  };
+}
+
+/** See `Looking`. What one attempt knows of trouble is handed to the next, as a `Struggle`. */
+export function createLooking(clock: Clock) {
+  const { longestWaitMs = defaultMaxWaitMs, random = Math.random } = clock;
+  const waits = createWaits(clock);
+  const { now, present } = waits;
 
   /** Is the struggle to be shown to a person now? Throws until its wait is over. */
   function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
@@ -150,8 +182,7 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
   }
 
   return {
-    leftMs,
-    wait,
+    ...waits,
     shortened,
 
     /** The struggle in the heartbeat details, for activities that keep nothing else there. */
@@ -161,14 +192,6 @@ export function createLooking({ longestWaitMs, now, random }: LookingPorts) {
       if (struggle !== left) heartbeat(struggle); // or the next attempt would wait as long again
       return struggle;
     },
-
-    /** Throws until the instant that the input of the activity names. */
-    waitUntil(notBefore: string | null, ownMs = 0): void {
-      const waitMs = leftMs(notBefore, ownMs);
-      if (waitMs > 0) wait(waitMs);
-    },
-
-    attentionOf: ({ code, message, since }: Struggle): Attention => ({ code, message, since }),
 
     /** When the next look may be sent, for a run that looks by another activity: that must keep to the wait of this one. */
     nextLookAt: ({ notBefore }: Struggle): string => (Date.parse(notBefore) > now() ? notBefore : iso(now())),

@@ -5,16 +5,14 @@ import type { Account } from '../domain/account.js';
 import { readInstant } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { nextReadMs } from '../domain/order/cadence.js';
-import type { EarlierRun, EarlierRunKey } from '../domain/order/earlier-run.js';
 import { isSameStatus, toRideStatus } from '../domain/order/status.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/order/trail.js';
 import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
-import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
 import { notYet } from './failures.js';
-import { createLooking, type Looking, toReadTrouble } from './looking.js';
+import { createLooking, iso, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** How a read is made. */
 interface ReadManner {
@@ -63,17 +61,11 @@ export const createOrderReader =
     return reading;
   };
 
-export interface OrderActivityPorts {
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
+export interface OrderActivityPorts extends LookingPorts {
   readOrder: OrderReader;
   readShown: ShownReader;
   quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
-  /** No wait that was written down goes on for longer. */
-  longestWaitMs?: number;
-  now?: () => number;
-  random?: () => number;
 }
 
 /** What a run of `followOrder` shows now, and how many events it has. */
@@ -87,9 +79,6 @@ export interface Shown {
 
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
-/** Polls that began together drift apart by up to a tenth of their pace. */
-const jitterShare = 0.1;
-
 /** An order that was made a moment ago is found on all replicas of the service long before that. */
 const unknownAfterMs = 5 * 60_000;
 /** More than the pause between two looks for an order that is not found: the path was right between the two. */
@@ -97,8 +86,6 @@ const provenWithinMs = 90_000;
 
 /** A wait that began just now does not hold up a person: the next attempt takes their turn. */
 const turnPauseMs = 100;
-
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /** What a read found. */
 interface Found {
@@ -127,12 +114,11 @@ export function createOrderActivities({
   readShown,
   quietTimes,
   provenPaths,
-  longestWaitMs = defaultMaxWaitMs,
-  now = Date.now,
-  random = Math.random,
+  ...ports
 }: OrderActivityPorts) {
-  const looking = createLooking({ longestWaitMs, now, random });
-  const { stillSo, msSince, sinceLastLook } = createPace({ account, now, random });
+  const looking = createLooking(ports);
+  const { now } = looking;
+  const { stillSo, msSince, sinceLastLook } = createPace(account, looking);
 
   async function look(input: LookInput, manner: Manner): Promise<OrderObservation> {
     const { attempt } = activityInfo();
@@ -143,13 +129,11 @@ export function createOrderActivities({
       orderId: input.orderId,
       operation: interfaceTerms[account(input.account).interface].readOperation,
     };
-    const isPathProven = isProven(input, before, now());
-    const show = (struggle: Struggle): OrderObservation => ({
-      kind: 'trouble',
-      attention: looking.attentionOf(struggle),
-      notBefore: looking.nextLookAt(struggle),
-      reads,
-    });
+    const isPathProven = isProven(input, before, { provenPaths, now: now() });
+    const show = (struggle: Struggle): OrderObservation => {
+      const { code, message, since } = struggle;
+      return { kind: 'trouble', attention: { code, message, since }, notBefore: looking.nextLookAt(struggle), reads };
+    };
     return await looking.look<Found, OrderObservation>({
       shown,
       before,
@@ -185,15 +169,6 @@ export function createOrderActivities({
     }
   }
 
-  /**
-   * May a 404 mean that the order does not exist? Found out before the look: another order may be read in the moment in which the
-   * path is mended, and this one just before.
-   */
-  function isProven({ mayBeUnknown, account: name, orderId }: LookInput, before: Struggle | null, at: number): boolean {
-    if (!mayBeUnknown || before?.code !== 'orderNotFound') return false;
-    return provenPaths.isProven(name, Math.max(Date.parse(before.since), at - provenWithinMs), orderId);
-  }
-
   return {
     /**
      * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
@@ -207,13 +182,23 @@ export function createOrderActivities({
   };
 }
 
-type PacePorts = Pick<OrderActivityPorts, 'account'> & Record<'now' | 'random', () => number>;
+/**
+ * May a 404 mean that the order does not exist? Found out before the look: another order may be read in the moment in which the
+ * path is mended, and this one just before.
+ */
+function isProven(
+  { mayBeUnknown, account, orderId }: LookInput,
+  before: Struggle | null,
+  { provenPaths, now }: Pick<OrderActivityPorts, 'provenPaths'> & { now: number },
+): boolean {
+  if (!mayBeUnknown || before?.code !== 'orderNotFound') return false;
+  return provenPaths.isProven(account, Math.max(Date.parse(before.since), now - provenWithinMs), orderId);
+}
 
 /** How long an order may go unread, and how long it did. */
-function createPace({ account, now, random }: PacePorts) {
-  function stillSo(status: string, input: LookInput, elapsedMs: number): ApplicationFailure {
-    return notYet(`Still ${status}.`, paceMs(status, input, now()) * (1 + random() * jitterShare) - elapsedMs);
-  }
+function createPace(account: OrderActivityPorts['account'], { now, jittered }: Looking) {
+  const stillSo = (status: string, input: LookInput, elapsedMs: number): ApplicationFailure =>
+    notYet(`Still ${status}.`, jittered(paceMs(status, input, now())) - elapsedMs);
 
   /** The clock of another process may go ahead. */
   const msSince = (instant: string): number => Math.max(0, now() - Date.parse(instant));
@@ -265,19 +250,3 @@ function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details
   const isMoved = pickup !== undefined && pickup !== scheduledAt;
   return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
 }
-
-/** Asks a run that has ended what it leaves. Null when it is not known any more, or cannot say. Throws while Temporal cannot be asked. */
-export type EarlierRunReader = (key: EarlierRunKey) => Promise<EarlierRun | null>;
-
-/** What the activity below works with. */
-interface EarlierRunActivityPorts {
-  readRun: EarlierRunReader;
-}
-
-/** The activity that lets a run go on from an earlier one, as workflows see it. */
-export type EarlierRunActivities = ReturnType<typeof createEarlierRunActivities>;
-
-/** It calls Temporal and no service, so it runs beside the token requests. */
-export const createEarlierRunActivities = ({ readRun }: EarlierRunActivityPorts) => ({
-  readEarlierRun: (key: EarlierRunKey): Promise<EarlierRun | null> => readRun(key),
-});

@@ -1,7 +1,7 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
-import type { AccountName, OrderId } from '../domain/keys.js';
+import type { OrderId } from '../domain/keys.js';
 import {
   type ReceiptLookInput,
   type ReceiptObservation,
@@ -9,11 +9,10 @@ import {
   receiptPaceMs,
 } from '../domain/report.js';
 import type { ReadTrouble, Struggle } from '../domain/struggle.js';
-import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { notYet } from './failures.js';
-import { createLooking, toReadTrouble } from './looking.js';
+import { createLooking, iso, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** One read of a receipt with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
 type ReceiptReader = (account: Account, orderId: OrderId, signal?: AbortSignal) => Promise<Record<string, unknown>>;
@@ -32,35 +31,20 @@ export const createReceiptReader =
     );
 
 /** What the activities below work with. */
-export interface ReceiptActivityPorts {
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
+export interface ReceiptActivityPorts extends LookingPorts {
   readReceipt: ReceiptReader;
-  /** No wait that was written down goes on for longer. */
-  longestWaitMs?: number;
-  now?: () => number;
-  random?: () => number;
 }
 
 /** The activities that read receipts, as workflows see them. */
 export type ReceiptActivities = ReturnType<typeof createReceiptActivities>;
 
-const jitterShare = 0.1;
-
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
-
 /**
  * Activities that look at a receipt. They complete with the receipt, or when trouble has outlasted our patience; all else
  * is left to Temporal's retry, which writes no history. What an attempt must tell the next stands in its heartbeat.
  */
-export function createReceiptActivities({
-  account,
-  readReceipt,
-  longestWaitMs = defaultMaxWaitMs,
-  now = Date.now,
-  random = Math.random,
-}: ReceiptActivityPorts) {
-  const looking = createLooking({ longestWaitMs, now, random });
+export function createReceiptActivities({ account, readReceipt, ...ports }: ReceiptActivityPorts) {
+  const looking = createLooking(ports);
+  const { now } = looking;
 
   async function look(input: ReceiptLookInput, isOneShot: boolean): Promise<ReceiptObservation> {
     const { attempt: reads } = activityInfo();
@@ -69,7 +53,7 @@ export function createReceiptActivities({
 
     /** Trouble that is shown already answers a caller that wants one read, and is no news to one that looks on. */
     function found(code: ReceiptTroubleCode, message: string, struggle?: Struggle): ReceiptObservation {
-      const paceMs = receiptPaceMs(code) * (1 + random() * jitterShare);
+      const paceMs = looking.jittered(receiptPaceMs(code));
       const askedMs = struggle?.isLongWait ? Date.parse(struggle.notBefore) - now() : 0;
       if (before) heartbeat(null);
       if (code === shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));
@@ -81,7 +65,7 @@ export function createReceiptActivities({
       shown: null,
       before,
       async read() {
-        if (!before) looking.waitUntil(input.notBefore, shown ? slowestPaceMs(shown) : 0);
+        if (!before) looking.waitUntil(input.notBefore, shown ? looking.slowest(receiptPaceMs(shown)) : 0);
         return await readReceipt(account(input.account), input.orderId, cancellationSignal());
       },
       answer: (receipt) => ({ kind: 'receipt', receipt, at: iso(now()), reads }),
@@ -113,5 +97,3 @@ const asReceipts = (trouble: ReadTrouble | undefined): ReadTrouble | undefined =
   trouble?.code === 'orderNotFound'
     ? { ...trouble, message: 'The service has no receipt of this order yet.' }
     : trouble;
-
-const slowestPaceMs = (code: ReceiptTroubleCode): number => receiptPaceMs(code) * (1 + jitterShare);

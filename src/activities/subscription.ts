@@ -12,19 +12,12 @@ import type {
   RemoveSubscriberInput,
   SubscribingOutcome,
 } from '../domain/subscription/state.js';
-import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import { notYet, plainFailure } from './failures.js';
-import { createLooking, toFailureType } from './looking.js';
+import { createLooking, type LookingPorts, toFailureType } from './looking.js';
 import { type Sending, type SubscriberCalls, toSubscriptionTrouble } from './subscriber-calls.js';
 
-export interface SubscriptionActivityPorts {
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
+export interface SubscriptionActivityPorts extends LookingPorts {
   calls: SubscriberCalls;
-  /** No wait that was written down goes on for longer. */
-  longestWaitMs?: number;
-  now?: () => number;
-  random?: () => number;
 }
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
@@ -37,9 +30,9 @@ interface Progress extends Sending {
 }
 
 /** Activities that change which subscribers the service has. No address and no secret leaves them in clear. */
-export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
-  const { account, calls, longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random } = ports;
-  const looking = createLooking({ longestWaitMs, now, random });
+export function createSubscriptionActivities({ account, calls, ...ports }: SubscriptionActivityPorts) {
+  const looking = createLooking(ports);
+  const { now } = looking;
 
   async function clarify(input: CreateSubscriberInput, reason: string): Promise<SubscribingOutcome> {
     const found = await calls.find(input).catch(() => undefined);

@@ -52,6 +52,35 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
 
 const unreadable = (now: string): DeliveryNotice => ({ deliveryId: '', eventType: 'unknown', receivedAt: now });
 
+/** Deliveries that reached a run. */
+export interface DeliveryCounts {
+  received: number;
+  /** Those among them that the run has seen before. */
+  duplicate: number;
+}
+
+const maxSeen = 1_000;
+
+/** The counts with more deliveries. `seen`: ids counted so far, newest last; an empty id is never a duplicate. */
+export function countDeliveries(
+  { received, duplicate }: DeliveryCounts,
+  seen: readonly string[],
+  deliveries: readonly DeliveryNotice[],
+): { fresh: DeliveryNotice[]; counts: DeliveryCounts; seenDeliveries: string[] } {
+  const known = new Set(seen);
+  const fresh: DeliveryNotice[] = [];
+  for (const delivery of deliveries) {
+    if (delivery.deliveryId === '' || !known.has(delivery.deliveryId)) fresh.push(delivery);
+    known.add(delivery.deliveryId);
+  }
+  const duplicates = deliveries.length - fresh.length;
+  return {
+    fresh,
+    counts: { received: received + deliveries.length, duplicate: duplicate + duplicates },
+    seenDeliveries: [...known].slice(-maxSeen),
+  };
+}
+
 /** Why deliveries for an order wait for a person instead of starting it anew. */
 export type EndParkReason = 'followingStopped' | 'endUnreadable';
 

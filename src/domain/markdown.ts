@@ -1,6 +1,34 @@
+import type { Attention } from './attention.js';
+
+// Texts for the Temporal UI. The words of the service may hold anything.
+
 /** So that 50 entries of three-byte letters stay below the 20,000 bytes that the server takes. */
 const maxCell = 80;
+const maxMessage = 300;
 
-/** One cell of a Markdown table: words of the service may hold anything. */
+/** One cell of a Markdown table, or a word in a line. */
 export const cell = (text: string, maxLength = maxCell): string =>
   text.slice(0, maxLength).replace(/[|<>`\\[\]"\p{C}]/gu, ' ');
+
+/** A longer text in a line. */
+export const messageCell = (text: string): string => cell(text, maxMessage);
+
+/** An ISO instant to the second: `2026-05-01 08:30:00`, in UTC. */
+export const second = (instant: string): string => cell(instant.slice(0, 19).replace('T', ' '));
+
+/** What needs a person, and since when; nothing where nothing does. */
+export const attentionLines = (attention: Attention | null): string[] =>
+  attention === null
+    ? []
+    : [`**Attention: ${attention.code}** since ${second(attention.since)} UTC: ${messageCell(attention.message)}`];
+
+/** The UI puts columns side by side without any space between them. */
+const gap = '\u00a0\u00a0';
+
+/** A table of cells. */
+export const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [
+    `| ${head.join(' | ')} |`,
+    `|${head.map(() => '---|').join('')}`,
+    ...rows.map((row) => `| ${row.join(`${gap} | `)} |`),
+  ].join('\n');

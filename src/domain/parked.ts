@@ -3,7 +3,7 @@ import { InvalidInput } from './errors.js';
 import { toInputFields } from './input-fields.js';
 import { toInstant } from './instant.js';
 import { type AccountName, type DeliveryId, type OrderId, toAccountName, toOrderId } from './keys.js';
-import { cell } from './markdown.js';
+import { cell, second } from './markdown.js';
 import { parseStopInput } from './order/input.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
 
@@ -116,7 +116,7 @@ export function describeParked(delivery: ParkedDelivery): string {
     routed: `**Routed** to order ${cell(orderId ?? '', 128)}.`,
     discarded: `**Discarded**: ${cell(discardReason ?? '', 200)}`,
   }[outcome];
-  const facts = `${eventType} of account ${account}, received at ${cell(receivedAt.slice(0, 19).replace('T', ' '))} UTC.`;
+  const facts = `${eventType} of account ${account}, received at ${second(receivedAt)} UTC.`;
   const commands = [
     aboutOrderId === undefined
       ? `faretrail parked --account ${account} --open ${deliveryId}`

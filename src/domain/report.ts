@@ -1,8 +1,8 @@
 import type { Attention, AttentionCode } from './attention.js';
-import type { DeliveryNotice } from './delivery.js';
+import { countDeliveries, type DeliveryCounts, type DeliveryNotice } from './delivery.js';
 import { toInputFields } from './input-fields.js';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
-import { cell } from './markdown.js';
+import { cell, messageCell, second, tableOf } from './markdown.js';
 import { type Notify, toNotify } from './notify/receivers.js';
 
 /** What `companyReport` is started with. */
@@ -63,7 +63,7 @@ export type ReceiptObservation =
 export interface CompanyReport {
   account: AccountName;
   orderId: OrderId | null;
-  deliveries: { received: number; duplicate: number };
+  deliveries: DeliveryCounts;
   /** Newest last, the last 20; a duplicate is counted above and not listed again. */
   reports: { deliveryId: string; receivedAt: string }[];
   /** As the last read found it; it may change again (R17). */
@@ -84,7 +84,6 @@ type CompanyReportNotice = Pick<
 >;
 
 const maxReports = 20;
-const maxSeen = 1_000;
 
 /** A report that nothing is known of yet. */
 export const openReport = ({ account, orderId }: CompanyReportInput): CompanyReport => ({
@@ -99,36 +98,16 @@ export const openReport = ({ account, orderId }: CompanyReportInput): CompanyRep
   attention: null,
 });
 
-/** The report after deliveries. `seen` are the ids counted so far, newest last; an id that is empty is never a duplicate. */
+/** The report after deliveries. `seen` are the ids counted so far, newest last. */
 export function recordDeliveries(
   report: CompanyReport,
   seen: readonly string[],
   deliveries: readonly DeliveryNotice[],
 ): { report: CompanyReport; seen: string[] } {
-  const known = new Set(seen);
-  const fresh: CompanyReport['reports'] = [];
-  for (const { deliveryId, receivedAt } of deliveries) {
-    if (deliveryId !== '' && known.has(deliveryId)) continue;
-    known.add(deliveryId);
-    fresh.push({ deliveryId, receivedAt });
-  }
-  const { received, duplicate } = report.deliveries;
-  return {
-    seen: [...known].slice(-maxSeen),
-    report: {
-      ...report,
-      deliveries: {
-        received: received + deliveries.length,
-        duplicate: duplicate + deliveries.length - fresh.length,
-      },
-      reports: [...report.reports, ...fresh].slice(-maxReports),
-    },
-  };
+  const { fresh, counts, seenDeliveries } = countDeliveries(report.deliveries, seen, deliveries);
+  const reports = [...report.reports, ...fresh.map(({ deliveryId, receivedAt }) => ({ deliveryId, receivedAt }))];
+  return { seen: seenDeliveries, report: { ...report, deliveries: counts, reports: reports.slice(-maxReports) } };
 }
-
-/** A code that only a person can repair, or an outage that lasts. The others are how some companies are set up. */
-const needsPerson = (code: ReceiptTroubleCode): code is AttentionCode =>
-  !['scopeRejected', 'forbidden', 'notReady', 'notOffered'].includes(code);
 
 /** The report after a look. A receipt clears the trouble; trouble leaves the receipt that was read before. */
 export function recordReceipt(report: CompanyReport, seen: ReceiptObservation): CompanyReport {
@@ -146,11 +125,28 @@ export function recordReceipt(report: CompanyReport, seen: ReceiptObservation): 
 
 const minuteMs = 60_000;
 
-/** How often a receipt is looked for while nothing new is reported and `code` stands. */
-export function receiptPaceMs(code: ReceiptTroubleCode): number {
-  if (needsPerson(code)) return minuteMs;
-  return code === 'notReady' ? 10 * minuteMs : 60 * minuteMs;
-}
+/**
+ * Which troubles need a person, and how often a receipt is looked for while nothing new is reported. A scope that was never granted
+ * is how some companies are set up.
+ */
+const troubles: Record<ReceiptTroubleCode, { needsPerson: boolean; paceMs: number }> = {
+  credentialsRejected: { needsPerson: true, paceMs: minuteMs },
+  grantRejected: { needsPerson: true, paceMs: minuteMs },
+  unreadableStatus: { needsPerson: true, paceMs: minuteMs },
+  orderNotFound: { needsPerson: true, paceMs: minuteMs },
+  upstreamUnavailable: { needsPerson: true, paceMs: minuteMs },
+  outcomeUnknown: { needsPerson: true, paceMs: minuteMs },
+  subscriptionSilent: { needsPerson: true, paceMs: minuteMs },
+  notReady: { needsPerson: false, paceMs: 10 * minuteMs },
+  scopeRejected: { needsPerson: false, paceMs: 60 * minuteMs },
+  forbidden: { needsPerson: false, paceMs: 60 * minuteMs },
+  notOffered: { needsPerson: false, paceMs: 60 * minuteMs },
+};
+
+const needsPerson = (code: ReceiptTroubleCode): code is AttentionCode => troubles[code].needsPerson;
+
+/** How often a receipt is looked for while `code` stands. */
+export const receiptPaceMs = (code: ReceiptTroubleCode): number => troubles[code].paceMs;
 
 /** The part of a report that others are told of. */
 export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {
@@ -167,10 +163,7 @@ export const toReportEvent = (notice: CompanyReportNotice): CompanyReportEvent =
   ...notice,
 });
 
-const maxMessage = 300;
 const maxFields = 30;
-
-const second = (instant: string): string => `${cell(instant.slice(0, 19).replace('T', ' '))} UTC`;
 
 /** `payment_summary total_inc_tax`: the fields of a receipt, nested ones too. */
 function fieldsOf(value: Record<string, unknown>, prefix = ''): [name: string, text: string][] {
@@ -185,28 +178,25 @@ function fieldsOf(value: Record<string, unknown>, prefix = ''): [name: string, t
 export function describeReport(report: CompanyReport, undelivered: readonly string[] = []): string {
   const { orderId, receipt, receiptAt, unavailable, attention, deliveries, reports, reads } = report;
   const about = orderId === null ? 'A report that names no order' : `Receipt of order ${cell(orderId, 128)}`;
-  const head = receiptAt === null ? about : `${about}, read at ${second(receiptAt)}`;
+  const head = receiptAt === null ? about : `${about}, read at ${second(receiptAt)} UTC`;
   const why = unavailable && `${attention ? 'Attention' : 'No receipt'}: ${unavailable.code}`;
   const fields = receipt === null ? [] : fieldsOf(receipt).slice(0, maxFields);
   return [
     `**${head}**`,
-    ...(why ? [`**${why}** since ${second(unavailable.since)}: ${cell(unavailable.message, maxMessage)}`] : []),
-    ...undelivered.map((line) => `Not notified: ${cell(line, maxMessage)}`),
-    ...(fields.length > 0 ? [tableOf(['receipt', ''], fields)] : []),
+    ...(why ? [`**${why}** since ${second(unavailable.since)} UTC: ${messageCell(unavailable.message)}`] : []),
+    ...undelivered.map((line) => `Not notified: ${messageCell(line)}`),
+    ...(fields.length > 0
+      ? [
+          tableOf(
+            ['receipt', ''],
+            fields.map((row) => row.map((text) => cell(text))),
+          ),
+        ]
+      : []),
     tableOf(
       ['reported at', 'delivery'],
-      reports.map(({ receivedAt, deliveryId }) => [second(receivedAt), deliveryId]),
+      reports.map(({ receivedAt, deliveryId }) => [`${second(receivedAt)} UTC`, cell(deliveryId)]),
     ),
     `Deliveries: ${deliveries.received} (${deliveries.duplicate} duplicate). Reads: ${reads}.`,
   ].join('\n\n');
 }
-
-const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [
-    head,
-    head.map(() => '---'),
-    // The UI puts columns side by side without any space between them.
-    ...rows.map((row) => row.map((text) => `${cell(text)}\u00a0\u00a0`)),
-  ]
-    .map((row) => `| ${row.join(' | ')} |`)
-    .join('\n');

@@ -23,8 +23,7 @@ import { businessCallStart, changeRideStart, rideStart } from '../temporal/start
 import type { businessCall } from '../workflows/business-call.js';
 import { followRequestedSignal, orderTrailQuery, rideStatusQuery } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import type { changeRide } from '../workflows/ride/change-ride.js';
-import type { requestRide } from '../workflows/ride/request-ride.js';
+import type { changeRide, requestRide } from '../workflows/ride/request-ride.js';
 
 /** Runs a parser; its `InvalidInput` becomes an error of the operation that is not tried again. */
 function refuseBadInput<T>(parse: () => T): T {

@@ -3,8 +3,7 @@ import { businessCall } from './business-call.js';
 import { lateNotices } from './notify/late-notices.js';
 import { followOrder } from './order/follow-order.js';
 import { companyReport } from './report/company-report.js';
-import { changeRide } from './ride/change-ride.js';
-import { requestRide } from './ride/request-ride.js';
+import { changeRide, requestRide } from './ride/request-ride.js';
 
 export { accessToken } from './access-token.js';
 export { parkedDelivery } from './parked-delivery.js';

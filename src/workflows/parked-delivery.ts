@@ -8,7 +8,7 @@ import {
   setHandler,
   upsertMemo,
 } from '@temporalio/workflow';
-import type { DeliveryActivities } from '../activities/delivery.js';
+import type { DeliveryActivities } from '../activities/runs.js';
 import type { DeliveryResult } from '../domain/delivery.js';
 import type { OrderId } from '../domain/keys.js';
 import {
@@ -24,7 +24,7 @@ import {
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { promptRetry } from './activity-options.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
-import { refuseBadInput, requireWorkflowId } from './run-kit.js';
+import { onUpdate, refuseBadInput, requireWorkflowId } from './run-kit.js';
 import { writeAccount } from './search-attributes.js';
 
 interface Parked {
@@ -40,12 +40,9 @@ interface Parked {
 export async function parkedDelivery(input: ParkedDeliveryInput): Promise<ParkedDelivery> {
   const parked = open(input);
   setHandler(parkedStatusQuery, () => parked.delivery);
-  setHandler(routeDeliveryUpdate, (given) => route(parked, parseRouteInput(given).orderId), {
-    validator: (given) => refuseBadInput(() => checkFree(parked, parseRouteInput(given))),
-  });
-  setHandler(discardDeliveryUpdate, (given) => discard(parked, parseDiscardInput(given).reason), {
-    validator: (given) => refuseBadInput(() => checkFree(parked, parseDiscardInput(given))),
-  });
+  const isFree = (): void => checkFree(parked);
+  onUpdate(routeDeliveryUpdate, parseRouteInput, ({ orderId }) => route(parked, orderId), isFree);
+  onUpdate(discardDeliveryUpdate, parseDiscardInput, ({ reason }) => discard(parked, reason), isFree);
   writeAccount(parked.delivery.account);
   show(parked.delivery);
   await condition(() => parked.delivery.outcome !== 'waiting' && allHandlersFinished());
@@ -59,7 +56,7 @@ function open(rawInput: ParkedDeliveryInput): Parked {
 }
 
 /** One decision at a time, and one in all. */
-function checkFree({ delivery, isBusy }: Parked, _readable: unknown): void {
+function checkFree({ delivery, isBusy }: Parked): void {
   if (delivery.outcome === 'waiting' && !isBusy) return;
   const standing = isBusy ? 'is just being routed' : `was ${delivery.outcome}`;
   throw ApplicationFailure.nonRetryable(`This delivery ${standing}.`, 'AlreadyDecided');

@@ -1,8 +1,10 @@
+import type { UpdateDefinition } from '@temporalio/common';
 import {
   ApplicationFailure,
   CancellationScope,
   condition,
   isCancellation,
+  setHandler,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -17,6 +19,23 @@ export function refuseBadInput<T>(parse: () => T): T {
     throw error;
   }
 }
+
+/**
+ * Takes an update with one input, or none. Any program may send it, so `parse` reads the input, and `check` may refuse the update too. What
+ * is refused leaves no trace. Must run before the first await of the run.
+ */
+export const onUpdate = <Result, Input>(
+  update: UpdateDefinition<Result, unknown[]>,
+  parse: (given: unknown) => Input,
+  act: (input: Input) => Result | Promise<Result>,
+  check: () => void = () => undefined,
+): void =>
+  setHandler(update, (...given: unknown[]) => act(parse(given[0])), {
+    validator(...given: unknown[]) {
+      refuseBadInput(() => parse(given[0]));
+      check();
+    },
+  });
 
 /** Fails the run unless it has this id: one id means one run, so under any other id the same work would be done twice. */
 export function requireWorkflowId(expected: string): void {

@@ -3,7 +3,7 @@ import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/clien
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { createDeliveryActivities, type DeliveryRoutes } from '../../src/activities/delivery.js';
+import { createDeliveryActivities, type DeliveryRoutes } from '../../src/activities/runs.js';
 import type { DeliveryResult } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked.js';

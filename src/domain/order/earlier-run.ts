@@ -1,4 +1,4 @@
-import type { DeliveryNotice, EndParkReason } from '../delivery.js';
+import { countDeliveries, type DeliveryNotice, type EndParkReason } from '../delivery.js';
 import { hostOf, isUrlReceiver, type Notify } from '../notify/receivers.js';
 import type { FollowOrderKey } from '../workflow-ids.js';
 import { type FollowOrderInput, type FollowRequest, fillInput } from './input.js';
@@ -117,21 +117,12 @@ type Recorded = Pick<RunLeft, 'trail' | 'claims' | 'seenDeliveries'>;
 
 /** With deliveries that have come: counted, known again, and kept until a reading answers them. */
 export function withDeliveries(before: Recorded, deliveries: readonly DeliveryNotice[]): Recorded {
-  const seen = new Set(before.seenDeliveries);
-  let duplicates = 0;
-  for (const { deliveryId } of deliveries) {
-    if (deliveryId !== '' && seen.has(deliveryId)) duplicates += 1;
-    seen.add(deliveryId);
-  }
-  const { received, duplicate } = before.trail.deliveries;
+  const { trail, claims, seenDeliveries: seen } = before;
+  const { counts, seenDeliveries } = countDeliveries(trail.deliveries, seen, deliveries);
   return {
-    trail: {
-      ...before.trail,
-      pushed: true,
-      deliveries: { received: received + deliveries.length, duplicate: duplicate + duplicates },
-    },
-    claims: [...before.claims, ...deliveries].slice(-maxClaims),
-    seenDeliveries: [...seen].slice(-maxSeenDeliveries),
+    trail: { ...trail, pushed: true, deliveries: counts },
+    claims: [...claims, ...deliveries].slice(-maxClaims),
+    seenDeliveries,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Attention } from '../attention.js';
-import type { DeliveryNotice } from '../delivery.js';
+import type { DeliveryCounts, DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
+import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
@@ -68,7 +69,7 @@ export interface OrderTrail {
   outcome: Outcome | null;
   /** Newest last, the last 200. */
   timeline: TimelineEntry[];
-  deliveries: { received: number; duplicate: number };
+  deliveries: DeliveryCounts;
   /** Reads that the run has heard of: a waiting poll tells its count when it ends with a change. */
   reads: number;
   /** Do deliveries announce the changes of this order? */
@@ -233,3 +234,25 @@ export function statusLagMs({ seen, claims, lastReadAt, now }: FoundChange): num
 
 /** The clock of another process may go ahead. */
 const notNegative = (ms: number): number => Math.max(0, ms);
+
+const shownEntries = 50;
+const maxUndelivered = 20;
+
+/** The trail as Markdown for the Temporal UI: where the order stands, what needs a person, and its timeline. */
+export function describeTrail(trail: OrderTrail, undelivered: string[] = []): string {
+  const { attention, deliveries, outcome } = trail;
+  const head = [
+    `**${cell(trail.status ?? 'not read yet')}** since ${second(trail.since)} UTC`,
+    ...(outcome === null ? [] : [`outcome **${outcome}**`]),
+    ...(trail.reference === undefined ? [] : [`reference ${cell(trail.reference)}`]),
+  ].join(', ');
+  const shown = trail.timeline.slice(-shownEntries);
+  const rows = shown.map(({ at, status, source }) => [second(at), cell(status), source]);
+  return [
+    head,
+    ...attentionLines(attention),
+    ...undelivered.slice(0, maxUndelivered).map((line) => `Not notified: ${cell(line)}`),
+    tableOf(['seen at (UTC)', 'status', 'seen by'], rows),
+    `Deliveries: ${deliveries.received} (${deliveries.duplicate} duplicate). Reads: ${trail.reads}.`,
+  ].join('\n\n');
+}

@@ -1,7 +1,7 @@
 import type { Attention } from '../attention.js';
 import { shownText } from '../json.js';
 import type { AccountName, OrderId } from '../keys.js';
-import { cell } from '../markdown.js';
+import { attentionLines, cell, messageCell } from '../markdown.js';
 import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
 import type { OrderTrail, Outcome } from '../order/trail.js';
@@ -12,7 +12,7 @@ import type { RequestRideInput } from './input.js';
 type RideStage = 'requesting' | 'following' | 'receipt' | 'ended';
 
 /** That of the order, or `withdrawn`: cancelled before anything was sent, so there is no order. */
-type RideOutcome = Outcome | 'withdrawn';
+export type RideOutcome = Outcome | 'withdrawn';
 
 /** The run that followed the order broke off, so the ride has the order followed again. */
 interface FollowedAgain {
@@ -111,8 +111,6 @@ export function followedPaceMs(isEndTold: boolean, attempt: number): number {
   return attempt === 1 ? 5_000 : 60_000;
 }
 
-const maxMessage = 300;
-
 const stageTexts: Record<RideStanding['stage'], string> = {
   requesting: 'is being ordered',
   following: 'is followed',
@@ -137,11 +135,7 @@ export function describeRide(ride: RideStanding): string {
       ? []
       : [`Order ${cell(orderId, 128)}, followed by \`${cell(followOrderId({ account, orderId }), 200)}\``];
   const broken =
-    followedAgain === undefined
-      ? []
-      : [`The following of the order ${cell(followedAgainText(followedAgain), maxMessage)}`];
-  if (attention === null) return [head, ...order, ...broken].join('\n\n');
-  const since = cell(attention.since.slice(0, 19).replace('T', ' '));
+    followedAgain === undefined ? [] : [`The following of the order ${messageCell(followedAgainText(followedAgain))}`];
   const commands = ['--order ID', '--try-again', '--give-up REASON']
     .map((way) => `- \`faretrail resolve-ride ${account} ${requestId} ${way}\``)
     .join('\n');
@@ -149,7 +143,7 @@ export function describeRide(ride: RideStanding): string {
     head,
     ...order,
     ...broken,
-    `**Attention: ${attention.code}** since ${since} UTC: ${cell(attention.message, maxMessage)}`,
-    ...(attention.code === 'outcomeUnknown' ? [commands] : []),
+    ...attentionLines(attention),
+    ...(attention?.code === 'outcomeUnknown' ? [commands] : []),
   ].join('\n\n');
 }

@@ -1,5 +1,5 @@
 import type { Attention } from '../attention.js';
-import { cell } from '../markdown.js';
+import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import { attentionOf, currentGeneration, type SubscriptionGeneration, type SubscriptionState } from './state.js';
 import type { AcceptedGeneration, SubscriptionMemo } from './subscription.js';
@@ -82,39 +82,25 @@ export const toSubscriptionMemo = ({ generations }: SubscriptionState): Subscrip
 
 const shownGenerations = 30;
 const shownIds = 30;
-const maxMessage = 300;
-const gap = '\u00a0\u00a0'; // the UI puts columns side by side without any space between them
-
-const second = (instant: string | null): string => cell((instant ?? '-').slice(0, 19).replace('T', ' '));
 
 /** A subscription as Markdown for the Temporal UI. Holds neither a path nor a secret. */
 export function describeSubscription(status: SubscriptionStatus): string {
   const { attention, generations, stillRegistered } = status;
   const rows = generations
     .slice(0, shownGenerations)
-    .map((one) =>
-      [
-        one.generation,
-        one.state,
-        second(one.openedAt),
-        one.until === null ? '-' : second(one.until),
-        cell(one.subscriberId ?? '-'),
-        one.isSecretKnown ? 'yes' : 'no',
-      ].join(`${gap} | `),
-    );
-  const table = [
-    '| address | state | opened (UTC) | accepted until (UTC) | subscriber | secret known |',
-    '|---|---|---|---|---|---|',
-    ...rows.map((row) => `| ${row} |`),
-  ].join('\n');
+    .map((one) => [
+      one.generation,
+      one.state,
+      second(one.openedAt),
+      second(one.until ?? '-'),
+      cell(one.subscriberId ?? '-'),
+      one.isSecretKnown ? 'yes' : 'no',
+    ]);
+  const head = ['address', 'state', 'opened (UTC)', 'accepted until (UTC)', 'subscriber', 'secret known'];
   return [
     `**${status.state}**: ${cell(status.eventType)} to ${cell(status.publicUrl, 200)}`,
-    ...(attention === null
-      ? []
-      : [
-          `**Attention: ${attention.code}** since ${second(attention.since)} UTC: ${cell(attention.message, maxMessage)}`,
-        ]),
-    table,
+    ...attentionLines(attention),
+    tableOf(head, rows),
     ...(stillRegistered.length === 0
       ? []
       : [

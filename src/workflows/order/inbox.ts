@@ -18,7 +18,7 @@ import {
   openDeliveryInbox,
 } from '../delivery-inbox.js';
 import { followRequestedSignal, orderTrailQuery, refreshOrderUpdate, stopFollowingUpdate } from '../messages.js';
-import { refuseBadInput } from '../run-kit.js';
+import { onUpdate } from '../run-kit.js';
 
 /** What deliveries and callers want of the run. */
 export interface OrderInbox extends DeliveryInbox {
@@ -80,27 +80,19 @@ export function listen(run: TrailHolder, inbox: OrderInbox): void {
     inbox.signals += 1;
     heed(run, inbox, readFollowRequest(request));
   });
-  setHandler(
-    refreshOrderUpdate,
-    async () => {
-      inbox.asked += 1;
-      inbox.refreshing += 1;
-      const mine = inbox.asked;
-      await condition(() => inbox.served >= mine || inbox.closing);
-      inbox.refreshing -= 1;
-      return run.trail;
-    },
-    { validator: (...given: unknown[]) => void refuseBadInput(() => parseNoInput(given[0])) },
-  );
-  setHandler(
-    stopFollowingUpdate,
-    async ({ reason }) => {
-      inbox.stopReason ??= reason;
-      await condition(() => inbox.ended);
-      return run.trail;
-    },
-    { validator: (input) => void refuseBadInput(() => parseStopInput(input)) },
-  );
+  onUpdate(refreshOrderUpdate, parseNoInput, async () => {
+    inbox.asked += 1;
+    inbox.refreshing += 1;
+    const mine = inbox.asked;
+    await condition(() => inbox.served >= mine || inbox.closing);
+    inbox.refreshing -= 1;
+    return run.trail;
+  });
+  onUpdate(stopFollowingUpdate, parseStopInput, async ({ reason }) => {
+    inbox.stopReason ??= reason;
+    await condition(() => inbox.ended);
+    return run.trail;
+  });
 }
 
 /** Changes nothing when all of it is known. */

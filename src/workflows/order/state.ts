@@ -1,9 +1,9 @@
 import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
-import { describeTrail } from '../../domain/order/details.js';
 import { type FollowOrderInput, parseFollowOrderInput, toEarlierRunId } from '../../domain/order/input.js';
 import { toKnownStatus } from '../../domain/order/status.js';
 import {
+  describeTrail,
   type FoundChange,
   isChange,
   type OrderChange,

@@ -7,7 +7,7 @@ import {
   proxyActivities,
   setHandler,
 } from '@temporalio/workflow';
-import type { EarlierRunActivities } from '../../activities/order.js';
+import type { EarlierRunActivities } from '../../activities/runs.js';
 import { type EarlierRun, goOnFrom, type RunLeft } from '../../domain/order/earlier-run.js';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import type { OrderTrail } from '../../domain/order/trail.js';

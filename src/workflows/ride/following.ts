@@ -1,5 +1,5 @@
 import { type ActivityOptions, log, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { FollowingActivities } from '../../activities/ride.js';
+import type { FollowingActivities } from '../../activities/runs.js';
 import { readInstant } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
@@ -8,7 +8,7 @@ import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { rideOrderChangedSignal } from '../messages.js';
 import { unless } from '../run-kit.js';
-import { type Ride, stand } from './state.js';
+import { type Ride, setStanding } from './state.js';
 
 const following = (summary: string, options: Pick<ActivityOptions, 'scheduleToCloseTimeout'> = {}) =>
   proxyActivities<FollowingActivities>({ ...waitingOptions, ...options, cancellationType: 'TRY_CANCEL', summary });
@@ -54,7 +54,7 @@ export async function followAgain(ride: Ride, { type, message }: { type: string;
   const now = new Date().toISOString();
   const followedAgain = brokenOffAgain(ride.standing.followedAgain, `${type}: ${message}`, now);
   log.warn('the run that followed the order broke off', { type, times: followedAgain.times });
-  stand(ride, { followedAgain });
+  setStanding(ride, { followedAgain });
   ride.isEndTold = false;
   await sleep(followAgainAfterMs(followedAgain), { summary: 'Until the order is followed again' });
   await startFollowing(ride);

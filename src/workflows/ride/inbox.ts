@@ -14,26 +14,18 @@ import {
   rideStatusQuery,
   updateRideUpdate,
 } from '../messages.js';
-import { refuseBadInput } from '../run-kit.js';
+import { onUpdate } from '../run-kit.js';
 import { orderKey, refreshOrder } from './following.js';
-import { type Ride, showsWaiting, stand } from './state.js';
+import { type Ride, setStanding, showsWaiting } from './state.js';
 
 /** Registers all handlers. Must run before the first await of the run. */
 export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ride.standing);
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
-  setHandler(updateRideUpdate, (given) => update(ride, parseUpdateRideInput(given).order), {
-    validator: (given) => void refuseBadInput(() => parseUpdateRideInput(given)),
-  });
-  setHandler(cancelRideUpdate, () => cancel(ride), {
-    validator: (...given: unknown[]) => refuseBadInput(() => parseCancelRideInput(given[0])),
-  });
-  setHandler(resolveRideUpdate, (given) => takeResolution(ride, parseResolveRideInput(given)), {
-    validator: (given) => {
-      refuseBadInput(() => parseResolveRideInput(given));
-      checkUnresolved(ride);
-    },
-  });
+  onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
+  onUpdate(cancelRideUpdate, parseCancelRideInput, () => cancel(ride));
+  const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);
+  onUpdate(resolveRideUpdate, parseResolveRideInput, takes, () => checkUnresolved(ride));
 }
 
 const isUnknown = ({ standing }: Ride): boolean => standing.attention?.code === 'outcomeUnknown';
@@ -45,7 +37,7 @@ function recordChange(ride: Ride, change: unknown): void {
   const told = (change ?? {}) as Record<string, unknown>;
   const isFollowing = stage === 'requesting' || stage === 'following';
   if (!isFollowing || orderId === null || told.account !== account || told.orderId !== orderId) return;
-  if (typeof told.status === 'string') stand(ride, { status: told.status });
+  if (typeof told.status === 'string') setStanding(ride, { status: told.status });
   ride.isEndTold ||= typeof told.outcome === 'string';
 }
 
@@ -102,7 +94,7 @@ function change(
     await performCall(call, showsWaiting(ride));
     const trail = await refreshOrder(ride);
     if (trail === null || ride.trail !== null) return;
-    stand(ride, { status: trail.status, ...(trail.terminal ? { outcome: trail.outcome } : {}) });
+    setStanding(ride, { status: trail.status, ...(trail.terminal ? { outcome: trail.outcome } : {}) });
   });
 }
 

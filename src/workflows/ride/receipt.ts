@@ -6,10 +6,21 @@ import {
   type ReceiptObservation,
   recordReceipt,
 } from '../../domain/report.js';
+import type { RideOutcome } from '../../domain/ride/ride.js';
 import { receiptLooks } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
 import { orderKey } from './following.js';
-import { type Ride, stand } from './state.js';
+import { type Ride, setStanding } from './state.js';
+
+/** A cancelled ride may cost a fee. Of the others the service was not seen to end the ride, or never made one. */
+const hasReceipt: Record<RideOutcome, boolean> = {
+  completed: true,
+  cancelled: true,
+  rejected: false,
+  stopped: false,
+  expired: false,
+  withdrawn: false,
+};
 
 /** For one more read of a receipt that is there: the service may be slow, or want the request a little later. */
 const patienceMs = 60_000;
@@ -17,7 +28,7 @@ const patienceMs = 60_000;
 /** Reads the receipt where one is wanted and one can be expected, and again until it is settled. Never for ever. */
 export async function readReceipt(ride: Ride, continueIfLong: () => Promise<void>): Promise<void> {
   const { outcome } = ride.standing;
-  if (ride.input.receipt !== true || !(outcome === 'completed' || outcome === 'cancelled')) return;
+  if (ride.input.receipt !== true || outcome === null || !hasReceipt[outcome]) return;
   ride.report ??= openReport(orderKey(ride));
   ride.receiptTimes ??= { since: new Date().toISOString(), unchangedSince: null };
   while (!isSettled(ride)) {
@@ -48,7 +59,7 @@ function record(ride: Ride, before: CompanyReport, seen: ReceiptObservation): vo
   const { receipt, attention } = ride.report;
   const isNews = JSON.stringify(receipt) !== JSON.stringify(before.receipt);
   if (isNews && ride.receiptTimes) ride.receiptTimes.unchangedSince = new Date().toISOString();
-  stand(ride, { attention });
+  setStanding(ride, { attention });
 }
 
 const lookForFirst = (ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> =>

@@ -5,11 +5,20 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  proxyActivities,
+  workflowInfo,
 } from '@temporalio/workflow';
+import type { RideChangeActivities } from '../../activities/runs.js';
 import { shownText } from '../../domain/json.js';
-import { parseRequestRideInput, type RequestRideInput } from '../../domain/ride/input.js';
-import { openRide, outcomeUnknown, type RideResult, rideCallId } from '../../domain/ride/ride.js';
+import {
+  type ChangeRideInput,
+  parseChangeRideInput,
+  parseRequestRideInput,
+  type RequestRideInput,
+} from '../../domain/ride/input.js';
+import { openRide, outcomeUnknown, type RideResult, type RideStanding, rideCallId } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
+import { waitingOptions } from '../activity-options.js';
 import { performCall } from '../business-call.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
@@ -22,8 +31,8 @@ import {
   defaultLimits,
   type RequestRideLimits,
   type Ride,
+  setStanding,
   showsWaiting,
-  stand,
 } from './state.js';
 
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
@@ -91,10 +100,10 @@ async function create(ride: Ride): Promise<void> {
   try {
     const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
     if (orderId === undefined) throw noOrderId();
-    stand(ride, { orderId });
+    setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
-    stand(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
+    setStanding(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
   }
 }
 
@@ -110,14 +119,14 @@ async function awaitResolution(ride: Ride): Promise<void> {
   if ('giveUp' in resolution) {
     throw ApplicationFailure.nonRetryable(`Given up by a person: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
   }
-  stand(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
+  setStanding(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
 }
 
 async function followRide(ride: Ride): Promise<void> {
-  if (ride.isWithdrawn) return stand(ride, { outcome: 'withdrawn' });
+  if (ride.isWithdrawn) return setStanding(ride, { outcome: 'withdrawn' });
   if (ride.standing.stage === 'requesting') {
     await CancellationScope.nonCancellable(() => startFollowing(ride));
-    stand(ride, { stage: 'following' });
+    setStanding(ride, { stage: 'following' });
   }
   while (ride.standing.stage === 'following') {
     const end = await awaitEnd(ride, () => isLong(ride));
@@ -128,14 +137,14 @@ async function followRide(ride: Ride): Promise<void> {
     } else {
       ride.trail = end.trail;
       const { status, outcome } = end.trail;
-      stand(ride, { stage: 'receipt', status, outcome });
+      setStanding(ride, { stage: 'receipt', status, outcome });
     }
   }
 }
 
 /** Answers all who wait; the update of a run that has ended would fail without a reason. */
 async function close(ride: Ride): Promise<void> {
-  stand(ride, { stage: 'ended', attention: null });
+  setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }
 
@@ -146,4 +155,17 @@ async function continueIfLong(ride: Ride): Promise<void> {
   await condition(() => allHandlersFinished() || ride.resolution !== null);
   if (ride.resolution !== null) return; // whoever decided it waits for this run
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
+}
+
+/**
+ * One update of a ride, sent for a caller that can wait for a run and not for an update: Nexus. It takes as long as the
+ * update does, and fails as that does, with `RideNotRequested`, or with `AlreadyEnded`.
+ */
+export async function changeRide(rawInput: ChangeRideInput): Promise<RideStanding> {
+  const input = refuseBadInput(() => parseChangeRideInput(rawInput));
+  const { sendRideChange } = proxyActivities<RideChangeActivities>({
+    ...waitingOptions,
+    summary: `${input.change} of ride ${input.requestId}`,
+  });
+  return await sendRideChange({ ...input, updateId: workflowInfo().workflowId });
 }

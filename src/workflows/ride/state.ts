@@ -74,7 +74,7 @@ export const carryRide = ({ standing, trail, report, receiptTimes }: Ride): Carr
 });
 
 /** The ride from now on, for callers and in the Temporal UI. */
-export function stand(ride: Ride, changed: Partial<RideStanding>): void {
+export function setStanding(ride: Ride, changed: Partial<RideStanding>): void {
   ride.standing = { ...ride.standing, ...changed };
   setCurrentDetails(describeRide(ride.standing));
   writeAttention(ride.standing.attention);
@@ -86,6 +86,6 @@ export function showsWaiting(ride: Ride): (waiting: Attention | null) => void {
   return (waiting) => {
     if (ride.standing.attention !== mine) return;
     mine = waiting;
-    stand(ride, { attention: waiting });
+    setStanding(ride, { attention: waiting });
   };
 }

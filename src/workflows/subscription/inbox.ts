@@ -12,7 +12,7 @@ import {
   rotateSubscriptionUpdate,
   subscriptionStatusQuery,
 } from '../messages.js';
-import { refuseBadInput } from '../run-kit.js';
+import { onUpdate } from '../run-kit.js';
 
 /** What callers want of the run. Handlers write here and wait; the main body decides. */
 export interface SubscriptionInbox {
@@ -59,39 +59,23 @@ export function listenToSubscription(run: SubscriptionHolder, inbox: Subscriptio
     if (inbox.served < mine) throw ended();
     return status();
   };
-  const refuseWhenEnding = (): void => {
-    if (inbox.endReason !== null) throw ended();
-  };
+  const unlessEnding =
+    <T>(parse: (given: unknown) => T) =>
+    (given: unknown): T => {
+      if (inbox.endReason !== null) throw ended();
+      return parse(given);
+    };
   setHandler(subscriptionStatusQuery, status);
-  setHandler(rotateSubscriptionUpdate, (input?: unknown) => newAddress(parseRotateInput(input).graceMs), {
-    validator(input?: unknown) {
-      refuseWhenEnding();
-      refuseBadInput(() => parseRotateInput(input));
-    },
+  onUpdate(rotateSubscriptionUpdate, unlessEnding(parseRotateInput), (input) => newAddress(input.graceMs));
+  onUpdate(moveSubscriptionUpdate, unlessEnding(parseMoveInput), ({ publicUrl, graceMs: grace }) => {
+    run.state = { ...run.state, publicUrl };
+    return newAddress(grace);
   });
-  setHandler(
-    moveSubscriptionUpdate,
-    (input) => {
-      const { publicUrl, graceMs: grace } = parseMoveInput(input);
-      run.state = { ...run.state, publicUrl };
-      return newAddress(grace);
-    },
-    {
-      validator(input) {
-        refuseWhenEnding();
-        refuseBadInput(() => parseMoveInput(input));
-      },
-    },
-  );
-  setHandler(
-    endSubscriptionUpdate,
-    async (input) => {
-      inbox.endReason ??= parseEndInput(input).reason;
-      await condition(() => run.end !== null);
-      return run.end ?? neverEnds();
-    },
-    { validator: (input) => void refuseBadInput(() => parseEndInput(input)) },
-  );
+  onUpdate(endSubscriptionUpdate, parseEndInput, async ({ reason }) => {
+    inbox.endReason ??= reason;
+    await condition(() => run.end !== null);
+    return run.end ?? neverEnds();
+  });
 }
 
 const ended = (): ApplicationFailure =>

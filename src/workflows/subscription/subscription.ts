@@ -15,6 +15,7 @@ import {
   openGeneration,
   openSubscription,
   requestedGeneration,
+  type SubscribingOutcome,
   type SubscriptionState,
   unclearPauseMs,
   withoutEnded,
@@ -40,8 +41,7 @@ import {
   type SubscriptionHolder,
   type SubscriptionInbox,
 } from './inbox.js';
-import { removeSubscriber, requestSubscriber } from './requests.js';
-import { isResubscriptionDue, rest, withVerdict } from './rest.js';
+import { isResubscriptionDue, removeSubscriber, requestSubscriber, rest, withVerdict } from './service.js';
 
 /** What a run hands to the run that continues it, and tests set. Plain JSON. */
 export interface SubscriptionProgress {
@@ -108,23 +108,38 @@ async function subscribe(run: Subscribing): Promise<void> {
   run.serves = inbox.asked;
   showSubscription(run.state, false);
   const requested = requestedGeneration(run.state);
-  const outcome = requested && (await requestSubscriber(run.state, requested, isOutdated));
-  if (!outcome) run.state = withUnclearOutcome(run.state);
-  if (outcome?.kind === 'trouble') {
-    run.state = { ...run.state, trouble: outcome.attention, notBefore: outcome.notBefore };
-  }
-  if (outcome?.kind === 'unclear') {
-    run.state = withUnclearRequest(run.state, outcome.message, Date.now());
-    showSubscription(run.state, false);
-    await condition(isOutdated, unclearPauseMs(run.state));
-  }
-  if (outcome?.kind === 'registered') {
-    const graceMs = inbox.graceMs ?? run.input.graceMs ?? defaultGraceMs;
-    run.state = withSubscriber(run.state, outcome, { graceMs, now: Date.now() });
-    inbox.served = run.serves;
-    if (!isAddressWanted(inbox)) inbox.graceMs = undefined;
-  }
+  run.state = await withOutcome(
+    run,
+    requested && (await requestSubscriber(run.state, requested, isOutdated)),
+    isOutdated,
+  );
   showSubscription(run.state, false);
+}
+
+/** The state after a request. Undefined: the run gave up on it, so its outcome is unclear. */
+async function withOutcome(
+  run: Subscribing,
+  outcome: SubscribingOutcome | undefined,
+  isOutdated: () => boolean,
+): Promise<SubscriptionState> {
+  const { inbox } = run;
+  switch (outcome?.kind) {
+    case undefined:
+      return withUnclearOutcome(run.state);
+    case 'trouble':
+      return { ...run.state, trouble: outcome.attention, notBefore: outcome.notBefore };
+    case 'unclear':
+      run.state = withUnclearRequest(run.state, outcome.message, Date.now());
+      showSubscription(run.state, false);
+      await condition(isOutdated, unclearPauseMs(run.state));
+      return run.state;
+    case 'registered': {
+      const graceMs = inbox.graceMs ?? run.input.graceMs ?? defaultGraceMs;
+      inbox.served = run.serves;
+      if (!isAddressWanted(inbox)) inbox.graceMs = undefined;
+      return withSubscriber(run.state, outcome, { graceMs, now: Date.now() });
+    }
+  }
 }
 
 /** Rests with a subscription in force. */

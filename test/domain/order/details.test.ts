@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeTrail } from '../../../src/domain/order/details.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
-import { recordObservation } from '../../../src/domain/order/trail.js';
+import { describeTrail, recordObservation } from '../../../src/domain/order/trail.js';
 import { after, claim, newTrail, reading, trailOf } from './trails.js';
 
 /** The limit is on the encoded payload (temporal.md section 1). */

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { recordObservation, scheduledAt, expiresAt as toExpiry } from '../../../src/domain/order/trail.js';
+import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import {
+  type OrderObservation,
+  recordObservation,
+  scheduledAt,
+  statusLagMs,
+  expiresAt as toExpiry,
+} from '../../../src/domain/order/trail.js';
 import { inputOf, newTrail, reading, startedAt } from './trails.js';
 
 const day = 86_400_000;
@@ -54,4 +61,33 @@ describe('the end of following', () => {
     expect(expiresAt({ followForMs: 1_000 })).toBe('2031-05-01T10:00:01.000Z');
     expect(expiresAt({ followForMs: 2 * day, scheduledAt: pickup })).toBe('2031-05-11T08:00:00.000Z');
   });
+});
+
+const start = Date.parse('2031-05-01T10:00:00.000Z');
+const at = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
+const claim = (seconds: number): DeliveryNotice => ({
+  deliveryId: String(seconds),
+  eventType: 'status_changed',
+  receivedAt: at(seconds),
+});
+const driving = (more: { reads?: number; gapMs?: number } = {}): OrderObservation => ({
+  kind: 'reading',
+  reading: { status: 'Driving', rawStatus: 'Driving', terminal: false, details: null },
+  at: at(60),
+  reads: 1,
+  ...more,
+});
+
+it.each([
+  ['since the first of its deliveries', { claims: [claim(58), claim(50), claim(59)] }, 12_000],
+  ['a delivery from a clock that goes ahead', { claims: [claim(63)] }, 0],
+  ['since the read of the run before it', { lastReadAt: at(20) }, 40_000],
+  ['since the attempt before, when the run has not read it since', { seen: driving({ gapMs: 10_000 }) }, 10_000],
+  ['since the later of both: the attempt', { seen: driving({ gapMs: 10_000 }), lastReadAt: at(20) }, 10_000],
+  ['since the later of both: the read', { seen: driving({ gapMs: 50_000 }), lastReadAt: at(20) }, 40_000],
+  ['a read by a clock that goes ahead', { lastReadAt: at(63) }, 0],
+  ['nobody had looked before', {}, undefined],
+  ['trouble is no change', { seen: { kind: 'unknownOrder', reads: 1 } as const, lastReadAt: at(20) }, undefined],
+])('%s', (_, more, lagMs) => {
+  expect(statusLagMs({ seen: driving(), claims: [], lastReadAt: null, now: start + 62_000, ...more })).toBe(lagMs);
 });

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { InvalidInput } from '../../../src/domain/errors.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { parseChangeRideInput } from '../../../src/domain/ride/input.js';
 import { brokenOffAgain, describeRide, followAgainAfterMs, openRide } from '../../../src/domain/ride/ride.js';
+import { changeRideId } from '../../../src/domain/workflow-ids.js';
 
 const at = (minutes: number) => new Date(Date.UTC(2031, 4, 1, 10, minutes)).toISOString();
 
@@ -37,5 +40,41 @@ describe('a ride whose order is followed again', () => {
       'The following of the order broke off at 2031-05-01 10:05:00 UTC, 2 times in a row, and was begun again.',
     );
     expect(text).toContain('somebody ended it');
+  });
+});
+
+const key = { account: toAccountName('business'), requestId: 'trip-9' };
+
+describe('the input of a change that is sent for a caller', () => {
+  it.each([
+    ['updateRide', { order: { note_to_driver: 'blue door' } }],
+    ['cancelRide', {}],
+    ['resolveRide', { orderId: 4711 }],
+    ['resolveRide', { giveUp: true, reason: 'booked by phone' }],
+  ])('is taken: %s of %j', (change, argument) => {
+    expect(parseChangeRideInput({ ...key, change, argument })).toEqual({ ...key, change, argument });
+  });
+
+  it.each([
+    [null],
+    [{ ...key, change: 'cancelRide' }],
+    [{ ...key, change: 'cancelRide', argument: [] }],
+    [{ ...key, change: 'cancelRide', argument: {}, order: {} }],
+    [{ ...key, change: 'cancelRide', argument: { reason: 'late' } }],
+    [{ ...key, change: 'updateRide', argument: {} }],
+    [{ ...key, change: 'resolveRide', argument: { tryAgain: false } }],
+    [{ ...key, change: 'toString', argument: {} }],
+    [{ ...key, account: 'Not A Name', change: 'cancelRide', argument: {} }],
+    [{ ...key, requestId: 'a/b', change: 'cancelRide', argument: {} }],
+  ])('is refused: %j', (input) => {
+    expect(() => parseChangeRideInput(input)).toThrow(InvalidInput);
+  });
+});
+
+describe('the id of such a change', () => {
+  const changeId = '2cc1dbce-02e0-4885-a68a-88eb0a893842';
+
+  it('has the spelling that other programs rely on', () => {
+    expect(changeRideId({ ...key, changeId })).toBe(`change/business/trip-9/${changeId}`);
   });
 });

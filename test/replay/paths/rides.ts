@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { changeRideStart } from '../../../src/temporal/starts.js';
-import type { changeRide } from '../../../src/workflows/ride/change-ride.js';
+import type { changeRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
