@@ -199,7 +199,7 @@ describe('deliveries on demand', () => {
   });
 
   it('can come by the thousand, so many at a time as asked for', async () => {
-    await start({}, { speed: 1 });
+    await start({ timeoutMs: 60_000 }, { speed: 1 });
     subscribe();
     const report = await sandbox.deliver({ ...about, count: 2_000, concurrency: 64 });
     expect(report).toMatchObject({ sent: 2_000, delivered: 2_000, byAnswer: { 202: 2_000 } });
