@@ -65,7 +65,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   };
 }
 
-/** Without a value while nobody knows. */
+/** Without a value while the runs cannot be counted. */
 function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
   const registers = [registry];
   new Gauge({

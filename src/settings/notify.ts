@@ -11,7 +11,7 @@ export interface NotifySettings {
   readonly allowsPrivate: boolean;
 }
 
-/** Of a process that tells nobody. */
+/** The settings of a process that sends no notices. */
 export const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false });
 
 /** Reads `FARETRAIL_NOTIFY_*`. Problems name entries by position only. */
