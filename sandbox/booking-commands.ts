@@ -1,5 +1,13 @@
-import { type BookingChange, type BookingSettings, changedBookingSettings } from './booking-settings.js';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import {
+  type BookingChange,
+  BookingChangeSchema,
+  type BookingSettings,
+  changedBookingSettings,
+} from './booking-settings.js';
 import type { CreatedOrder } from './bookings.js';
+import { command } from './command-input.js';
 import type { ReferenceCode } from './reference-codes.js';
 import type { SandboxState } from './sandbox-state.js';
 
@@ -23,3 +31,26 @@ export const createBookingCommands = (state: SandboxState): BookingCommands => (
     return state.bookingSettings;
   },
 });
+
+const Nothing = z.strictObject({});
+
+/** The commands about created orders over HTTP, under `/sandbox/bookings`. */
+export function addBookingRoutes(app: FastifyInstance, commands: BookingCommands): void {
+  const bookings = '/sandbox/bookings';
+  app.get(
+    bookings,
+    command(Nothing, () => commands.createdOrders()),
+  );
+  app.get(
+    `${bookings}/reference-codes`,
+    command(Nothing, () => commands.referenceCodes()),
+  );
+  app.get(
+    `${bookings}/settings`,
+    command(Nothing, () => commands.bookingSettings()),
+  );
+  app.put(
+    `${bookings}/settings`,
+    command(BookingChangeSchema, (change) => commands.setBookingSettings(change)),
+  );
+}

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { NewOrder } from './booking-body.js';
-import { onDemandLife, scheduledLife } from './booking-life.js';
 import type { BookingSettings } from './booking-settings.js';
-import type { OrderBook } from './orders.js';
+import type { OrderBook, SandboxOrder } from './orders.js';
+import { sampleOrders } from './sample-orders.js';
 
 /** An order that a create call made. */
 export interface CreatedOrder {
@@ -74,4 +74,20 @@ export function createBookings(orders: OrderBook, speed: number) {
 function newOrderId(orders: OrderBook): string {
   const orderId = String(randomInt(10 ** 13, 10 ** 14));
   return orders.find('business', orderId) ? newOrderId(orders) : orderId;
+}
+
+type Script = SandboxOrder['script'];
+
+/** The life of an order that is picked up as soon as possible. */
+export const onDemandLife = (): Script => [...sampleOrders.onDemand.script];
+
+/** The life of a scheduled order, at a sandbox of this speed, from `now` on. The pick-up is when it is scheduled for,
+ *  in real time; only the steps around it run at the speed. */
+export function scheduledLife(scheduledAt: string, speed: number, now: number): Script {
+  const { script, pickupAfterMs } = sampleOrders.scheduled;
+  const leadMs = Math.max(0, Date.parse(scheduledAt) - now) * speed;
+  return script.map(({ status, afterMs }, i) => ({
+    status,
+    afterMs: i === 0 ? 0 : Math.max(0, leadMs + afterMs - pickupAfterMs),
+  }));
 }

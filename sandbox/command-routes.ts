@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rideInterfaces } from '../src/domain/account.js';
-import { addBookingRoutes } from './booking-routes.js';
+import { addBookingRoutes } from './booking-commands.js';
 import { command } from './command-input.js';
 import type { SandboxCommands } from './commands.js';
-import { addDeliveryRoutes } from './delivery-routes.js';
+import { addDeliveryRoutes } from './delivery-commands.js';
 import { FaultSchema } from './faults.js';
 import { operations } from './operations.js';
 import { SandboxOrderSchema } from './orders.js';

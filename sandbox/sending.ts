@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import type { Answer } from './answers.js';
+import { type Answer, errorAnswer, jsonAnswer, tokenErrorAnswer } from './answers.js';
 import type { Fault } from './faults.js';
 
 const dribblePieces = 10;
@@ -71,4 +71,82 @@ function breakOff(reply: FastifyReply, { status, headers, text }: Answer): Fasti
   reply.raw.writeHead(status, { ...headers, 'content-length': bytes.length });
   reply.raw.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => reply.raw.destroy());
   return reply;
+}
+
+/** What a fault makes of the answer; `usual` carries the call out. Faults of sending alone leave the answer as it is. */
+export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: { url: string; now: number }): Answer {
+  switch (fault.kind) {
+    case 'unauthorized':
+      return errorAnswer(401, 'INVALID_CREDENTIALS', 'fault: unauthorized');
+    case 'forbidden':
+      return errorAnswer(403, 'FORBIDDEN', 'fault: forbidden');
+    case 'notFound':
+      return errorAnswer(404, 'NOT_FOUND', 'fault: not found');
+    case 'serverError':
+      return instead(fault, usual, errorAnswer(500, 'INTERNAL_ERROR', 'fault: server error'));
+    case 'tooManyRequests':
+      return errorAnswer(429, 'RATE_LIMITED', 'fault: too many requests', { headers: retryAfter(fault, now) });
+    case 'unavailable':
+      return instead(
+        fault,
+        usual,
+        errorAnswer(503, 'UNAVAILABLE', 'fault: unavailable', { headers: retryAfter(fault, now) }),
+      );
+    case 'redirect':
+      return { status: 302, headers: { location: url }, text: '' };
+    case 'html':
+      return instead(fault, usual, { status: fault.status, headers: htmlType, text: '<html><body>Oops</body></html>' });
+    case 'reply':
+      return instead(fault, usual, replyAnswer(fault));
+    case 'errorInSuccess':
+      return errorAnswer(200, 'INTERNAL_ERROR', 'fault: an error in a 200 answer');
+    case 'malformedJson':
+      return change(usual(), (text) => text.slice(0, Math.ceil(text.length / 2)));
+    case 'emptyBody':
+      return change(usual(), () => '');
+    case 'tokenAnswer':
+    case 'subscriberAnswer':
+      return change(usual(), (text) => alterFields(text, fault));
+    case 'invalidClient':
+      return tokenErrorAnswer('invalid_client', 'fault: invalid client', fault.shape);
+    case 'invalidScope':
+      return tokenErrorAnswer('invalid_scope', 'fault: invalid scope', fault.shape);
+    case 'invalidGrant':
+      return tokenErrorAnswer('invalid_grant', 'fault: invalid grant', fault.shape);
+    case 'slow':
+    case 'slowBody':
+    case 'dropConnection':
+    case 'hugeJson':
+      return usual();
+  }
+}
+
+const htmlType = { 'content-type': 'text/html' };
+
+/** With `when: 'answer'` the call is carried out, and its answer is lost behind this one. */
+const instead = ({ when }: { when: 'request' | 'answer' }, usual: () => Answer, answer: Answer): Answer =>
+  when === 'answer' ? { ...usual(), ...answer } : answer;
+
+const change = (answer: Answer, text: (text: string) => string): Answer => ({ ...answer, text: text(answer.text) });
+
+function retryAfter(
+  { retryAfterSeconds, retryAfterAs }: { retryAfterSeconds?: number | undefined; retryAfterAs: 'seconds' | 'date' },
+  now: number,
+): Record<string, string> {
+  if (retryAfterSeconds === undefined) return {};
+  const date = () => new Date(now + retryAfterSeconds * 1000).toUTCString();
+  return { 'retry-after': retryAfterAs === 'date' ? date() : String(retryAfterSeconds) };
+}
+
+function replyAnswer({ status, headers, body, bytes }: Extract<Fault, { kind: 'reply' }>): Answer {
+  if (bytes !== undefined) return { status, headers, text: '', bytes: Buffer.from(bytes, 'base64') };
+  if (typeof body === 'string' || body === undefined) return { status, headers, text: body ?? '' };
+  return jsonAnswer(status, body, headers);
+}
+
+type AlteredFields = Extract<Fault, { kind: 'tokenAnswer' | 'subscriberAnswer' }>;
+
+function alterFields(text: string, { without, with: extra }: AlteredFields): string {
+  const fields = Object.entries(JSON.parse(text) as object).filter(([name]) => !without.includes(name));
+  return JSON.stringify({ ...Object.fromEntries(fields), ...extra });
 }

@@ -3,12 +3,11 @@ import { type Answer, errorAnswer } from './answers.js';
 import { cancelOrderEndpoint, createOrderEndpoint, updateOrderEndpoint } from './booking-endpoints.js';
 import { addReferenceCodeEndpoint, companySettingsEndpoint, productsEndpoint } from './company-endpoints.js';
 import type { CallFacts, Endpoint } from './endpoint.js';
-import { faultedAnswer } from './faulted-answer.js';
 import type { LedgerEntry } from './ledger.js';
 import { orderDetailsEndpoint, orderStatusEndpoint } from './order-endpoints.js';
 import { orderReceiptEndpoint } from './receipts.js';
 import type { SandboxState } from './sandbox-state.js';
-import { hangUp, sendFaulted, sendPlainly } from './sending.js';
+import { faultedAnswer, hangUp, sendFaulted, sendPlainly } from './sending.js';
 import { createSubscriberEndpoint, deleteSubscriberEndpoint, listSubscribersEndpoint } from './subscriber-endpoints.js';
 import { businessTokenEndpoint, partnerTokenEndpoint } from './token-endpoints.js';
 

@@ -27,7 +27,7 @@ interface DeploymentVersion {
 const nameSetting = 'TEMPORAL_DEPLOYMENT_NAME';
 const buildIdSetting = 'TEMPORAL_WORKER_BUILD_ID';
 
-/** Reads both settings; null: not versioned. A build id alone is no mistake, since images have one whoever runs them. */
+/** Reads both settings; null: not versioned. A build id alone is no mistake, since every image has one. */
 function readDeployment(read: EnvReader): DeploymentVersion | null {
   // The server writes a version as "name:build id", once as "name.build id".
   const deploymentName = read.matching(
@@ -162,7 +162,7 @@ export function loadIngressConfig(env: Env, readFile: ReadFile = readFileFromDis
   return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, sendsTraces });
 }
 
-// A problem with what is there says more than "missing".
+// A problem with the value says more than "missing".
 const isTold = (problems: readonly string[], names: RegExp): boolean => problems.some((problem) => names.test(problem));
 
 function requireAccount(first: AccountSettings | undefined, problems: string[]): void {
@@ -211,7 +211,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     metricsPort: read.text('FARETRAIL_METRICS_PORT') === 'off' ? null : (read.port('FARETRAIL_METRICS_PORT') ?? null),
     logLevel: read.oneOf('FARETRAIL_LOG_LEVEL', logLevels) ?? 'info',
   };
-  // While the accounts file cannot be read, nobody knows which variables it names.
+  // While the accounts file cannot be read, the variables that it names are not known.
   if (secretVariables) source.problems.push(...findUnknownSettings(source.env, secretVariables));
   return Object.freeze(settings);
 }

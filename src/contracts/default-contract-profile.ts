@@ -1,173 +1,75 @@
 import type { z } from 'zod';
 import { InvalidInput } from '../domain/errors.js';
-import { type ContractProfile, ContractProfileSchema } from './contract-profile.js';
+import { type ContractProfile, ContractProfileSchema, type Operation } from './contract-profile.js';
 import { isJsonObject, ownValue } from './json.js';
+
+/** An operation of the business interface, always asked for one company. */
+const ofCompany = (
+  method: Operation['method'],
+  path: string,
+  { scope, success, source = 'assumed' }: Pick<Operation, 'scope' | 'success'> & Partial<Pick<Operation, 'source'>>,
+): Operation => ({
+  ...{ interface: 'business', method, path: `${path}?businessId={business_id}` },
+  ...{ scope, success, source },
+});
+
+/** Pointers, the likeliest first. */
+const places = (text: string): string[] => text.split(' ');
 
 /** The profile in force unless a file overrides parts of it. `source` says whether method and path are given or assumed. */
 export const defaultContractProfile: ContractProfile = {
   operations: {
     orderStatus: {
-      interface: 'partner',
-      method: 'GET',
-      path: '/v1/private/orders/status/{order_id}',
-      scope: 'demand_partner',
-      success: [200],
-      source: 'given',
+      ...{ interface: 'partner', method: 'GET', path: '/v1/private/orders/status/{order_id}' },
+      ...{ scope: 'demand_partner', success: [200], source: 'given' },
     },
-    companySettings: {
-      interface: 'business',
-      method: 'GET',
-      path: '/v1/companies/settings?businessId={business_id}',
-      scope: 'order',
-      success: [200],
-      source: 'assumed',
-    },
-    products: {
-      interface: 'business',
-      method: 'POST',
-      path: '/v1/products?businessId={business_id}',
-      scope: 'order',
-      success: [200],
-      source: 'assumed',
-    },
+    companySettings: ofCompany('GET', '/v1/companies/settings', { scope: 'order', success: [200] }),
+    products: ofCompany('POST', '/v1/products', { scope: 'order', success: [200] }),
     createOrder: {
-      interface: 'business',
-      method: 'POST',
-      path: '/v1/orders?businessId={business_id}',
-      scope: 'order',
-      success: [200, 201],
-      source: 'assumed',
+      ...ofCompany('POST', '/v1/orders', { scope: 'order', success: [200, 201] }),
       requestIdHeader: 'X-Request-ID',
     },
-    orderDetails: {
-      interface: 'business',
-      method: 'GET',
-      path: '/v1/orders/{order_id}?businessId={business_id}',
-      scope: 'order',
-      success: [200],
-      source: 'assumed',
-    },
-    updateOrder: {
-      interface: 'business',
-      method: 'PATCH',
-      path: '/v1/orders/{order_id}?businessId={business_id}',
-      scope: 'order',
-      success: [200, 204],
-      source: 'assumed',
-    },
-    cancelOrder: {
-      interface: 'business',
-      method: 'POST',
-      path: '/v1/orders/{order_id}/cancel?businessId={business_id}',
-      scope: 'order',
-      success: [200, 204],
-      source: 'assumed',
-    },
-    addReferenceCode: {
-      interface: 'business',
-      method: 'POST',
-      path: '/v1/reference-fields/{reference_field_id}/codes?businessId={business_id}',
-      scope: 'company.reference',
-      success: [200, 201],
-      source: 'assumed',
-    },
-    orderReceipt: {
-      interface: 'business',
-      method: 'GET',
-      path: '/v1/orders/{order_id}/receipt?businessId={business_id}',
-      scope: 'finance',
-      success: [200],
-      source: 'assumed',
-    },
-    createSubscriber: {
-      interface: 'business',
-      method: 'POST',
-      path: '/v1/subscribers?businessId={business_id}',
-      scope: '',
-      success: [200, 201],
-      source: 'given',
-    },
-    listSubscribers: {
-      interface: 'business',
-      method: 'GET',
-      path: '/v1/subscribers?businessId={business_id}',
-      scope: '',
-      success: [200],
-      source: 'assumed',
-      enabled: false,
-    },
+    orderDetails: ofCompany('GET', '/v1/orders/{order_id}', { scope: 'order', success: [200] }),
+    updateOrder: ofCompany('PATCH', '/v1/orders/{order_id}', { scope: 'order', success: [200, 204] }),
+    cancelOrder: ofCompany('POST', '/v1/orders/{order_id}/cancel', { scope: 'order', success: [200, 204] }),
+    addReferenceCode: ofCompany('POST', '/v1/reference-fields/{reference_field_id}/codes', {
+      ...{ scope: 'company.reference', success: [200, 201] },
+    }),
+    orderReceipt: ofCompany('GET', '/v1/orders/{order_id}/receipt', { scope: 'finance', success: [200] }),
+    createSubscriber: ofCompany('POST', '/v1/subscribers', { scope: '', success: [200, 201], source: 'given' }),
+    listSubscribers: { ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200] }), enabled: false },
     deleteSubscriber: {
-      interface: 'business',
-      method: 'DELETE',
-      path: '/v1/subscribers/{id}?businessId={business_id}',
-      scope: '',
-      success: [200, 204],
-      source: 'assumed',
+      ...ofCompany('DELETE', '/v1/subscribers/{id}', { scope: '', success: [200, 204] }),
       enabled: false,
     },
   },
   pointers: {
     orderStatus: {
-      status: ['/order/status', '/data/order/status', '/data/status', '/order_status', '/status'],
+      status: places('/order/status /data/order/status /data/status /order_status /status'),
       orderId: [
-        '/order/order_id',
-        '/order/id',
-        '/data/order/order_id',
-        '/data/order/id',
-        '/data/order_id',
-        '/data/id',
-        '/order_id',
-        '/id',
+        ...places('/order/order_id /order/id /data/order/order_id /data/order/id'),
+        ...places('/data/order_id /data/id /order_id /id'),
       ],
     },
     orderDetails: {
-      status: ['/order/status', '/data/order/status', '/data/status', '/status'],
-      orderId: ['/order/id', '/data/order/id', '/data/id', '/order_id', '/id'],
+      status: places('/order/status /data/order/status /data/status /status'),
+      orderId: places('/order/id /data/order/id /data/id /order_id /id'),
     },
-    createOrder: {
-      orderId: ['/order/id', '/data/order/id', '/data/id', '/order_id', '/id'],
-    },
+    createOrder: { orderId: places('/order/id /data/order/id /data/id /order_id /id') },
     delivery: {
       orderId: [
-        '/order/order_id',
-        '/order/id',
-        '/data/order/order_id',
-        '/data/order/id',
-        '/data/order_id',
-        '/value/order/order_id',
-        '/value/order/id',
-        '/value/order_id',
-        '/order_id',
+        ...places('/order/order_id /order/id /data/order/order_id /data/order/id /data/order_id'),
+        ...places('/value/order/order_id /value/order/id /value/order_id /order_id'),
       ],
-      status: [
-        '/order/status',
-        '/data/order/status',
-        '/data/status',
-        '/value/order/status',
-        '/value/status',
-        '/status',
-      ],
-      eventType: ['/event_type', '/data/event_type', '/value/event_type'],
-      businessId: ['/business_id', '/order/business_id', '/data/business_id', '/value/business_id'],
+      status: places('/order/status /data/order/status /data/status /value/order/status /value/status /status'),
+      eventType: places('/event_type /data/event_type /value/event_type'),
+      businessId: places('/business_id /order/business_id /data/business_id /value/business_id'),
     },
   },
-  delivery: {
-    verification: {
-      mode: 'path',
-    },
-  },
-  tokens: {
-    businessEncoding: 'urlencoded',
-    refreshEarlyMs: 60_000,
-    fallbackLifetimeMs: 300_000,
-  },
-  statuses: {
-    terminal: ['Completed', 'Cancelled', 'Rejected'],
-    notOrderStatus: ['ok', 'success', 'error'],
-  },
-  limits: {
-    requestsPerSecond: 16,
-  },
+  delivery: { verification: { mode: 'path' } },
+  tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
+  statuses: { terminal: ['Completed', 'Cancelled', 'Rejected'], notOrderStatus: ['ok', 'success', 'error'] },
+  limits: { requestsPerSecond: 16 },
 };
 
 /** The names that may stand in braces in the path of an operation. */

@@ -52,7 +52,7 @@ export function createDeliveryReader(
 /** Made to try an address: acknowledged, and nothing else happens (assumed, upstream section 8). */
 export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
 
-/** Why nobody can place this delivery; null when it can go its way. Event type and company follow from its address. */
+/** Why this delivery must be parked; null when it can be forwarded. Event type and company follow from its address. */
 export function whyToPark(
   { orderId, isOrderIdUnusable, eventType, businessId }: DeliveryReading,
   address: { eventType: EventType; businessId?: string | undefined },

@@ -22,7 +22,7 @@ export function parseErrorBody(body: unknown): ErrorBody {
   };
 }
 
-/** The message of an error body in either shape, on one line. For the caller whose request it answers and nobody else: it may
+/** The message of an error body in either shape, on one line. For the caller whose request it answers alone: it may
  *  repeat input, so it never enters an error text or a log. */
 export function parseErrorMessage(body: unknown): string | null {
   const error = ownValue(body, 'error');

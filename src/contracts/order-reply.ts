@@ -20,7 +20,7 @@ type RideDetails = {
 
 const maxTextLength = 200;
 
-/** A non-empty text of bounded length; a longer one is not cut, since a part of it would be a claim nobody made. */
+/** A non-empty text of bounded length; a longer one is not cut, since its first part may say something else. */
 export function usableText(value: unknown, maxLength: number): string | undefined {
   return typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
 }

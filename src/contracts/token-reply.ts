@@ -21,7 +21,7 @@ export interface TokenExpectation {
 // VSCHAR without the blank (RFC 6749 A.12): anything else cannot stand in an Authorization header.
 const sendableToken = /^[\x21-\x7e]{1,16384}$/;
 const numericText = /^\d+(\.\d+)?$/;
-const maxLifetimeMs = 7 * 86_400_000; // A longer claim helps nobody: HTTP 401 has the last word anyway.
+const maxLifetimeMs = 7 * 86_400_000; // A longer claim has no use: a 401 ends the token anyway.
 const maxScopeLength = 1000;
 
 function lifetimeOf(expiresIn: unknown, fallbackMs: number): number {

@@ -6,7 +6,7 @@ export type UnusableReplyCode =
   | 'UNREADABLE_STATUS'
   /** The answer speaks of another order than the one asked for. Do not apply it. */
   | 'ORDER_MISMATCH'
-  /** A create that succeeded without telling the id of the order: it was made, and nobody knows which. */
+  /** A create that succeeded without telling the id of the order: the service made an order that we cannot name. */
   | 'NO_ORDER_ID'
   /** A success of the token endpoint without a token. Ask again as after a server failure, bounded. */
   | 'NO_TOKEN'

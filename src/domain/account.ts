@@ -30,6 +30,6 @@ export interface Account {
   businessId?: string;
   requestsPerSecond: number;
   poll: Cadence;
-  /** What a delivery for an order that nobody follows does. */
+  /** What a delivery does whose order no run follows. */
   untracked: 'follow' | 'ignore';
 }

@@ -69,7 +69,7 @@ export function fromCompanyReportId(workflowId: string): CompanyReportKey | unde
   return account && about && isOrderId(about) ? { account: account as AccountName, about } : undefined;
 }
 
-/** What names one delivery that nobody could place. */
+/** What names one parked delivery. */
 export interface ParkedDeliveryKey {
   account: AccountName;
   /** 32 hex digits. */

@@ -121,7 +121,7 @@ async function post(agent: Agent, url: URL, { headers, body, totalMs }: Post): P
   const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method: 'POST' as const, headers, body };
   const answer = agent.request({ ...target, signal }).then(
     (reply): NotifyOutcome => {
-      // Nobody reads it; what is short is taken so that the connection can serve again.
+      // The body does not matter; a short one is read so that the connection can be used again.
       reply.body.dump({ limit: maxReplyBytes, signal }).catch(() => undefined);
       const retryAfter = [reply.headers['retry-after']].flat()[0];
       return { kind: 'answered', status: reply.statusCode, retryAfter };

@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { DeliveryFact } from '../webhooks/ingress-observer.js';
 import type { SecretPlace } from '../webhooks/secret-sighting.js';
+import { countersIn } from './metrics.js';
 
 /** What the gauges of the journal show when they are asked. */
 export interface JournalGauges {
@@ -41,24 +42,23 @@ export function createIngressMetrics(): IngressMetrics {
 
 function createDeliveryMetrics(registry: Registry): Pick<IngressMetrics, 'countDelivery' | 'countSecretSeen'> {
   const registers = [registry];
-  const deliveries = new Counter({
-    name: 'faretrail_deliveries_total',
-    help: 'Requests to delivery addresses by what became of them. Without account and event type: not an address of ours.',
-    labelNames: ['account', 'event_type', 'outcome'],
-    registers,
-  });
+  const counter = countersIn(registry);
+  const deliveries = counter(
+    'faretrail_deliveries_total',
+    'Requests to delivery addresses by their answer. Without account and event type: not an address of ours.',
+    ['account', 'event_type', 'outcome'],
+  );
   const seconds = new Histogram({
     name: 'faretrail_delivery_seconds',
     help: 'From the request line of a delivery to its answer.',
     buckets: deliverySeconds,
     registers,
   });
-  const secretSeen = new Counter({
-    name: 'faretrail_secret_seen_total',
-    help: 'Deliveries that were looked into in mode path, by the place where their secret stood.',
-    labelNames: ['account', 'place'],
-    registers,
-  });
+  const secretSeen = counter(
+    'faretrail_secret_seen_total',
+    'Deliveries of mode path that the ingress searched for their secret, by the place where it stood.',
+    ['account', 'place'],
+  );
   // Looked up by name for each request they would be a noticeable part of its cost.
   const bound = new Map<string, Counter.Internal>();
   return {
@@ -74,23 +74,15 @@ function createDeliveryMetrics(registry: Registry): Pick<IngressMetrics, 'countD
 }
 
 function createForwardMetrics(registry: Registry) {
-  const registers = [registry];
-  const forwarded = new Counter({
-    name: 'faretrail_forwarded_total',
-    help: 'Deliveries that Temporal has taken, by what became of them there.',
-    labelNames: ['account', 'event_type', 'outcome'],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'faretrail_forward_failures_total',
-    help: 'Vain attempts to bring deliveries to Temporal. They are repeated.',
-    registers,
-  });
-  const outage = new Gauge({
-    name: 'faretrail_temporal_outage',
-    help: '1 while Temporal takes no deliveries.',
-    registers,
-  });
+  const counter = countersIn(registry);
+  const forwarded = counter(
+    'faretrail_forwarded_total',
+    'Deliveries that Temporal has taken, by what became of them.',
+    ['account', 'event_type', 'outcome'],
+  );
+  const failures = counter('faretrail_forward_failures_total', 'Failed forwarding attempts (retried).');
+  const name = 'faretrail_temporal_outage';
+  const outage = new Gauge({ name, help: '1 while Temporal takes no deliveries.', registers: [registry] });
   const countForwarded: IngressMetrics['countForwarded'] = ({ account, eventType }, outcome, count) =>
     forwarded.inc({ account, event_type: eventType, outcome }, count);
   return {

@@ -24,23 +24,28 @@ const callSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Buckets of a histogram that workflows record, by its name: half a second after a delivery, minutes between slow polls. */
 export const workflowBuckets = { faretrail_status_lag_seconds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
 
+/** Makes counters in one registry. */
+export const countersIn =
+  (registry: Registry) =>
+  <Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+
 /** A registry of its own, so that two workers in one process (tests) do not count together. */
 export function createWorkerMetrics(): WorkerMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const tokenRequests = new Counter({
-    name: 'faretrail_token_requests_total',
-    help: 'Requests to token endpoints by their outcome: ok or the code of the failure.',
-    labelNames: ['account', 'scope', 'outcome'],
-    registers,
-  });
-  const upstreamCalls = new Counter({
-    name: 'faretrail_upstream_calls_total',
-    help: 'Calls to the ride service, token requests apart, by their outcome: ok or the code of the failure.',
-    labelNames: ['account', 'operation', 'outcome'],
-    registers,
-  });
+  const counter = countersIn(registry);
+  const tokenRequests = counter(
+    'faretrail_token_requests_total',
+    'Requests to token endpoints by their outcome: ok or the code of the failure.',
+    ['account', 'scope', 'outcome'],
+  );
+  const upstreamCalls = counter(
+    'faretrail_upstream_calls_total',
+    'Calls to the ride service, token requests apart, by their outcome: ok or the code of the failure.',
+    ['account', 'operation', 'outcome'],
+  );
   const upstreamCallSeconds = new Histogram({
     name: 'faretrail_upstream_call_seconds',
     help: 'How long calls to the ride service took, whatever their outcome.',
@@ -60,7 +65,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   };
 }
 
-/** Without a value while nobody knows. */
+/** Without a value while the runs cannot be counted. */
 function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
   const registers = [registry];
   new Gauge({

@@ -12,8 +12,8 @@ import { offeredOperation, operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
 import type { WaitTerms } from './retry-decision.js';
 
-/** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation, so
- *  that no token is requested in vain. */
+/** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation,
+ *  before a token is requested for it. */
 export const operationScope = (account: Account, operation: BusinessOperation, profile: ContractProfile): Scope =>
   toScope(offeredOperation(account, operation, profile).scope);
 

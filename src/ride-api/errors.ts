@@ -30,7 +30,7 @@ export type RideApiErrorCode =
   | 'UNEXPECTED_STATUS'; // a success code that the profile does not list for the operation
 
 /** Upstream answered and said no. Carries the status, never the body, which may hold a phone number.
- *  Not for a connection that failed (`RideApiUnreachable`), an answer nobody can read (`RideApiGarbled`, `UnusableReply`)
+ *  Not for a connection that failed (`RideApiUnreachable`), an unreadable answer (`RideApiGarbled`, `UnusableReply`)
  *  or a refused token request (`TokenRefused`). */
 export class RideApiError extends FaretrailError<RideApiErrorCode> {
   override readonly name = 'RideApiError';
@@ -83,7 +83,7 @@ export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
 /** What was wrong with the bytes that came. */
 export type GarbledCode =
   | 'NOT_JSON' // a success whose body is something else
-  | JsonFlaw // a success whose JSON nobody can be sure of
+  | JsonFlaw // a success whose JSON can be read in more than one way
   | 'TOO_LARGE' // a success beyond the size cap, as it came or unpacked
   | 'ENCODING' // a success that is packed in a way we do not know, or whose packed bytes are damaged
   | 'NOT_HTTP'; // bytes that are no HTTP answer

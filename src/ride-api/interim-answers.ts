@@ -7,7 +7,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Connections on which a 100 that nobody asked for is passed over, as every client must do (RFC 9110 section 15.2). undici
+ * Connections on which a 100 is passed over that the request did not ask for, as every client must do (RFC 9110 section 15.2). undici
  * passes over 102 and 103, and ends the connection over a 100: so it gets to see 102, which asks for nothing either.
  */
 export function connectPastInterimAnswers(options: buildConnector.BuildOptions): buildConnector.connector {

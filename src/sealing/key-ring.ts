@@ -78,7 +78,7 @@ function clashes(key: NamedKey, before: readonly NamedKey[]): string[] {
   ];
 }
 
-/** Do both rings hold one and the same key? Then whoever holds one ring can read what the other sealed. */
+/** Do both rings hold one and the same key? Then the holder of one ring can read what the other sealed. */
 export const sharesKey = (a: KeyRing, b: KeyRing): boolean => a.some((key) => b.some((other) => isSameKey(key, other)));
 
 const isSameKey = (a: NamedKey, b: NamedKey): boolean => Buffer.from(a.key).equals(b.key);

@@ -13,13 +13,13 @@ export class SealingError extends FaretrailError<SealingErrorCode> {
   override readonly name = 'SealingError';
 }
 
-/** Encrypts single fields, so that Temporal stores them and nobody reads them there. */
+/** Encrypts single fields, so that Temporal stores them and its users cannot read them. */
 export interface Sealer {
   /** Under the first key. Two calls give two texts: never compare sealed texts. `context` is shown in clear. */
   seal(text: string, context?: string): Promise<string>;
   /** Under any key. `context` must be that of `seal`, so that what was sealed for one lease opens for no other. */
   unseal(sealed: string, context?: string): Promise<string>;
-  /** 16 hex digits that name `parts` to everyone with the same first key and tell nobody else anything about them. */
+  /** 16 hex digits that stand for `parts`: the same under the same first key, and without it they say nothing about `parts`. */
   keyedHash(...parts: string[]): string;
 }
 

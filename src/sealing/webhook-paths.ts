@@ -8,7 +8,7 @@ export interface WebhookAddress extends SubscriptionKey {
   generation: string;
 }
 
-/** The addresses that deliveries come to. Nobody without the webhook keys can make one. */
+/** The addresses that deliveries come to. Only a holder of the webhook keys can make one. */
 export interface WebhookPaths {
   /** `/webhooks/<account>/<eventType>/<generation>.<mac>`, under the first key. Holds a secret: never log it. */
   pathOf(address: WebhookAddress): string;

@@ -120,7 +120,7 @@ function readEntrySecret(key: string, json: unknown, read: EnvReader): string | 
   const place = SecretSource.safeParse((json as { clientSecret?: unknown } | null)?.clientSecret);
   if (!place.success) return undefined; // told by the check of the entry
   if ('file' in place.data) return read.secretFile(`${accountsFile}: accounts.${key}.clientSecret`, place.data.file);
-  // The variable is not named: whoever puts the secret itself there must not find it in a log.
+  // The variable is not named: a user who puts the secret itself there must not find it in a log.
   return (
     read.text(place.data.env) ??
     read.refuse(accountsFile, `accounts.${key}.clientSecret: the variable that "env" names is not set; set it`)

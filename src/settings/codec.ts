@@ -52,14 +52,9 @@ function readToken(read: EnvReader): string | undefined {
 }
 
 function readOrigins(read: EnvReader): readonly string[] {
-  const entries = read.text(originsName)?.split(',') ?? localUi;
-  entries.forEach((entry, index) => {
-    if (!isOrigin(entry.trim()))
-      read.refuse(originsName, `entry ${index + 1} must be an origin such as https://temporal.example.com`);
-  });
-  return Object.freeze(entries.map((entry) => entry.trim()));
+  const rule = 'must be an origin such as https://temporal.example.com';
+  return Object.freeze(read.list(originsName, (entry) => (isOrigin(entry) ? null : rule)) ?? localUi);
 }
 
-function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
-}
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

@@ -26,8 +26,6 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
     problems.push(`${name}: ${problem}`);
   }
 
-  const { textFile, secretFile } = createFileReaders(readFile, refuse);
-
   function matching(name: string, pattern: RegExp, rule: string): string | undefined {
     const value = text(name);
     return value === undefined || pattern.test(value) ? value : refuse(name, rule);
@@ -59,6 +57,56 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
     if (value === undefined) return undefined;
     const url = BaseUrl.safeParse(value);
     return url.success ? url.data : refuse(name, url.error.issues[0]?.message ?? 'must be a URL');
+  }
+
+  /** Entries separated by commas, blanks around them dropped. `problemOf` says what is wrong with one, which is named by its place. */
+  function list(name: string, problemOf: (entry: string) => string | null): string[] | undefined {
+    const entries = text(name)
+      ?.split(',')
+      .map((entry) => entry.trim());
+    for (const [index, entry] of entries?.entries() ?? []) {
+      const problem = problemOf(entry);
+      if (problem !== null) refuse(name, `entry ${index + 1} ${problem}`);
+    }
+    return entries;
+  }
+
+  return {
+    text,
+    refuse,
+    matching,
+    integer,
+    port,
+    oneOf,
+    baseUrl,
+    list,
+    ...createFileReaders({ readFile, text, refuse }),
+  };
+}
+
+/** What the readers of files need of the others. */
+interface FileReaderParts {
+  readFile: ReadFile;
+  text(name: string): string | undefined;
+  refuse(name: string, problem: string): undefined;
+}
+
+/** Readers of files that settings name. A file that cannot be used becomes a problem of that setting, and `undefined`. */
+function createFileReaders({ readFile, text, refuse }: FileReaderParts) {
+  /** The text of a file. The path stays out of the problem: a secret may stand there by mistake. */
+  function textFile(name: string, path: string): string | undefined {
+    try {
+      return readFile(path);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      return refuse(name, `the file cannot be read${code}; check its path and permissions`);
+    }
+  }
+
+  /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
+  function secretFile(name: string, path: string): string | undefined {
+    const kept = textFile(name, path)?.replace(/\r?\n$/, '');
+    return kept === '' ? refuse(name, 'the file is empty; put the secret in it') : kept;
   }
 
   /** The keys of a variable, or of the file that `<name>_FILE` names. */
@@ -96,36 +144,5 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
     }
   }
 
-  return { text, refuse, matching, integer, port, oneOf, baseUrl, keyRing, secret, isSecretSet, secretFile, jsonFile };
-}
-
-/** Readers of files that settings name. */
-interface FileReaders {
-  /** The text of a file. The path stays out of the problem: a secret may stand there by mistake. */
-  textFile(name: string, path: string): string | undefined;
-  /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
-  secretFile(name: string, path: string): string | undefined;
-}
-
-/** A file that cannot be used becomes a problem of the setting that names it, and `undefined`. */
-function createFileReaders(
-  readFile: (path: string) => string,
-  refuse: (name: string, problem: string) => undefined,
-): FileReaders {
-  function textFile(name: string, path: string): string | undefined {
-    try {
-      return readFile(path);
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      return refuse(name, `the file cannot be read${code}; check its path and permissions`);
-    }
-  }
-
-  return {
-    textFile,
-    secretFile(name, path) {
-      const secret = textFile(name, path)?.replace(/\r?\n$/, '');
-      return secret === '' ? refuse(name, 'the file is empty; put the secret in it') : secret;
-    },
-  };
+  return { keyRing, secret, isSecretSet, secretFile, jsonFile };
 }

@@ -11,7 +11,7 @@ export interface NotifySettings {
   readonly allowsPrivate: boolean;
 }
 
-/** Of a process that tells nobody. */
+/** The settings of a process that sends no notices. */
 export const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false });
 
 /** Reads `FARETRAIL_NOTIFY_*`. Problems name entries by position only. */
@@ -25,21 +25,14 @@ export function readNotify(read: EnvReader): NotifySettings {
 }
 
 function readOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
-  const name = 'FARETRAIL_NOTIFY_ORIGINS';
-  const text = read.text(name);
-  const entries = text === undefined ? [] : text.split(',').map((entry) => toOrigin(entry.trim()));
-  entries.forEach((origin, index) => {
-    const at = `entry ${index + 1}`;
-    if (origin === undefined) {
-      read.refuse(
-        name,
-        `${at} must be an https origin (http only at a loopback address) such as https://orders.example.com`,
-      );
-    } else if (origin.startsWith('http:') && !allowsPrivate) {
-      read.refuse(name, `${at} is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it`);
-    }
+  const entries = read.list('FARETRAIL_NOTIFY_ORIGINS', (entry) => {
+    const origin = toOrigin(entry);
+    if (origin === undefined)
+      return 'must be an https origin (http only at a loopback address) such as https://orders.example.com';
+    if (allowsPrivate || !origin.startsWith('http:')) return null;
+    return 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
   });
-  return Object.freeze(entries.filter((origin) => origin !== undefined));
+  return Object.freeze((entries ?? []).flatMap((entry) => toOrigin(entry) ?? []));
 }
 
 function toOrigin(text: string): string | undefined {

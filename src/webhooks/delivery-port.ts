@@ -11,7 +11,7 @@ export interface DeliveryPort {
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** One signal for all of them; starts the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** Keeps a delivery that nobody could place. Parking one again changes nothing. */
+  /** Parks a delivery for a person to place. Parking it again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
   /** What the subscription accepts now; null when there has never been one. */
   readSubscription(key: SubscriptionKey): Promise<SubscriptionMemo | null>;

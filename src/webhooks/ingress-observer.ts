@@ -5,7 +5,7 @@ import type { SecretSighting } from './secret-sighting.js';
 export const intakeOutcomes = [
   /** Durable, 202. */
   'accepted',
-  /** Durable, 202, though nobody can place it. */
+  /** Durable, 202: kept for a person to place. */
   'parked',
   /** Durable, 202, admitted by its address alone: checked before it is forwarded. */
   'unchecked',

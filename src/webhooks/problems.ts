@@ -20,7 +20,7 @@ const refused = problem(401, 'Unauthorized', 'This delivery could not be verifie
 const notNow = (retryAfter: number): Problem =>
   problem(503, 'Service Unavailable', 'The delivery was not taken. Send it again later.', retryAfter);
 
-/** The answer to each outcome that is not a 202. `aborted` has nobody to answer. */
+/** The answer to each outcome that is not a 202. `aborted` has none: the sender has gone. */
 export const problems: Readonly<
   Record<Exclude<IntakeOutcome, 'accepted' | 'parked' | 'unchecked' | 'test' | 'aborted'>, Problem>
 > = {

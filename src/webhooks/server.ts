@@ -127,7 +127,7 @@ function addDeliveryRoute(app: FastifyInstance, { intake, observer }: IngressSer
         .code(202)
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
-    if (outcome === 'aborted') return reply.hijack(); // nobody is left to answer
+    if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
 

@@ -20,7 +20,7 @@ export type Proof = Pick<RawDelivery, 'headers' | 'rawBody' | 'body'>;
 /** What the generation that a delivery came to accepts. */
 export interface AcceptedProof {
   secrets: readonly DeliverySecret[];
-  /** Nobody knows its secret, so the path alone must do. */
+  /** The service's answer with its secret may have been lost, so the path alone must do. */
   isSecretLost: boolean;
   /** It has a secret that our keys do not open. */
   hasUnreadableSecret: boolean;
@@ -31,7 +31,7 @@ export type Verdict = 'verified' | 'wrongSecret' | 'noSecretYet';
 
 /** One verification mode. */
 export interface Verification {
-  /** False: an address that nobody can guess is all the proof there is. */
+  /** False: the address, which cannot be guessed, is the only proof. */
   needsSecret: boolean;
   /** The headers that a later check needs, in lower case. */
   headers: readonly string[];

@@ -1,22 +1,30 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Client, request } from 'undici';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { askToken, codeOf, newToken, quietOrder, readBusinessOrder, readPartnerOrder } from './calls.js';
+import { askToken, newToken, quietOrder, readBusinessOrder, readPartnerOrder } from './calls.js';
 
 let sandbox: Sandbox;
 let token: string;
-beforeAll(async () => {
+beforeEach(async () => {
   sandbox = await startSandbox({ seed: 7 });
   token = await newToken(sandbox, 'partner');
   for (const orderId of ['p-1', 'p-2']) sandbox.addOrder(quietOrder('partner', orderId));
 });
-afterEach(() => sandbox.clearFaults());
-afterAll(() => sandbox.close());
+afterEach(() => sandbox.close());
 
+const path = '/v1/private/orders/status/p-1';
+const headers = () => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 const read = (orderId = 'p-1') => readPartnerOrder(sandbox, orderId, token);
 const readUnder = (fault: FaultInput) => {
   sandbox.setFault(fault);
   return read();
+};
+const timed = async <T>(run: () => Promise<T>) => {
+  const start = performance.now();
+  return { result: await run(), tookMs: performance.now() - start };
 };
 
 describe('a fault that refuses', () => {
@@ -33,104 +41,113 @@ describe('a fault that refuses', () => {
     expect(seen.headers).not.toHaveProperty('retry-after');
   });
 
-  it.each(['tooManyRequests', 'unavailable'] as const)('%s can name seconds to wait', async (kind) => {
-    expect((await readUnder({ kind, retryAfterSeconds: 7 })).headers['retry-after']).toBe('7');
-  });
-
-  it.each(['tooManyRequests', 'unavailable'] as const)('%s can name a date to wait for', async (kind) => {
-    const { headers } = await readUnder({ kind, retryAfterSeconds: 60, retryAfterAs: 'date' });
-    expect(headers['retry-after']).toMatch(/^\w{3}, \d{2} \w{3} \d{4} .* GMT$/);
-    const ahead = Date.parse(String(headers['retry-after'])) - Date.now();
-    expect(ahead).toBeGreaterThan(57_000);
-    expect(ahead).toBeLessThanOrEqual(60_000);
+  it.each(['tooManyRequests', 'unavailable'] as const)('%s can name seconds or a date to wait', async (kind) => {
+    sandbox.setFault({ kind, retryAfterSeconds: 7, times: 1 });
+    expect((await read()).headers['retry-after']).toBe('7');
+    const named = String(
+      (await readUnder({ kind, retryAfterSeconds: 60, retryAfterAs: 'date' })).headers['retry-after'],
+    );
+    expect(named).toMatch(/^\w{3}, \d{2} \w{3} \d{4} .* GMT$/);
+    expect(Date.parse(named) - Date.now()).toBeGreaterThan(57_000);
   });
 });
 
 describe('a fault in the answer', () => {
-  it('malformedJson sends 200 and half of the JSON', async () => {
-    expect(await readUnder({ kind: 'malformedJson' })).toMatchObject({
-      status: 200,
-      headers: { 'content-type': expect.stringContaining('application/json') },
-      text: expect.stringMatching(/^\{"order/),
-      json: undefined,
-    });
+  it.each<[FaultInput, object]>([
+    [{ kind: 'malformedJson' }, { status: 200, text: expect.stringMatching(/^\{"order/), json: undefined }],
+    [{ kind: 'emptyBody' }, { status: 200, text: '' }],
+    [
+      { kind: 'html', status: 502 },
+      { status: 502, headers: { 'content-type': 'text/html' } },
+    ],
+    [{ kind: 'redirect' }, { status: 302, headers: { location: path } }],
+    [{ kind: 'errorInSuccess' }, { status: 200, json: { status: 'error' } }],
+    [
+      { kind: 'reply', status: 418, headers: { 'x-tea': 'yes' }, body: { pot: [1] } },
+      { status: 418, json: { pot: [1] } },
+    ],
+    [{ kind: 'reply', status: 200, body: 'plain' }, { text: 'plain' }],
+    [{ kind: 'reply', status: 200, bytes: Buffer.from([0x22, 0xff, 0x22]).toString('base64') }, { text: '"\uFFFD"' }],
+  ])('%j', async (fault, seen) => {
+    expect(await readUnder(fault)).toMatchObject(seen);
   });
 
-  it('emptyBody sends 200 and nothing', async () => {
-    expect(await readUnder({ kind: 'emptyBody' })).toMatchObject({ status: 200, text: '' });
+  it('slow waits, and then says what was true when the call came', async () => {
+    sandbox.setFault({ kind: 'slow', delayMs: 200 });
+    const reading = timed(read);
+    await expect.poll(() => sandbox.ledger({ orderId: 'p-1' }), { interval: 5 }).toHaveLength(1);
+    sandbox.setStatus('partner', 'p-1', 'Confirmed');
+    const { result, tookMs } = await reading;
+    expect(tookMs).toBeGreaterThan(190);
+    expect(result).toMatchObject({ status: 200, json: { order: { status: 'Routing' } } });
   });
 
-  it('html sends a page', async () => {
-    const seen = await readUnder({ kind: 'html', status: 502 });
-    expect(seen).toMatchObject({ status: 502, headers: { 'content-type': 'text/html' } });
-    expect(seen.text).toContain('<html>');
+  it('slowBody sends headers at once and the body in small pieces', async () => {
+    sandbox.setFault({ kind: 'slowBody', durationMs: 1_500 });
+    const { result: answer, tookMs } = await timed(() => request(sandbox.url + path, { headers: headers() }));
+    const pieces: string[] = [];
+    for await (const piece of answer.body) pieces.push(String(piece));
+    expect(tookMs).toBeLessThan(1_000);
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(JSON.parse(pieces.join(''))).toMatchObject({ order: { status: 'Routing' } });
   });
 
-  it('redirect points at the same address', async () => {
-    const seen = await readUnder({ kind: 'redirect' });
-    expect(seen).toMatchObject({ status: 302, headers: { location: '/v1/private/orders/status/p-1' } });
+  it('dropConnection hangs up before or after the call is carried out, or in the middle of the body', async () => {
+    for (const [when, issued] of [
+      ['request', 1],
+      ['answer', 2],
+    ] as const) {
+      sandbox.setFault({ kind: 'dropConnection', when, times: 1 });
+      await expect(askToken(sandbox, 'partner')).rejects.toThrow(/other side closed|socket|ECONNRESET/i);
+      expect(sandbox.counts().tokensIssued).toBe(issued);
+    }
+    sandbox.setFault({ kind: 'dropConnection', when: 'middle' });
+    const answer = await request(sandbox.url + path, { headers: headers() });
+    expect(answer.statusCode).toBe(200);
+    await expect(answer.body.text()).rejects.toThrow();
   });
 
-  it('errorInSuccess sends the error envelope with 200', async () => {
-    expect(await readUnder({ kind: 'errorInSuccess' })).toMatchObject({ status: 200, json: { status: 'error' } });
-  });
-
-  it('reply sends any status, headers and body', async () => {
-    const seen = await readUnder({ kind: 'reply', status: 418, headers: { 'x-tea': 'yes' }, body: { pot: [1] } });
-    expect(seen).toMatchObject({ status: 418, headers: { 'x-tea': 'yes' }, json: { pot: [1] } });
-    sandbox.clearFaults();
-    expect(await readUnder({ kind: 'reply', status: 200, body: 'plain' })).toMatchObject({ text: 'plain' });
-    sandbox.clearFaults();
-    const bytes = Buffer.from([0x22, 0xff, 0x22]).toString('base64');
-    expect(await readUnder({ kind: 'reply', status: 200, bytes })).toMatchObject({ text: '"\uFFFD"' });
+  it('hugeJson is JSON without end, until the client hangs up', async () => {
+    sandbox.setFault({ kind: 'hugeJson', bytes: 10_000_000_000 });
+    const client = new Client(sandbox.url);
+    const answer = await client.request({ method: 'GET', path, headers: headers() });
+    let size = 0;
+    for await (const piece of answer.body) {
+      size += (piece as Buffer).length;
+      if (size > 3_000_000) break;
+    }
+    await client.destroy();
+    expect((await timed(() => sandbox.close())).tookMs).toBeLessThan(10_000);
+    expect(size).toBeLessThan(20_000_000);
   });
 });
 
 describe('a fault hits', () => {
-  it('only the calls of its operation', async () => {
+  it('only the calls of its operation, or of the order it names', async () => {
     sandbox.setFault({ kind: 'serverError', operation: 'orderDetails' });
     expect((await read()).status).toBe(200);
     expect((await readBusinessOrder(sandbox, 'b', token)).status).toBe(500);
-    expect((await askToken(sandbox, 'partner')).status).toBe(200);
-  });
-
-  it('any operation when it names none', async () => {
-    sandbox.setFault({ kind: 'serverError' });
-    expect((await askToken(sandbox, 'business')).status).toBe(500);
-    expect((await read()).status).toBe(500);
-  });
-
-  it('only the order it names', async () => {
-    sandbox.setFault({ kind: 'serverError', orderId: 'p-2' });
+    sandbox.setFault({ kind: 'unavailable', orderId: 'p-2' });
     expect((await read('p-1')).status).toBe(200);
-    expect((await read('p-2')).status).toBe(500);
+    expect((await read('p-2')).status).toBe(503);
     expect((await askToken(sandbox, 'partner')).status).toBe(200);
   });
 
-  it('only as many times as it says', async () => {
-    sandbox.setFault({ kind: 'serverError', times: 2 });
-    const statuses = [await read(), await read(), await read()].map(({ status }) => status);
-    expect(statuses).toEqual([500, 500, 200]);
-  });
-
-  it('until it is cleared by its id', async () => {
+  it('as many times as it says, or until it is cleared by its id', async () => {
     const id = sandbox.setFault({ kind: 'serverError' });
-    sandbox.setFault({ kind: 'unavailable' });
+    sandbox.setFault({ kind: 'unavailable', times: 1 });
     expect((await read()).status).toBe(500);
     expect(sandbox.clearFault(id)).toBe(true);
-    expect((await read()).status).toBe(503);
     expect(sandbox.clearFault(id)).toBe(false);
-    sandbox.clearFaults();
-    expect((await read()).status).toBe(200);
+    expect([(await read()).status, (await read()).status]).toEqual([503, 200]);
   });
 
   it('the same calls again for the same seed and probability', async () => {
-    const rounds = Array.from({ length: 40 }, (_, i) => i);
     const hits = async (seed: number) => {
       const other = await startSandbox({ seed });
       other.setFault({ kind: 'serverError', probability: 0.5 });
       const statuses: number[] = [];
-      for (const _ of rounds) statuses.push((await readPartnerOrder(other, 'x', 'none')).status);
+      for (let i = 0; i < 40; i += 1) statuses.push((await readPartnerOrder(other, 'x', 'none')).status);
       await other.close();
       return statuses;
     };
@@ -141,17 +158,27 @@ describe('a fault hits', () => {
     expect(share).toBeGreaterThan(8);
     expect(share).toBeLessThan(32);
   });
-
-  it('nothing when it is not a fault we know', () => {
-    expect(() => sandbox.setFault({ kind: 'nonsense' } as unknown as FaultInput)).toThrow();
-  });
 });
 
-describe('a fault of the answer does not hide what the call is', () => {
-  it('emptyBody of a refused call keeps its status', async () => {
-    sandbox.setFault({ kind: 'emptyBody' });
-    const seen = await readPartnerOrder(sandbox, 'p-1', 'wrong');
-    expect(seen).toMatchObject({ status: 401, text: '' });
-    expect(() => codeOf(seen)).toThrow();
+describe('the service', () => {
+  it('drops every call while it is down', async () => {
+    sandbox.setDown(true);
+    await expect(read()).rejects.toThrow();
+    await expect(askToken(sandbox, 'business')).rejects.toThrow();
+    await expect(request(`${sandbox.url}/nowhere`)).rejects.toThrow();
+    expect(sandbox.ledger().slice(-3)).toMatchObject(Array(3).fill({ httpStatus: null, fault: 'down' }));
+    sandbox.setDown(false);
+    expect((await read()).status).toBe(200);
+  });
+
+  it('closes without waiting for idle or unfinished connections', async () => {
+    sandbox.setFault({ kind: 'slow', delayMs: 60_000 });
+    const unfinished = expect(read()).rejects.toThrow();
+    const idle = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
+    await once(idle, 'connect');
+    await expect.poll(() => sandbox.ledger({ orderId: 'p-1' }), { interval: 5 }).toHaveLength(1);
+    expect((await timed(() => sandbox.close())).tookMs).toBeLessThan(10_000);
+    await unfinished;
+    idle.destroy();
   });
 });

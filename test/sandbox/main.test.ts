@@ -70,12 +70,6 @@ describe('the sandbox process', () => {
     expect(await sandbox.exit).toBe(0);
   });
 
-  it('explains its flags', async () => {
-    const sandbox = run('--help');
-    expect(await sandbox.exit).toBe(0);
-    expect(sandbox.output()).toContain('--speed');
-  });
-
   it('ends with 1 when the port is taken', async () => {
     const first = run('--port', '0');
     await expect.poll(first.output, { timeout: 10_000 }).toContain('sandbox listening on ');

@@ -1,147 +1,145 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
-import { askToken, call, formType, tokenForm, tokenPaths } from './calls.js';
+import {
+  askToken,
+  call,
+  formType,
+  newToken,
+  partnerId,
+  quietOrder,
+  readBusinessOrder,
+  readPartnerOrder,
+  tokenForm,
+  tokenPaths,
+} from './calls.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await startSandbox();
+  sandbox.addOrder(quietOrder('partner', 'p-1'));
+  sandbox.addOrder(quietOrder('business', 'b-1'));
 });
+afterEach(() => sandbox.clearFaults());
 afterAll(() => sandbox.close());
 
-const post = (at: 'partner' | 'business', contentType: string | undefined, body: string) =>
-  call('POST', sandbox.url + tokenPaths[at], contentType ? { 'content-type': contentType } : {}, body);
-
+type At = 'partner' | 'business';
+const refusal = (error: string, status = 400) => ({ status, json: { error } });
+const post = (at: At, contentType: string | undefined, body: string, url = sandbox.url) =>
+  call('POST', url + tokenPaths[at], contentType ? { 'content-type': contentType } : {}, body);
 const asJson = (form: URLSearchParams) => JSON.stringify(Object.fromEntries(form));
+const multipartType = 'multipart/form-data; boundary=cut';
+const asMultipart = (form: URLSearchParams) =>
+  `${[...form].map(([name, value]) => `--cut\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`).join('')}--cut--\r\n`;
 
-function asMultipart(form: URLSearchParams): { contentType: string; body: string } {
-  const parts = [...form].map(
-    ([name, value]) => `--cut\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  );
-  return { contentType: 'multipart/form-data; boundary=cut', body: `${parts.join('')}--cut--\r\n` };
-}
-
-describe('the partner token endpoint', () => {
-  it('answers a correct form with a JWT-shaped bearer token for 3600 seconds', async () => {
-    expect(await askToken(sandbox, 'partner')).toMatchObject({
+describe('a token endpoint', () => {
+  it.each<[At, string, object]>([
+    ['partner', 'demand_partner', { token_type: 'Bearer', expires_in: 3600 }],
+    ['business', 'finance order', { token_type: 'bearer', expires_in: 899 }],
+  ])('of the %s interface grants the scope %s', async (at, scope, json) => {
+    const access_token = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(await askToken(sandbox, at, { scope })).toMatchObject({
       status: 200,
-      json: {
-        access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
-        token_type: 'Bearer',
-        expires_in: 3600,
-        scope: 'demand_partner',
-      },
+      json: { access_token, scope, ...json },
     });
   });
 
-  it('accepts a charset behind the media type', async () => {
-    const answer = await post('partner', `${formType};charset=UTF-8`, tokenForm('partner').toString());
-    expect(answer.status).toBe(200);
+  it.each<[At, string | null]>([
+    ['partner', 'order'],
+    ['partner', ''],
+    ['partner', null],
+    ['business', 'demand_partner'],
+    ['business', ''],
+    ['business', 'order,finance'],
+    ['business', 'order  finance'],
+  ])('of the %s interface refuses the scope %j', async (at, scope) => {
+    expect(await askToken(sandbox, at, { scope })).toMatchObject(refusal('invalid_scope'));
   });
 
-  it('refuses JSON, multipart and a body without Content-Type', async () => {
+  it('of the partner interface takes a form alone', async () => {
     const form = tokenForm('partner');
-    const multipart = asMultipart(form);
-    const refused = { status: 400, json: { error: 'invalid_request' } };
+    const refused = refusal('invalid_request');
     expect(await post('partner', 'application/json', asJson(form))).toMatchObject(refused);
-    expect(await post('partner', multipart.contentType, multipart.body)).toMatchObject(refused);
+    expect(await post('partner', multipartType, asMultipart(form))).toMatchObject(refused);
     expect(await post('partner', undefined, form.toString())).toMatchObject(refused);
   });
 
-  it.each(['order', '', 'demand_partner order', null])('answers invalid_scope to the scope %j', async (scope) => {
-    expect(await askToken(sandbox, 'partner', { scope })).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_scope' },
-    });
-  });
-});
-
-describe('the business token endpoint', () => {
-  it('answers with a lower-case bearer token for 899 seconds and the scope asked for', async () => {
-    expect(await askToken(sandbox, 'business', { scope: 'finance order' })).toMatchObject({
-      status: 200,
-      json: { token_type: 'bearer', expires_in: 899, scope: 'finance order' },
-    });
-  });
-
-  it('answers a request without scope with an unscoped token', async () => {
-    expect(await askToken(sandbox, 'business', { scope: null })).toMatchObject({ status: 200, json: { scope: '' } });
-  });
-
-  it.each(['demand_partner', '', 'order,finance', 'order  finance', 'Order'])('refuses the scope %j', async (scope) => {
-    expect(await askToken(sandbox, 'business', { scope })).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_scope' },
-    });
-  });
-
-  it('accepts a multipart form', async () => {
-    const { contentType, body } = asMultipart(tokenForm('business', { scope: 'company.reference' }));
-    expect(await post('business', contentType, body)).toMatchObject({
-      status: 200,
-      json: { scope: 'company.reference' },
-    });
-  });
-
-  it('refuses a multipart form that cannot be read', async () => {
-    expect(await post('business', 'multipart/form-data; boundary=cut', 'nonsense')).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_request' },
-    });
-  });
-
-  it('refuses JSON, unless the option allows it', async () => {
-    const body = asJson(tokenForm('business'));
-    expect(await post('business', 'application/json', body)).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_request' },
-    });
+  it('of the business interface takes a multipart form too, and JSON when an option allows it', async () => {
+    const form = tokenForm('business');
+    expect((await post('business', multipartType, asMultipart(form))).status).toBe(200);
+    expect(await post('business', 'application/json', asJson(form))).toMatchObject(refusal('invalid_request'));
     const tolerant = await startSandbox({ business: { acceptJsonTokenRequests: true } });
-    const answer = await call('POST', `${tolerant.url}/oauth/token`, { 'content-type': 'application/json' }, body);
+    const answer = await post('business', 'application/json', asJson(form), tolerant.url);
     await tolerant.close();
     expect(answer).toMatchObject({ status: 200, json: { scope: 'order' } });
   });
+
+  it.each(['partner', 'business'] as const)('of the %s interface refuses wrong credentials and grants', async (at) => {
+    const other = sandboxCredentials[at === 'partner' ? 'business' : 'partner'];
+    for (const change of [
+      { client_secret: 'wrong' },
+      { client_secret: null },
+      { client_id: null },
+      { client_id: other.clientId, client_secret: other.clientSecret },
+    ])
+      expect(await askToken(sandbox, at, change)).toMatchObject(refusal('invalid_client', 401));
+    for (const grant_type of ['password', 'CLIENT_CREDENTIALS', null])
+      expect(await askToken(sandbox, at, { grant_type })).toMatchObject(refusal('invalid_grant'));
+    const twice = `${tokenForm(at)}&grant_type=client_credentials`;
+    expect(await post(at, formType, twice)).toMatchObject(refusal('invalid_request'));
+  });
 });
 
-describe.each(['partner', 'business'] as const)('the %s token endpoint', (at) => {
-  const other = sandboxCredentials[at === 'partner' ? 'business' : 'partner'];
+describe('a fault of a token endpoint', () => {
+  it.each(['access_token', 'expires_in', 'token_type', 'scope'])('can leave %s out', async (field) => {
+    sandbox.setFault({ kind: 'tokenAnswer', without: [field] });
+    const { status, json } = await askToken(sandbox, 'business');
+    expect(status).toBe(200);
+    expect(json).not.toHaveProperty(field);
+    expect(Object.keys(json as object)).toHaveLength(3);
+  });
+
+  it.each([{ expires_in: '899' }, { expires_in: -1 }, { token_type: 'mac' }])('can say %j', async (change) => {
+    sandbox.setFault({ kind: 'tokenAnswer', with: change });
+    expect((await askToken(sandbox, 'business')).json).toMatchObject({ access_token: expect.any(String), ...change });
+  });
 
   it.each([
-    ['a wrong secret', { client_secret: 'wrong' }],
-    ['no secret', { client_secret: null }],
-    ['a wrong client id', { client_id: 'wrong' }],
-    ['no client id', { client_id: null }],
-    ['the credentials of the other interface', { client_id: other.clientId, client_secret: other.clientSecret }],
-  ])('answers invalid_client to %s', async (_case, change) => {
-    expect(await askToken(sandbox, at, change)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+    ['invalidClient', 401, 'invalid_client'],
+    ['invalidScope', 400, 'invalid_scope'],
+    ['invalidGrant', 400, 'invalid_grant'],
+  ] as const)('%s answers %d %s in either shape, and issues nothing', async (kind, status, error) => {
+    const issued = sandbox.issuedTokens().length;
+    sandbox.setFault({ kind, times: 1 });
+    expect(await askToken(sandbox, 'partner')).toMatchObject(refusal(error, status));
+    sandbox.setFault({ kind, shape: 'envelope' });
+    const json = { status: 'error', error: { code: error } };
+    expect(await askToken(sandbox, 'partner')).toMatchObject({ status, json });
+    expect(sandbox.issuedTokens()).toHaveLength(issued);
+  });
+});
+
+describe('tokens', () => {
+  it('are answered with 401 once they are revoked', async () => {
+    const partner = await newToken(sandbox, 'partner');
+    const business = await newToken(sandbox, 'business');
+    expect(sandbox.revokeTokens()).toBeGreaterThanOrEqual(2);
+    expect((await readPartnerOrder(sandbox, 'p-1', partner)).status).toBe(401);
+    expect((await readBusinessOrder(sandbox, 'b-1', business)).status).toBe(401);
+    expect((await readPartnerOrder(sandbox, 'p-1', await newToken(sandbox, 'partner'))).status).toBe(200);
   });
 
-  it.each(['password', 'CLIENT_CREDENTIALS', null])('answers invalid_grant to the grant type %j', async (grant) => {
-    expect(await askToken(sandbox, at, { grant_type: grant })).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_grant' },
-    });
+  it('stay valid while credentials change; only the new secret gets more', async () => {
+    const token = await newToken(sandbox, 'partner');
+    sandbox.setCredentials('partner', { clientId: partnerId, clientSecret: 'rotated' });
+    expect(await askToken(sandbox, 'partner')).toMatchObject(refusal('invalid_client', 401));
+    expect((await askToken(sandbox, 'partner', { client_secret: 'rotated' })).status).toBe(200);
+    expect((await readPartnerOrder(sandbox, 'p-1', token)).status).toBe(200);
+    sandbox.setCredentials('partner', sandboxCredentials.partner);
   });
 
-  it('refuses a field that comes twice', async () => {
-    const form = tokenForm(at);
-    form.append('grant_type', 'client_credentials');
-    expect(await post(at, formType, form.toString())).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_request' },
-    });
-  });
-
-  it('reads no credentials from the query', async () => {
-    const answer = await call(
-      'POST',
-      `${sandbox.url}${tokenPaths[at]}?${tokenForm(at)}`,
-      { 'content-type': formType },
-      '',
-    );
-    expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
-  });
-
-  it('answers a GET with 404', async () => {
-    expect(await call('GET', sandbox.url + tokenPaths[at])).toMatchObject({ status: 404, json: { status: 'error' } });
+  it('can be given another lifetime, at one interface', async () => {
+    sandbox.setTokenLifetime('business', 5);
+    expect((await askToken(sandbox, 'business')).json).toMatchObject({ expires_in: 5 });
+    expect((await askToken(sandbox, 'partner')).json).toMatchObject({ expires_in: 3600 });
   });
 });

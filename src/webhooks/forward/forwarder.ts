@@ -8,7 +8,7 @@ import { createRouting, type RoutingPorts } from './routing.js';
 /** What a forwarder works with. */
 export interface ForwarderOptions extends RoutingPorts {
   journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
-  /** A group was tried in vain. For metrics and logs; the error holds no content. */
+  /** An attempt to forward a group failed. For metrics and logs; the error holds no content. */
   onFailed?: (error: Error) => void;
   /** Temporal as a whole takes nothing (true), or does again (false). */
   onOutage?: (isOut: boolean) => void;

@@ -6,7 +6,7 @@ export type CallResult = 'succeeded' | 'postponed' | 'failed';
 
 /** Which groups are in flight, which wait after a failure, which is next: those that wait longest. */
 export interface ForwardPlan {
-  /** An entry was made; null: nobody knows what is in the journal. */
+  /** An entry was made; null: the journal may hold other entries than the plan knows. */
   noteAppend(key: JournalKey | null): void;
   /** The next group, now in flight. Throws what reading the journal throws; nothing is lost by that. */
   take(): GroupId | undefined;
@@ -85,7 +85,7 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
 interface ForwardBacklog {
   /** An entry was made behind all others. Gives its group; null: a scan has found it or will, since too much is known. */
   add(key: JournalKey): GroupId | null;
-  /** Nobody knows what is in the journal: it is scanned from the front. */
+  /** The journal may hold other entries than are known: it is scanned from the front. */
   forget(): void;
   /** There are entries that only a scan finds. */
   isBehind(): boolean;

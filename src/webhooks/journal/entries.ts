@@ -18,7 +18,7 @@ export interface JournaledDelivery {
   traceparent?: string;
   /** Admitted by its path alone: generation and secret are checked before it is forwarded. */
   uncheckedGeneration?: string;
-  /** Nobody can place it, and why. */
+  /** Why it must be parked. */
   parkReason?: ParkReason;
   /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context; only
    *  where a check or a person still needs it. */

@@ -23,7 +23,7 @@ export interface JournalFileOptions {
   maxBytes: number;
   /** Between attempts to open it anew. */
   retryMs: number;
-  /** It was opened anew: nobody knows what of the last commit is in it. */
+  /** It was opened anew, and may hold any part of the last commit. */
   onReopened(database: JournalDatabase): void;
 }
 
@@ -85,7 +85,7 @@ async function openDatabase({ folder, maxBytes }: JournalFileOptions): Promise<J
     encoding: 'binary',
     // Only without it does an error of the flush reject the write; and one writer at a time shares flushes anyway.
     overlappingSync: false,
-    // With it, each failed commit also rejects a promise that nobody can catch.
+    // With it, each failed commit also rejects a promise that no code can catch.
     eventTurnBatching: false,
     // Room above our own bound: a removal needs new pages too.
     mapSize: 2 * maxBytes + 2 ** 25,

@@ -34,7 +34,7 @@ export interface Journal {
   read(keys: readonly JournalKey[]): JournalEntry[];
   /** Resolves when they are gone from the disk. */
   remove(keys: readonly JournalKey[]): Promise<void>;
-  /** The one listener is told of each entry, once it is on the disk; null: nobody knows what is there now. */
+  /** The one listener is told of each entry, once it is on the disk; null: the journal may hold other entries than it told of. */
   onAppend(listener: (key: JournalKey | null) => void): void;
   /** Entries. */
   depth(): number;

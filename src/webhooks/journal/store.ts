@@ -31,7 +31,7 @@ interface JournalStoreOptions {
   retryMs: number;
   /** These changes are on the disk; called before their promises resolve. */
   onCommitted(changes: readonly JournalChange[]): void;
-  /** The file was opened anew: nobody knows what of the last commit is in it. */
+  /** The file was opened anew, and may hold any part of the last commit. */
   onReopened(): void;
 }
 
@@ -120,7 +120,7 @@ function roomFor(changes: readonly JournalChange[]): RoomNeeded {
   return needed;
 }
 
-/** The disk has no room for a commit, found out before LMDB was asked. Nothing is broken: what is there can be removed. */
+/** The disk has no room for a commit, noticed before LMDB writes. Nothing is broken: entries can still be removed. */
 class NoRoom extends FaretrailError<'NoRoom'> {
   override readonly name = 'NoRoom';
 }

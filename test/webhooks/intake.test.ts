@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { toAccountName } from '../../src/domain/keys.js';
 import { createNamedKey } from '../../src/sealing/key-ring.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
-import { rememberAddresses } from '../../src/webhooks/intake.js';
+import { deliveryIdOf, rememberAddresses } from '../../src/webhooks/intake.js';
 import { account, webhookKeys } from './ingress-stand.js';
 
 const key = { account, eventType: 'status_changed' } as const;
@@ -29,4 +30,10 @@ it('computes the mac of an address once, and never takes another one for it', ()
 
   expect(read(key, capabilityUnder([older], 'g1'))).toBe('g1'); // the same generation, from before the keys changed
   expect(read(key, good)).toBe('g1');
+});
+
+it('the id of a delivery stays the same from release to release', () => {
+  const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
+  // What sha256sum says of: business/status_changed/{"order":1}
+  expect(deliveryIdOf(key, Buffer.from('{"order":1}'))).toBe('ee9e47900c6eaf1fe5513b43a378c53b');
 });

@@ -1,0 +1,161 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLedger, type LedgerEntry } from '../../sandbox/ledger.js';
+import {
+  maxCallsInOneSecond,
+  readDistancesMs,
+  readsPerOrder,
+  tokenRequestsIn,
+} from '../../sandbox/ledger-questions.js';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { controlSandbox, type SandboxControl } from '../../sandbox/sandbox-control.js';
+import {
+  askToken,
+  businessClientId,
+  call,
+  newToken,
+  partnerId,
+  quietOrder,
+  readBusinessOrder,
+  readPartnerOrder,
+} from './calls.js';
+
+let sandbox: Sandbox;
+let control: SandboxControl;
+let token: string;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  control = controlSandbox(sandbox.url);
+  token = await newToken(sandbox, 'partner');
+  for (const orderId of ['p-1', 'p-2']) sandbox.addOrder(quietOrder('partner', orderId));
+});
+beforeEach(() => sandbox.resetLedger());
+afterAll(() => sandbox.close());
+
+describe('the ledger', () => {
+  it('tells of a token request who asked for what, and which token it got', async () => {
+    await askToken(sandbox, 'business', { scope: 'finance' });
+    const entry = {
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      ...{ operation: 'businessToken', method: 'POST', path: '/oauth/token', httpStatus: 200, fault: undefined },
+      ...{ clientId: businessClientId, scope: 'finance', tokenNumber: sandbox.issuedTokens().length },
+    };
+    expect(sandbox.ledger()).toEqual([entry]);
+  });
+
+  it('tells of a read which order, which token and which fault, and never a token, a secret or a query', async () => {
+    sandbox.setFault({ kind: 'unavailable', times: 1 });
+    await readPartnerOrder(sandbox, 'p-1', token);
+    const entry = { orderId: 'p-1', clientId: partnerId, scope: 'demand_partner', tokenNumber: 1 };
+    expect(sandbox.ledger({ operation: 'orderStatus' })).toMatchObject([
+      { ...entry, httpStatus: 503, fault: 'unavailable' },
+    ]);
+    await readBusinessOrder(sandbox, 'b-1', token);
+    await call('GET', `${sandbox.url}/nowhere?access_token=${token}`);
+    expect(sandbox.ledger()).toHaveLength(3);
+    expect(JSON.stringify(sandbox.ledger())).not.toMatch(new RegExp(`${token}|secret|\\?`));
+  });
+
+  it('gives the entries of an operation, an order, a client, or from an instant on', async () => {
+    await readPartnerOrder(sandbox, 'p-1', token);
+    await wait(5);
+    const since = new Date().toISOString();
+    await readPartnerOrder(sandbox, 'p-2', token);
+    expect(sandbox.ledger({ operation: 'orderStatus', orderId: 'p-1' })).toHaveLength(1);
+    expect(sandbox.ledger({ clientId: partnerId })).toHaveLength(2);
+    expect(sandbox.ledger({ clientId: 'another' })).toEqual([]);
+    expect(sandbox.ledger({ since })).toMatchObject([{ orderId: 'p-2' }]);
+  });
+
+  it('counts calls by operation and by status, also when it is full', async () => {
+    await readPartnerOrder(sandbox, 'p-1', token);
+    await readPartnerOrder(sandbox, 'none', token);
+    sandbox.setFault({ kind: 'dropConnection', times: 1 });
+    await expect(readPartnerOrder(sandbox, 'p-1', token)).rejects.toThrow();
+    expect(sandbox.counts()).toMatchObject({
+      total: 3,
+      byOperation: { partnerToken: 0, orderStatus: 3, unknown: 0 },
+      byStatus: { 200: 1, 404: 1, none: 1 },
+    });
+    const ledger = createLedger(2);
+    for (let i = 0; i < 5; i += 1) ledger.record(entryWith({}), false);
+    expect(ledger.entries()).toHaveLength(2);
+    expect(ledger.counts()).toMatchObject({ total: 5, kept: 2, byOperation: { orderStatus: 5 } });
+  });
+});
+
+const at = (ms: number) => new Date(Date.UTC(2030, 0, 1) + ms).toISOString();
+const entryWith = (change: Partial<LedgerEntry>): LedgerEntry => ({
+  ...{ at: at(0), operation: 'orderStatus', method: 'GET', path: '/', httpStatus: 200 },
+  ...change,
+});
+
+describe('a question to the ledger', () => {
+  it('tells token requests per client and set of scopes, with their times', () => {
+    const asked = (scope: string, ms: number) =>
+      entryWith({ operation: 'businessToken', clientId: 'c', scope, at: at(ms) });
+    const entries = [asked('order finance', 0), entryWith({}), asked('', 5), asked('finance order', 9)];
+    expect(tokenRequestsIn(entries)).toEqual([
+      { clientId: 'c', scope: 'finance order', times: [at(0), at(9)] },
+      { clientId: 'c', scope: '', times: [at(5)] },
+    ]);
+  });
+
+  it('tells reads per order and the distance between them', () => {
+    const reads = [['a', 0] as const, ['b', 5] as const, ['a', 30] as const];
+    const entries = reads.map(([orderId, ms]) => entryWith({ orderId, at: at(ms) }));
+    expect(readsPerOrder(entries)).toEqual({ a: 2, b: 1 });
+    expect(readDistancesMs(entries, 'a')).toEqual([30]);
+    expect(readDistancesMs(entries, 'b')).toEqual([]);
+  });
+
+  it('tells the most calls in any window of one second', () => {
+    const most = (...times: number[]) => maxCallsInOneSecond(times.map((ms) => entryWith({ at: at(ms) })));
+    expect([most(0, 600, 900, 1000, 1599, 3000), most(0, 500, 1000), most()]).toEqual([4, 2, 0]);
+  });
+});
+
+describe('from another process one can', () => {
+  it('add orders, one or many, and move them', async () => {
+    const script = ['Pending', 'Routing'].map((status, i) => ({ status, afterMs: i * 3_600_000 }));
+    await control.addOrder({ interface: 'partner', orderId: 'a/1', script });
+    await control.addOrders([quietOrder('partner', 'b'), quietOrder('partner', 'c')]);
+    expect(await control.advance('partner', 'a/1')).toBe('Routing');
+    await control.setStatus('partner', 'a/1', 'Confirmed');
+    const { json } = await readPartnerOrder(sandbox, 'a/1', token);
+    expect(json).toMatchObject({ order: { status: 'Confirmed' } });
+    const course = await control.orderCourse('partner', 'a/1');
+    expect(course.map(({ status }) => status)).toEqual(['Pending', 'Routing', 'Confirmed']);
+  });
+
+  it('read and reset the ledger, the counters and the issued tokens', async () => {
+    await readPartnerOrder(sandbox, 'p-1', token);
+    const expected = JSON.parse(JSON.stringify(sandbox.ledger({ orderId: 'p-1' })));
+    expect(await control.ledger({ orderId: 'p-1', operation: undefined })).toEqual(expected);
+    expect(await control.counts()).toEqual(sandbox.counts());
+    expect(await control.issuedTokens()).toContain(token);
+    await control.resetLedger();
+    expect(await control.ledger()).toEqual([]);
+  });
+
+  const order = { ...quietOrder('partner', 'x') };
+  it.each([
+    ['POST', 'orders', { ...order, interface: 'other' }, 'interface'],
+    ['POST', 'orders', { ...order, script: [{ status: '', afterMs: 0 }] }, 'script.0.status'],
+    ['POST', 'orders/batch', { orders: [order, { ...order, orderId: 7 }] }, 'orders.1.orderId'],
+    ['PUT', 'orders/partner/nowhere/status', { status: 'Pending' }, 'orderId'],
+    ['POST', 'faults', { kind: 'nonsense' }, 'kind'],
+    ['POST', 'faults', { kind: 'slow', delayMs: 1, probability: 2 }, 'probability'],
+    ['POST', 'faults', { kind: 'subscriberAnswer', operation: 'orderDetails' }, 'createSubscriber'],
+    ['POST', 'credentials', { interface: 'partner', clientId: 'x' }, 'clientSecret'],
+    ['POST', 'lifetime', { interface: 'partner', seconds: 'long' }, 'seconds'],
+    ['POST', 'down', { down: 'yes' }, 'down'],
+    ['PUT', 'bookings/settings', { forgetsRequestIds: 'yes' }, 'forgetsRequestIds'],
+    ['POST', 'orders', '{', 'body'],
+  ])('not send a bad command: 400 names the field: %s /sandbox/%s %j', async (method, path, input, field) => {
+    const body = typeof input === 'string' ? input : JSON.stringify(input);
+    const seen = await call(method, `${sandbox.url}/sandbox/${path}`, { 'content-type': 'application/json' }, body);
+    expect(seen).toMatchObject({ status: 400, json: { error: 'InvalidInput' } });
+    expect(seen.text).toContain(field);
+  });
+});
