@@ -43,7 +43,6 @@ describe('the typed client', () => {
       '@temporalio/common',
       '@temporalio/proto',
       '@temporalio/workflow',
-      'zod',
     ]);
     const inFolders = /^src\/((client|contracts|domain)\/|workflows\/messages\.ts$)/;
     const besideThem = /^src\/(temporal\/(starts|follow-start|lost-update)|sealing\/(payload-codec|key-ring))\.ts$/;

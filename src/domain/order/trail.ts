@@ -1,7 +1,20 @@
-import type { Attention } from '../attention.js';
+import { type Attention, AttentionSchema } from '../attention.js';
 import type { DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
+import {
+  absentOr,
+  answered,
+  answerOf,
+  anyObject,
+  described,
+  flag,
+  listOf,
+  nullable,
+  type Read,
+  wholeNumber,
+  wordOf,
+} from '../schema.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
@@ -44,38 +57,56 @@ export type OrderObservation =
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
   | { kind: 'unknownOrder'; reads: number };
 
-export type Outcome = 'completed' | 'cancelled' | 'rejected' | 'stopped' | 'expired';
+/** How the following of an order ended. */
+export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expired'] as const;
+/** One of `outcomes`. */
+export type Outcome = (typeof outcomes)[number];
+
+/** What a `notify` signal carries: each change of the status, and the end. */
+export const OrderChangeSchema = answerOf({
+  account: answered<AccountName>(),
+  orderId: answered<OrderId>(),
+  reference: absentOr(answered()),
+  status: described(nullable(answered()), 'Null before the first read.'),
+  rawStatus: described(nullable(answered()), 'As it came.'),
+  since: described(answered(), 'When we found the status.'),
+  terminal: flag,
+  outcome: described(nullable(wordOf(outcomes)), 'Null while the order is followed.'),
+});
+/** The part of a trail that others are told of. `since` is the start of the run before the first read. */
+export type OrderChange = Read<typeof OrderChangeSchema>;
+
+/** Body of the request that a `notify` URL gets. */
+export const OrderEventSchema = answerOf({
+  type: wordOf(['order.changed', 'order.ended']),
+  ...OrderChangeSchema.fields,
+});
+/** What a URL is told. */
+export type OrderEvent = Read<typeof OrderEventSchema>;
 
 /** One observation that changed something. `at` is an ISO instant: when we saw it. */
-export interface TimelineEntry {
-  status: string;
-  rawStatus: string;
-  at: string;
-  source: 'read' | 'delivery';
-}
+const TimelineEntrySchema = answerOf({
+  status: answered(),
+  rawStatus: answered(),
+  at: answered(),
+  source: wordOf(['read', 'delivery']),
+});
+/** One observation that changed something. */
+export type TimelineEntry = Read<typeof TimelineEntrySchema>;
 
-/** The durable record of a followed order; the result of `followOrder` and the answer to `orderTrail`. */
-export interface OrderTrail {
-  account: AccountName;
-  orderId: OrderId;
-  reference?: string;
-  /** Null before the first read. */
-  status: string | null;
-  rawStatus: string | null;
-  /** When the status was found; the start of the run before the first read. */
-  since: string;
-  terminal: boolean;
-  outcome: Outcome | null;
-  /** Newest last, the last 200. */
-  timeline: TimelineEntry[];
-  deliveries: { received: number; duplicate: number };
-  /** Reads that the run has heard of: a waiting poll tells its count when it ends with a change. */
-  reads: number;
-  /** Do deliveries announce the changes of this order? */
-  pushed: boolean;
-  attention: Attention | null;
-  details: Record<string, unknown> | null;
-}
+/** The durable record of a followed order: the result of `followOrder`, the answer to its query and its updates. */
+export const OrderTrailSchema = answerOf({
+  ...OrderChangeSchema.fields,
+  timeline: described(listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
+  deliveries: answerOf({ received: wholeNumber(), duplicate: wholeNumber() }),
+  // Reads that the run has heard of: a waiting poll tells its count when it ends with a change.
+  reads: wholeNumber(),
+  pushed: described(flag, 'Do deliveries announce the changes of this order?'),
+  attention: nullable(AttentionSchema),
+  details: nullable(anyObject()),
+});
+/** The durable record of a followed order. */
+export type OrderTrail = Read<typeof OrderTrailSchema>;
 
 const maxTimeline = 200;
 
@@ -183,21 +214,12 @@ export function expiresAt(input: FollowOrderInput, trail: OrderTrail, startedAt:
   return from + (input.followForMs ?? defaultFollowForMs);
 }
 
-/** What a `notify` signal carries: each change of the status, and the end. */
-export type OrderChange = Pick<
-  OrderTrail,
-  'account' | 'orderId' | 'reference' | 'status' | 'rawStatus' | 'since' | 'terminal' | 'outcome'
->;
-
 /** The part of a trail that others are told of. */
 export function toOrderChange(trail: OrderTrail): OrderChange {
   const { account, orderId, status, rawStatus, since, terminal, outcome } = trail;
   const reference = trail.reference === undefined ? {} : { reference: trail.reference };
   return { account, orderId, ...reference, status, rawStatus, since, terminal, outcome };
 }
-
-/** What a URL is told. */
-export type OrderEvent = OrderChange & { type: 'order.changed' | 'order.ended' };
 
 /** The same change as the body of a request. */
 export const toOrderEvent = (change: OrderChange): OrderEvent => ({

@@ -1,55 +1,72 @@
-import type { Attention } from '../attention.js';
+import { type Attention, AttentionSchema } from '../attention.js';
 import { shownText } from '../json.js';
 import type { AccountName, OrderId } from '../keys.js';
 import { cell } from '../markdown.js';
 import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
-import type { OrderTrail, Outcome } from '../order/trail.js';
+import { type OrderTrail, OrderTrailSchema, outcomes } from '../order/trail.js';
+import {
+  absentOr,
+  answered,
+  answerOf,
+  anyObject,
+  described,
+  nullable,
+  type Read,
+  wholeNumber,
+  wordOf,
+} from '../schema.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
 
-/** `requesting`: no order is known yet. `following`: until the order ends. `receipt`: it has ended, its receipt is read. */
-type RideStage = 'requesting' | 'following' | 'receipt' | 'ended';
-
-/** That of the order, or `withdrawn`: cancelled before anything was sent, so there is no order. */
-type RideOutcome = Outcome | 'withdrawn';
+/** That of the order, or `withdrawn`. */
+const RideOutcomeSchema = described(
+  wordOf([...outcomes, 'withdrawn']),
+  'withdrawn: cancelled before anything was sent, so there is no order.',
+);
 
 /** The run that followed the order broke off, so the ride has the order followed again. */
-interface FollowedAgain {
-  /** In a row; an hour without one ends the row. */
-  times: number;
-  /** ISO instant of the last one. */
-  at: string;
-  /** The type of its failure, and its message. */
-  reason: string;
-}
+const FollowedAgainSchema = answerOf({
+  // In a row; an hour without one ends the row.
+  times: wholeNumber(),
+  // ISO instant of the last one.
+  at: answered(),
+  // The type of its failure, and its message.
+  reason: answered(),
+});
+type FollowedAgain = Read<typeof FollowedAgainSchema>;
 
 /** Answer of the query `rideStatus` and of every update of a ride. */
-export interface RideStanding {
-  account: AccountName;
-  requestId: string;
-  stage: RideStage;
-  /** Null until the service has named it. */
-  orderId: OrderId | null;
-  /** The status of the order, as `followOrder` last told it. */
-  status: string | null;
-  outcome: RideOutcome | null;
-  /** `outcomeUnknown`: a person must find out whether an order was made. */
-  attention: Attention | null;
-  /** Absent while nothing has happened to the run that follows the order. */
-  followedAgain?: FollowedAgain;
-}
+export const RideStandingSchema = answerOf({
+  account: answered<AccountName>(),
+  requestId: answered(),
+  // requesting: no order is known yet. following: until the order ends. receipt: it has ended, its receipt is read.
+  stage: wordOf(['requesting', 'following', 'receipt', 'ended']),
+  orderId: described(nullable(answered<OrderId>()), 'Null until the service has named it.'),
+  // The status of the order, as `followOrder` last told it.
+  status: nullable(answered()),
+  outcome: nullable(RideOutcomeSchema),
+  // outcomeUnknown: a person must find out whether an order was made.
+  attention: nullable(AttentionSchema),
+  followedAgain: described(
+    absentOr(FollowedAgainSchema),
+    'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
+  ),
+});
+/** Where a ride stands. */
+export type RideStanding = Read<typeof RideStandingSchema>;
 
 /** Result of `requestRide`. `orderId` and `trail` are null only with the outcome `withdrawn`. */
-export interface RideResult {
-  account: AccountName;
-  requestId: string;
-  orderId: OrderId | null;
-  outcome: RideOutcome | null;
-  trail: OrderTrail | null;
-  /** As it was read last; null when none was wanted, or none came in time. */
-  receipt: Record<string, unknown> | null;
-}
+export const RideResultSchema = answerOf({
+  account: answered<AccountName>(),
+  requestId: answered(),
+  orderId: nullable(answered<OrderId>()),
+  outcome: nullable(RideOutcomeSchema),
+  trail: nullable(OrderTrailSchema),
+  receipt: described(nullable(anyObject()), 'Null when none was wanted, or none came in time.'),
+});
+/** How a ride ended. */
+export type RideResult = Read<typeof RideResultSchema>;
 
 /** A ride of which nothing has been sent yet. */
 export const openRide = ({ account, requestId }: RequestRideInput): RideStanding => ({

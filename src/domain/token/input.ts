@@ -1,7 +1,7 @@
 import { InvalidInput } from '../errors.js';
-import { toCount, toInputFields } from '../input-fields.js';
-import { toAccountName, toScope } from '../keys.js';
-import type { AccessTokenKey } from '../workflow-ids.js';
+import { readInput } from '../input-fields.js';
+import { AccountNameSchema, toScope } from '../keys.js';
+import { answered, anything, checked, inputOf, mapped, matching, optional, positive, type Read } from '../schema.js';
 import {
   emptyLease,
   type RenewalWish,
@@ -11,40 +11,36 @@ import {
   type TokenLease,
 } from './lease.js';
 
-/** What `accessToken` is started with. */
-export interface AccessTokenInput extends AccessTokenKey {
-  /** What the previous run of this lease knew. */
-  lease?: TokenLease;
-  /** The run continues as new after so many signals, which the server counts to 10,000 and never hints at. */
-  maxSignals?: number;
-  /** And after so many events, beside the server's own hint. */
-  maxEvents?: number;
-}
-
-const known = ['account', 'scope', 'credentialId', 'lease', 'maxSignals', 'maxEvents'];
 const maxScope = 1_000;
+const scopeRule = `must be sorted scope values with one blank between, ${maxScope} characters at most`;
+
+const AccessTokenInputSchema = inputOf({
+  account: AccountNameSchema,
+  scope: mapped(
+    checked(answered(), (scope) => scope.length <= maxScope && toScope(scope) === scope, scopeRule),
+    toScope,
+  ),
+  credentialId: matching(/^[0-9a-f]{16}$/, 'must be 16 hex digits'),
+  // What the previous run of this lease knew; see `readTokenLease`.
+  lease: optional(anything),
+  // The run continues as new after so many signals, which the server counts to 10,000 and never hints at.
+  maxSignals: optional(positive),
+  // And after so many events, beside the server's own hint.
+  maxEvents: optional(positive),
+});
+/** What `accessToken` is started with. */
+export type AccessTokenInput = Omit<Read<typeof AccessTokenInputSchema>, 'lease'> & { lease?: TokenLease };
 
 /**
  * Reads the input of `accessToken`, which any language may send; a `lease` only our own run hands on, to one that `isContinued`.
  * Throws `InvalidInput` that names the field.
  */
 export function parseAccessTokenInput(value: unknown, isContinued: boolean): AccessTokenInput {
-  const { account, scope, credentialId, lease, maxSignals, maxEvents } = toInputFields(value, known);
-  if (typeof scope !== 'string' || scope.length > maxScope || toScope(scope) !== scope)
-    throw new InvalidInput(`scope: must be sorted scope values with one blank between, ${maxScope} characters at most`);
-  if (typeof credentialId !== 'string' || !/^[0-9a-f]{16}$/.test(credentialId))
-    throw new InvalidInput('credentialId: must be 16 hex digits');
+  const { lease, ...input } = readInput(AccessTokenInputSchema, value);
   if (lease !== undefined && !isContinued)
     throw new InvalidInput('lease: only a run that continues another is given one');
   const carried = readTokenLease(lease);
-  return {
-    account: toAccountName(account),
-    scope: toScope(scope),
-    credentialId,
-    ...(carried ? { lease: carried } : {}),
-    ...(maxSignals === undefined ? {} : { maxSignals: toCount(maxSignals, 'maxSignals') }),
-    ...(maxEvents === undefined ? {} : { maxEvents: toCount(maxEvents, 'maxEvents') }),
-  };
+  return carried ? { ...input, lease: carried } : input;
 }
 
 type Fields = Record<string, unknown>;
