@@ -2,21 +2,7 @@ import type { Attention } from './attention.js';
 import { InvalidInput } from './errors.js';
 import { readInput, shallow } from './input-fields.js';
 import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
-import {
-  absentOr,
-  answered,
-  answerOf,
-  anything,
-  described,
-  inputOf,
-  matching,
-  nameText,
-  optional,
-  type Read,
-  type Schema,
-  wholeNumber,
-  wordOf,
-} from './schema.js';
+import * as s from './schema.js';
 
 /** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
 export const businessOperations = [
@@ -97,13 +83,13 @@ const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' 
 /** Is it about one order, so that a 404 means that the service does not know that order? */
 export const isAboutOrder = (operation: BusinessOperation): boolean => needs[operation].includes('orderId');
 
-const OperationSchema = wordOf(businessOperations);
+const OperationSchema = s.wordOf(businessOperations);
 /** Reads the name of an operation. Throws `InvalidInput` naming `field`. */
 export const toBusinessOperation = (value: unknown, field = 'operation'): BusinessOperation =>
   readInput(OperationSchema, value, field);
 
 /** A caller's own identity of a call or a ride: it becomes a part of the workflow id. */
-export const CallerKeySchema = matching(
+export const CallerKeySchema = s.matching(
   /^[A-Za-z0-9._~-]{1,100}$/,
   'must be 1 to 100 characters of A-Z, a-z, 0-9, ".", "_", "~" and "-"',
 );
@@ -111,35 +97,38 @@ export const CallerKeySchema = matching(
 export const toCallerKey = (value: unknown, field = 'key'): string => readInput(CallerKeySchema, value, field);
 
 /** The account of an input that only the business interface serves. */
-export const BusinessAccountSchema = described(AccountNameSchema, 'Name of a business account that the workers hold.');
+export const BusinessAccountSchema = s.described(
+  AccountNameSchema,
+  'Name of a business account that the workers hold.',
+);
 
 /** The company's settings give it as an integer (assumed, upstream section 5.3). */
-const ReferenceFieldSchema: Schema<string, string | number> = {
-  read: (value, at) => nameText.read(Number.isSafeInteger(value) ? String(value) : value, at),
-  json: { anyOf: [nameText.json, wholeNumber().json] },
+const ReferenceFieldSchema: s.Schema<string, string | number> = {
+  read: (value, at) => s.nameText.read(Number.isSafeInteger(value) ? String(value) : value, at),
+  json: { anyOf: [s.nameText.json, s.wholeNumber().json] },
 };
 
 /** What `businessCall` is started with. Of `body` only the depth is looked at here. */
-export const BusinessCallInputSchema = inputOf({
+export const BusinessCallInputSchema = s.inputOf({
   account: BusinessAccountSchema,
   operation: OperationSchema,
-  key: described(CallerKeySchema, 'Your identity of this call: the same key never makes a second effect.'),
-  orderId: described(optional(OrderIdSchema), 'For the operations about one order.'),
-  referenceFieldId: described(optional(ReferenceFieldSchema), 'For addReferenceCode.'),
-  body: described(optional(shallow(anything)), 'Sent to the service; fields nobody here knows are sent as they are.'),
+  key: s.described(CallerKeySchema, 'Your identity of this call: the same key never makes a second effect.'),
+  orderId: s.optional(OrderIdSchema, 'For the operations about one order.'),
+  referenceFieldId: s.optional(ReferenceFieldSchema, 'For addReferenceCode.'),
+  body: s.optional(shallow(s.anything), 'Sent to the service; fields nobody here knows are sent as they are.'),
 });
 /** What `businessCall` is started with, as it is read. */
-export type BusinessCallInput = Read<typeof BusinessCallInputSchema>;
+export type BusinessCallInput = s.Read<typeof BusinessCallInputSchema>;
 
 /** What `businessCall` answers. Who the driver is stands in `body` only while payloads are encrypted. */
-export const BusinessCallResultSchema = answerOf({
+export const BusinessCallResultSchema = s.answerOf({
   operation: OperationSchema,
-  status: described(wholeNumber(), 'The status of HTTP.'),
-  body: described(anything, 'The parsed answer; null when there was none.'),
-  orderId: described(absentOr(answered<OrderId>()), 'Of createOrder only.'),
+  status: s.described(s.wholeNumber(), 'The status of HTTP.'),
+  body: s.described(s.anything, 'The parsed answer; null when there was none.'),
+  orderId: s.absentOr(s.answered<OrderId>(), 'Of createOrder only.'),
 });
 /** What `businessCall` answers. */
-export type BusinessCallResult = Read<typeof BusinessCallResultSchema>;
+export type BusinessCallResult = s.Read<typeof BusinessCallResultSchema>;
 
 /**
  * Reads the input of `businessCall`, which any language may send. Throws `InvalidInput` that names the field; unknown

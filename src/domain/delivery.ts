@@ -1,5 +1,5 @@
 import { InstantSchema, readInstant } from './instant.js';
-import { absentOr, answerOf, type Read, text } from './schema.js';
+import * as s from './schema.js';
 
 /** What a traceparent says. */
 interface TraceContext {
@@ -18,17 +18,17 @@ export function readTraceparent(value: unknown): TraceContext | null {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
-const shortText = text(256);
+const shortText = s.text(256);
 /** One webhook delivery as a run is told of it; the signal `deliveryReceived` carries `{ deliveries }`. */
-export const DeliveryNoticeSchema = answerOf({
+export const DeliveryNoticeSchema = s.answerOf({
   deliveryId: shortText,
   eventType: shortText,
   receivedAt: InstantSchema,
-  status: absentOr(shortText),
+  status: s.absentOr(shortText),
 });
 
 /** One webhook delivery as a run is told of it: a hint, never the truth (upstream R1). */
-export interface DeliveryNotice extends Read<typeof DeliveryNoticeSchema> {
+export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
   /** Of the trace that the delivery began, where traces are on. */
   traceparent?: string;
 }

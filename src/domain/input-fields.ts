@@ -1,6 +1,6 @@
 import { InvalidInput } from './errors.js';
 import { maxJsonDepth, measureJson } from './json.js';
-import { anyObject, anything, checked, inputOf, optional, positive, type Schema, text } from './schema.js';
+import * as s from './schema.js';
 
 /**
  * Stands for a payload that our converter cannot read. Every parser refuses it by name, so what a stranger sends is refused or
@@ -21,34 +21,40 @@ export class UndecodablePayload {
 export const damagedField = 'damaged';
 
 /** Reads an input, or the part of one that is called `name`. Throws `InvalidInput` that names the field. */
-export function readInput<Out>(schema: Schema<Out, unknown>, value: unknown, name = ''): Out {
+export function readInput<Out>(schema: s.Schema<Out, unknown>, value: unknown, name = ''): Out {
   if (value instanceof UndecodablePayload)
     throw new InvalidInput(`${name || 'input'}: cannot be decoded: ${value.reason}`);
   return schema.read(value, name);
 }
 
+/** The parser of an input. It throws `InvalidInput` that names the field. */
+export const parserOf =
+  <Out>(schema: s.Schema<Out, unknown>) =>
+  (value: unknown): Out =>
+    readInput(schema, value);
+
 /** Reads an input object of whatever fields. Throws `InvalidInput`. */
 export const toInputObject = (value: unknown, name?: string): Record<string, unknown> =>
-  readInput(anyObject(), value, name);
+  readInput(s.anyObject(), value, name);
 
 /** A body of others that must be no deeper than what a reader of JSON takes. */
-export const shallow = <Out, In>(schema: Schema<Out, In>): Schema<Out, In> =>
-  checked(
+export const shallow = <Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> =>
+  s.checked(
     schema,
     (body) => body === undefined || measureJson(JSON.stringify(body)).depth <= maxJsonDepth,
     `nested deeper than ${maxJsonDepth} levels`,
   );
 
-const nothing = inputOf({});
+const nothing = s.inputOf({});
 
 /** Reads the argument of a message that takes none: nothing, or an empty object. Throws `InvalidInput`. */
 export const parseNoInput = (value: unknown): void => void readInput(nothing, value ?? {});
 
 /** What may stand in the second argument of a run that somebody starts; the rest only a run hands to the run that continues it. */
-const progressOfStarters = inputOf({
-  limits: optional(anything),
-  maxEvents: optional(anything),
-  continues: optional(anything),
+const progressOfStarters = s.inputOf({
+  limits: s.absentOr(s.anything),
+  maxEvents: s.optional(s.anything),
+  continues: s.absentOr(s.anything),
 });
 
 /**
@@ -59,6 +65,6 @@ export function checkProgress(value: unknown, isContinued: boolean): void {
   if (isContinued || value === undefined || value === null) return;
   const { limits = {}, maxEvents = 1, continues } = readInput(progressOfStarters, value, 'progress');
   for (const [field, given] of [...Object.entries(toInputObject(limits, 'limits')), ['maxEvents', maxEvents] as const])
-    readInput(positive, given, field.slice(0, 40));
-  if (continues !== undefined) readInput(text(), continues, 'continues');
+    readInput(s.positive, given, field.slice(0, 40));
+  if (continues !== undefined) readInput(s.text(), continues, 'continues');
 }

@@ -1,5 +1,5 @@
 import { readInput } from './input-fields.js';
-import { checked, described, mapped, matching } from './schema.js';
+import * as s from './schema.js';
 
 const pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 const rule = 'must be an ISO 8601 instant with an offset, such as 2026-05-01T08:30:00Z';
@@ -12,9 +12,9 @@ function isOnCalendar(instant: string): boolean {
 }
 
 /** An ISO 8601 instant with an offset, read as the same instant in UTC. */
-export const InstantSchema = described(
-  mapped(
-    checked(matching(pattern, rule, { format: 'date-time', pattern: pattern.source }), isOnCalendar, rule),
+export const InstantSchema = s.described(
+  s.mapped(
+    s.checked(s.matching(pattern, rule, { format: 'date-time', pattern: pattern.source }), isOnCalendar, rule),
     (instant) => new Date(instant).toISOString(),
   ),
   'ISO 8601 instant with an offset.',

@@ -1,5 +1,5 @@
 import { readInput } from './input-fields.js';
-import { described, matching, refuse, type Schema, wholeNumber } from './schema.js';
+import * as s from './schema.js';
 
 declare const brand: unique symbol;
 
@@ -13,8 +13,8 @@ export type OrderId = string & { readonly [brand]: 'OrderId' };
 export type Scope = string & { readonly [brand]: 'Scope' };
 
 /** The field `account`. */
-export const AccountNameSchema = described(
-  matching(/^[a-z0-9-]{1,40}$/, 'must be 1 to 40 characters of a-z, 0-9 and "-"') as Schema<AccountName, string>,
+export const AccountNameSchema = s.described(
+  s.matching(/^[a-z0-9-]{1,40}$/, 'must be 1 to 40 characters of a-z, 0-9 and "-"') as s.Schema<AccountName, string>,
   'Name of an account that the workers hold.',
 );
 
@@ -25,21 +25,21 @@ export const toAccountName = (value: unknown, field = 'account'): AccountName =>
 const maxOrderIdLength = 128;
 
 /** The service's id of an order: text, or an integer that becomes text. */
-export const OrderIdSchema: Schema<OrderId, string | number> = {
+export const OrderIdSchema: s.Schema<OrderId, string | number> = {
   read: (value, at) => {
     const text = Number.isSafeInteger(value) ? String(value) : value;
-    if (typeof text !== 'string' || text === '') return refuse(at, 'must be a non-empty text');
-    if (text.length > maxOrderIdLength) return refuse(at, `must have at most ${maxOrderIdLength} characters`);
+    if (typeof text !== 'string' || text === '') return s.refuse(at, 'must be a non-empty text');
+    if (text.length > maxOrderIdLength) return s.refuse(at, `must have at most ${maxOrderIdLength} characters`);
     // Control characters and "/" would make a workflow id that cannot be read back.
     if (/[/\p{C}]/u.test(text) || text.trim() !== text)
-      return refuse(at, 'must not hold "/", control characters or outer blanks');
+      return s.refuse(at, 'must not hold "/", control characters or outer blanks');
     // No URL path can hold these two as a name.
-    return text === '.' || text === '..' ? refuse(at, 'must not be "." or ".."') : (text as OrderId);
+    return text === '.' || text === '..' ? s.refuse(at, 'must not be "." or ".."') : (text as OrderId);
   },
   json: {
     anyOf: [
       { type: 'string', minLength: 1, maxLength: maxOrderIdLength, pattern: '^[^/\\x00-\\x1f\\x7f-\\x9f]+$' },
-      wholeNumber().json,
+      s.wholeNumber().json,
     ],
     description: "The service's id of the order, without a slash.",
   },

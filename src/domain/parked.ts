@@ -1,68 +1,57 @@
 import { type HandOverOutcome, type ParkReason, parkReasons } from './delivery.js';
 import { InvalidInput } from './errors.js';
-import { readInput } from './input-fields.js';
+import { parserOf, readInput } from './input-fields.js';
 import { InstantSchema } from './instant.js';
 import { type AccountName, AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
 import { cell } from './markdown.js';
 import { parseStopInput } from './order/input.js';
-import {
-  absentOr,
-  answered,
-  answerOf,
-  described,
-  inputOf,
-  matching,
-  nullable,
-  optional,
-  type Read,
-  wordOf,
-} from './schema.js';
+import * as s from './schema.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
 
-const DeliveryIdSchema = matching(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
+const DeliveryIdSchema = s.matching(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
 
 /** What `parkedDelivery` is started with: all that was kept of a delivery, its content sealed. */
-const ParkedDeliveryInputSchema = inputOf({
+const ParkedDeliveryInputSchema = s.inputOf({
   account: AccountNameSchema,
-  eventType: wordOf(eventTypes),
+  eventType: s.wordOf(eventTypes),
   deliveryId: DeliveryIdSchema,
   receivedAt: InstantSchema,
-  reason: wordOf(parkReasons),
+  reason: s.wordOf(parkReasons),
   // The order that it names; only with the last two reasons.
-  aboutOrderId: optional(OrderIdSchema),
+  aboutOrderId: s.optional(OrderIdSchema),
   // JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context. Empty where nothing was kept of a
   // delivery that names its order.
-  sealed: matching(/^\S*$/, 'must be a text without blanks'),
+  sealed: s.matching(/^\S*$/, 'must be a text without blanks'),
 });
 /** What `parkedDelivery` is started with. */
-export type ParkedDeliveryInput = Read<typeof ParkedDeliveryInputSchema>;
+export type ParkedDeliveryInput = s.Read<typeof ParkedDeliveryInputSchema>;
 
 /** How a delivery stands that nobody could place: the answer of the query `parkedDelivery`, and the result of the run. */
-export const ParkedDeliverySchema = answerOf({
-  account: answered<AccountName>(),
-  eventType: answered<EventType>(),
-  deliveryId: described(answered(), '32 hex digits.'),
-  receivedAt: answered(),
-  reason: described(answered<ParkReason>(), 'Why nobody could place it.'),
-  aboutOrderId: described(
-    absentOr(answered<OrderId>()),
+export const ParkedDeliverySchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  eventType: s.answered<EventType>(),
+  deliveryId: s.answered('32 hex digits.'),
+  receivedAt: s.answered(),
+  reason: s.answered<ParkReason>('Why nobody could place it.'),
+  aboutOrderId: s.absentOr(
+    s.answered<OrderId>(),
     'The order that it names, where following ended in a way that a person decides about.',
   ),
-  outcome: wordOf(['waiting', 'routed', 'discarded']),
-  orderId: described(nullable(answered()), 'The order that it was routed to.'),
+  outcome: s.wordOf(['waiting', 'routed', 'discarded']),
+  orderId: s.nullable(s.answered(), 'The order that it was routed to.'),
   // In the operator's words.
-  discardReason: nullable(answered()),
+  discardReason: s.nullable(s.answered()),
 });
 /** How a delivery stands that nobody could place. */
-export type ParkedDelivery = Read<typeof ParkedDeliverySchema>;
+export type ParkedDelivery = s.Read<typeof ParkedDeliverySchema>;
 
 /** Answer of the update `routeDelivery`. */
-export const RoutedDeliverySchema = answerOf({
+export const RoutedDeliverySchema = s.answerOf({
   ...ParkedDeliverySchema.fields,
-  handedOver: described(answered<HandOverOutcome>(), 'What became of it: signalled, started, late or reported.'),
+  handedOver: s.answered<HandOverOutcome>('What became of it: signalled, started, late or reported.'),
 });
 /** The same with what became of it at its order. */
-export type RoutedDelivery = Read<typeof RoutedDeliverySchema>;
+export type RoutedDelivery = s.Read<typeof RoutedDeliverySchema>;
 
 /** What hands a parked delivery to an order. */
 export interface HandOverInput
@@ -85,10 +74,8 @@ export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
   return input;
 }
 
-/** Argument of the update `routeDelivery`. */
-const RouteDeliverySchema = inputOf({ orderId: OrderIdSchema });
 /** Reads the argument of `routeDelivery`. Throws `InvalidInput`. */
-export const parseRouteInput = (value: unknown): { orderId: OrderId } => readInput(RouteDeliverySchema, value);
+export const parseRouteInput = parserOf(s.inputOf({ orderId: OrderIdSchema }));
 
 /** Reads the argument of `discardDelivery`. Throws `InvalidInput`. */
 export const parseDiscardInput: (value: unknown) => { reason: string } = parseStopInput;

@@ -1,36 +1,23 @@
 import { type AttentionCode, AttentionSchema } from './attention.js';
 import { BusinessAccountSchema } from './call.js';
 import type { DeliveryNotice } from './delivery.js';
-import { readInput } from './input-fields.js';
+import { parserOf } from './input-fields.js';
 import { type AccountName, type OrderId, OrderIdSchema } from './keys.js';
 import { cell } from './markdown.js';
 import { NotifyListSchema } from './notify/receivers.js';
-import {
-  answered,
-  answerOf,
-  anyObject,
-  described,
-  inputOf,
-  listOf,
-  nullable,
-  optional,
-  type Read,
-  wholeNumber,
-  wordOf,
-} from './schema.js';
+import * as s from './schema.js';
 
 /** What `companyReport` is started with. */
-export const CompanyReportInputSchema = inputOf({
+export const CompanyReportInputSchema = s.inputOf({
   account: BusinessAccountSchema,
-  orderId: described(optional(OrderIdSchema), 'Absent where the reports name no order: then there is no receipt.'),
-  notify: optional(NotifyListSchema),
+  orderId: s.optional(OrderIdSchema, 'Absent where the reports name no order: then there is no receipt.'),
+  notify: s.optional(NotifyListSchema),
 });
 /** What `companyReport` is started with, as it is read. */
-export type CompanyReportInput = Read<typeof CompanyReportInputSchema>;
+export type CompanyReportInput = s.Read<typeof CompanyReportInputSchema>;
 
 /** Reads the input of `companyReport`, which any language may send. Throws `InvalidInput` that names the field. */
-export const parseCompanyReportInput = (value: unknown): CompanyReportInput =>
-  readInput(CompanyReportInputSchema, value);
+export const parseCompanyReportInput = parserOf(CompanyReportInputSchema);
 
 /**
  * Why there is no receipt, or none that is up to date. `notReady`: the service has none yet. `notOffered`: the account's
@@ -39,8 +26,8 @@ export const parseCompanyReportInput = (value: unknown): CompanyReportInput =>
 export type ReceiptTroubleCode = AttentionCode | 'notReady' | 'notOffered';
 
 /** Stands until a look finds the receipt; the run looks again by itself. `since` is an ISO instant. */
-const ReceiptTroubleSchema = answerOf({ ...AttentionSchema.fields, code: answered<ReceiptTroubleCode>() });
-type ReceiptTrouble = Read<typeof ReceiptTroubleSchema>;
+const ReceiptTroubleSchema = s.answerOf({ ...AttentionSchema.fields, code: s.answered<ReceiptTroubleCode>() });
+type ReceiptTrouble = s.Read<typeof ReceiptTroubleSchema>;
 
 /** What a look at a receipt needs to know of the run that looks. */
 export interface ReceiptLookInput {
@@ -58,39 +45,39 @@ export type ReceiptObservation =
   | { kind: 'trouble'; trouble: ReceiptTrouble; notBefore: string; reads: number };
 
 /** What a `notify` signal of a report carries. */
-export const CompanyReportNoticeSchema = answerOf({
-  account: answered<AccountName>(),
-  orderId: nullable(answered<OrderId>()),
+export const CompanyReportNoticeSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  orderId: s.nullable(s.answered<OrderId>()),
   // A duplicate is counted in `deliveries` and not listed again.
-  reports: described(
-    listOf(answerOf({ deliveryId: answered(), receivedAt: answered() })),
+  reports: s.described(
+    s.listOf(s.answerOf({ deliveryId: s.answered(), receivedAt: s.answered() })),
     'Newest last, the last 20, each once.',
   ),
-  receipt: described(nullable(anyObject()), 'As the last read found it; it may change.'),
-  receiptAt: described(nullable(answered()), 'When it was read.'),
+  receipt: s.nullable(s.anyObject(), 'As the last read found it; it may change.'),
+  receiptAt: s.nullable(s.answered(), 'When it was read.'),
   // An older receipt may still stand in `receipt`.
-  unavailable: described(nullable(ReceiptTroubleSchema), 'Why the last look found no receipt.'),
+  unavailable: s.nullable(ReceiptTroubleSchema, 'Why the last look found no receipt.'),
 });
-type CompanyReportNotice = Read<typeof CompanyReportNoticeSchema>;
+type CompanyReportNotice = s.Read<typeof CompanyReportNoticeSchema>;
 
 /** Body of the request that a `notify` URL of a report gets. */
-export const CompanyReportEventSchema = answerOf({
-  type: wordOf(['report.changed']),
+export const CompanyReportEventSchema = s.answerOf({
+  type: s.wordOf(['report.changed']),
   ...CompanyReportNoticeSchema.fields,
 });
 /** What a URL is told. */
-export type CompanyReportEvent = Read<typeof CompanyReportEventSchema>;
+export type CompanyReportEvent = s.Read<typeof CompanyReportEventSchema>;
 
 /** What is known of a report and its receipt: the result of `companyReport`, and the answer to its query. */
-export const CompanyReportSchema = answerOf({
+export const CompanyReportSchema = s.answerOf({
   ...CompanyReportNoticeSchema.fields,
-  deliveries: answerOf({ received: wholeNumber(), duplicate: wholeNumber() }),
-  reads: wholeNumber(),
+  deliveries: s.answerOf({ received: s.wholeNumber(), duplicate: s.wholeNumber() }),
+  reads: s.wholeNumber(),
   // Not for a scope that was never granted, nor for a receipt that is not ready.
-  attention: described(nullable(AttentionSchema), 'The same as unavailable, where it needs a person.'),
+  attention: s.nullable(AttentionSchema, 'The same as unavailable, where it needs a person.'),
 });
 /** What is known of a report and its receipt. */
-export type CompanyReport = Read<typeof CompanyReportSchema>;
+export type CompanyReport = s.Read<typeof CompanyReportSchema>;
 
 const maxReports = 20;
 const maxSeen = 1_000;

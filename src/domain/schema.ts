@@ -162,25 +162,28 @@ function orNull(json: Json): Json {
   return names.join() === 'type' ? { type: [json.type, 'null'] } : { anyOf: [json, { type: 'null' }] };
 }
 
+const withNote = (json: Json, description: string | undefined): Json =>
+  description === undefined ? json : { ...json, description };
+
 /** What `schema` reads, or null. */
-export const nullable = <Out, In>(schema: Schema<Out, In>): Schema<Out | null, In | null> => ({
+export const nullable = <Out, In>(schema: Schema<Out, In>, description?: string): Schema<Out | null, In | null> => ({
   read: (value, at) => (value === null ? null : schema.read(value, at)),
-  json: orNull(schema.json),
+  json: withNote(orNull(schema.json), description),
   takesNull: true,
 });
 
 /** A field of an answer that may be absent. */
-export const absentOr = <Out, In>(schema: Schema<Out, In>): OptionalSchema<Out, In> => ({
+export const absentOr = <Out, In>(schema: Schema<Out, In>, description?: string): OptionalSchema<Out, In> => ({
   ...schema,
+  json: withNote(schema.json, description),
   isOptional: true,
 });
 
 /** A field of an input that may be left out. JSON made by other languages often says null for a field that is not set. */
-export const optional = <Out, In>({ read, json }: Schema<Out, In>): OptionalSchema<Out, In | null> => ({
-  read,
-  json: orNull(json),
-  isOptional: true,
-});
+export const optional = <Out, In>(
+  { read, json }: Schema<Out, In>,
+  description?: string,
+): OptionalSchema<Out, In | null> => ({ read, json: withNote(orNull(json), description), isOptional: true });
 
 function readFields(fields: Fields, given: Record<string, unknown>, at: string): Record<string, unknown> {
   const read: Record<string, unknown> = {};
@@ -224,8 +227,12 @@ export const answerOf = <const F extends Fields>(fields: F): Schema<ReadFields<F
 });
 
 /** Text in an answer. Only its type says more, since a caller must outlive a word that a later release adds. */
-export const answered = <Word extends string = string>(): Schema<Word, string> =>
-  valueThat<Word>((value) => typeof value === 'string', 'must be a text', { type: 'string' }) as Schema<Word, string>;
+export const answered = <Word extends string = string>(description?: string): Schema<Word, string> =>
+  valueThat<Word>(
+    (value) => typeof value === 'string',
+    'must be a text',
+    withNote({ type: 'string' }, description),
+  ) as Schema<Word, string>;
 
 /** One of several inputs; which one, `choose` tells from the names of the fields that are set, or gives the rule that they break. */
 export const oneOf = <const Forms extends readonly AnySchema[]>(

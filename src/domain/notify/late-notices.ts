@@ -2,25 +2,25 @@ import { InvalidInput } from '../errors.js';
 import { readInput } from '../input-fields.js';
 import { AccountNameSchema } from '../keys.js';
 import { cell } from '../markdown.js';
-import { inputOf, listOf, type Read, text } from '../schema.js';
+import * as s from '../schema.js';
 import { NoticeLogSchema, nextNotice, noticeNumber } from './notice-log.js';
 import { hostOf, ReceiverUrlSchema } from './receivers.js';
 
 /** What the server takes as a workflow id. */
 const maxWorkflowId = 1_000;
 
-const LateNoticesInputSchema = inputOf({
+const LateNoticesInputSchema = s.inputOf({
   account: AccountNameSchema,
   // Workflow id of the run that has ended.
-  about: text(maxWorkflowId),
+  about: s.text(maxWorkflowId),
   // Its first run: the id of every notice begins with it, whoever sends it.
-  firstRunId: text(),
-  urls: listOf(inputOf({ url: ReceiverUrlSchema, entry: noticeNumber })),
+  firstRunId: s.text(),
+  urls: s.listOf(s.inputOf({ url: ReceiverUrlSchema, entry: noticeNumber })),
   // Its readers are those URLs, in the same order.
   log: NoticeLogSchema,
 });
 /** What `lateNotices` is started with. Plain JSON. */
-export type LateNoticesInput = Read<typeof LateNoticesInputSchema>;
+export type LateNoticesInput = s.Read<typeof LateNoticesInputSchema>;
 
 /** What URLs are still to be told when a run ends: from then on the work of a run of its own, `lateNotices`. */
 export type LateNotices = Pick<LateNoticesInput, 'urls' | 'log'>;

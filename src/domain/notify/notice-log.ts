@@ -1,57 +1,46 @@
 import { InstantSchema } from '../instant.js';
-import {
-  answered,
-  anyObject,
-  flag,
-  inputOf,
-  listOf,
-  nullable,
-  optional,
-  type Read,
-  type Schema,
-  wholeNumber,
-} from '../schema.js';
+import * as s from '../schema.js';
 import { hostOf, type UrlEntry } from './receivers.js';
 
 /** A number of notices, or of one of them. */
-export const noticeNumber = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
+export const noticeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
 
 /** One thing that URLs are told of. */
-const NoticeSchema = inputOf({
+const NoticeSchema = s.inputOf({
   // Counted from 1 through the whole life of the run, past every continue-as-new.
   number: noticeNumber,
   // When it became known.
   at: InstantSchema,
   // The JSON that is sent.
-  event: anyObject() as Schema<object>,
+  event: s.anyObject() as s.Schema<object>,
   // For this reader alone; otherwise for all there were at that time.
-  only: optional(noticeNumber),
+  only: s.optional(noticeNumber),
 });
 /** One thing that URLs are told of. */
-export type Notice = Read<typeof NoticeSchema>;
+export type Notice = s.Read<typeof NoticeSchema>;
 
 /** How far one URL was told. */
-const NoticeReaderSchema = inputOf({
+const NoticeReaderSchema = s.inputOf({
   // It is past all that come before this number.
   next: noticeNumber,
   // It has answered that it wants no more.
-  isGone: flag,
+  isGone: s.flag,
   // What it was not told of and never will be: how many, the last of them, and why.
-  missed: nullable(inputOf({ count: noticeNumber, last: noticeNumber, why: answered() })),
+  missed: s.nullable(s.inputOf({ count: noticeNumber, last: noticeNumber, why: s.answered() })),
   // Until then a request of the run before may be under way, and nothing must overtake it.
-  busyUntil: optional(InstantSchema),
+  busyUntil: s.optional(InstantSchema),
 });
 /** How far one URL was told. Instants are ISO 8601 UTC. */
-export type NoticeReader = Read<typeof NoticeReaderSchema>;
+export type NoticeReader = s.Read<typeof NoticeReaderSchema>;
 
 /** What several URLs are told of, each at its own speed. Every notice is kept once, in their order, until all have been told. */
-export const NoticeLogSchema = inputOf({
+export const NoticeLogSchema = s.inputOf({
   last: noticeNumber,
-  notices: listOf(NoticeSchema),
-  readers: listOf(NoticeReaderSchema),
+  notices: s.listOf(NoticeSchema),
+  readers: s.listOf(NoticeReaderSchema),
 });
 /** What several URLs are told of. Plain JSON. */
-export type NoticeLog = Read<typeof NoticeLogSchema>;
+export type NoticeLog = s.Read<typeof NoticeLogSchema>;
 
 /** A log that nothing was written in yet. */
 export const openNoticeLog = (readers: number): NoticeLog => {

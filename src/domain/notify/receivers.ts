@@ -1,31 +1,31 @@
 import { readInput } from '../input-fields.js';
-import { described, inputOf, listOf, nameText, oneOf, type Read, webAddress } from '../schema.js';
+import * as s from '../schema.js';
 import { maxReceiverUrl, receiverUrlRule, toReceiverUrl } from '../web-address.js';
 
-const SignalReceiverSchema = inputOf({ workflowId: nameText, signal: nameText });
+const SignalReceiverSchema = s.inputOf({ workflowId: s.nameText, signal: s.nameText });
 /** A workflow of the same namespace, told by signal. */
-export type SignalReceiver = Read<typeof SignalReceiverSchema>;
+export type SignalReceiver = s.Read<typeof SignalReceiverSchema>;
 
 /** A web address that a caller wants to be told at, in the one spelling that `URL` gives it. */
-export const ReceiverUrlSchema = webAddress(maxReceiverUrl, toReceiverUrl, receiverUrlRule);
+export const ReceiverUrlSchema = s.webAddress(maxReceiverUrl, toReceiverUrl, receiverUrlRule);
 
-const UrlReceiverSchema = inputOf({ url: ReceiverUrlSchema });
+const UrlReceiverSchema = s.inputOf({ url: ReceiverUrlSchema });
 /** A web address, told by a signed POST. It stands in Temporal in clear: it holds no secret. */
-export type UrlReceiver = Read<typeof UrlReceiverSchema>;
+export type UrlReceiver = s.Read<typeof UrlReceiverSchema>;
 
 /** Who is told of each change and of the end: a workflow by signal, or a web address. */
-export const NotifySchema = described(
-  oneOf([SignalReceiverSchema, UrlReceiverSchema], (set) => {
+export const NotifySchema = s.described(
+  s.oneOf([SignalReceiverSchema, UrlReceiverSchema], (set) => {
     if (!set.includes('url')) return 0;
     return set.length === 1 ? 1 : 'must have either url, or workflowId and signal';
   }),
   'Who is told of each change and of the end.',
 );
 /** Who is told of each change and of the end. */
-export type Notify = Read<typeof NotifySchema>;
+export type Notify = s.Read<typeof NotifySchema>;
 
 /** The field `notify` of an input. */
-export const NotifyListSchema = listOf(NotifySchema, 10);
+export const NotifyListSchema = s.listOf(NotifySchema, 10);
 
 /** A URL, and which entry it is among all receivers of a run. */
 export interface UrlEntry extends UrlReceiver {

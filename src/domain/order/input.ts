@@ -1,9 +1,9 @@
 import { InvalidInput } from '../errors.js';
-import { readInput, toInputObject } from '../input-fields.js';
+import { parserOf, readInput, toInputObject } from '../input-fields.js';
 import { InstantSchema } from '../instant.js';
 import { AccountNameSchema, OrderIdSchema } from '../keys.js';
 import { NotifyListSchema, toReceiver } from '../notify/receivers.js';
-import { described, inputOf, matching, optional, type Read, text, wholeNumber } from '../schema.js';
+import * as s from '../schema.js';
 
 const dayMs = 86_400_000;
 /** Counted from the later of start and pick-up: longer than any ride lasts. */
@@ -12,32 +12,34 @@ export const defaultFollowForMs = 7 * dayMs;
 export const maxFollowForMs = 400 * dayMs;
 
 const requestFields = {
-  reference: described(optional(text()), "The caller's own id of the order; comes back in trail and changes."),
-  scheduledAt: described(optional(InstantSchema), 'Pick-up time; what the service says later wins.'),
-  notify: optional(NotifyListSchema),
-  followForMs: described(
-    optional(
-      wholeNumber(1_000, maxFollowForMs, `must be a whole number of milliseconds from 1000 to ${maxFollowForMs}`),
-    ),
+  reference: s.optional(s.text(), "The caller's own id of the order; comes back in trail and changes."),
+  scheduledAt: s.optional(InstantSchema, 'Pick-up time; what the service says later wins.'),
+  notify: s.optional(NotifyListSchema),
+  followForMs: s.optional(
+    s.wholeNumber(1_000, maxFollowForMs, `must be a whole number of milliseconds from 1000 to ${maxFollowForMs}`),
     'How long to follow; 7 days by default.',
   ),
 };
 
 /** Argument of the signal `followRequested`: it fills what the run does not know yet, adds receivers, and overwrites nothing. */
-export const FollowRequestSchema = inputOf(requestFields);
+export const FollowRequestSchema = s.inputOf(requestFields);
 /** What a caller may tell a run that follows the order already. */
-export type FollowRequest = Read<typeof FollowRequestSchema>;
+export type FollowRequest = s.Read<typeof FollowRequestSchema>;
 
 /** What `followOrder` is started with. */
-export const FollowOrderInputSchema = inputOf({ account: AccountNameSchema, orderId: OrderIdSchema, ...requestFields });
+export const FollowOrderInputSchema = s.inputOf({
+  account: AccountNameSchema,
+  orderId: OrderIdSchema,
+  ...requestFields,
+});
 /** What `followOrder` is started with, as it is read. `followForMs` counts from the later of start and `scheduledAt`. */
-export type FollowOrderInput = Read<typeof FollowOrderInputSchema>;
+export type FollowOrderInput = s.Read<typeof FollowOrderInputSchema>;
 
 /** Reads the input of `followOrder`, which any language may send. Throws `InvalidInput` that names the field. */
-export const parseFollowOrderInput = (value: unknown): FollowOrderInput => readInput(FollowOrderInputSchema, value);
+export const parseFollowOrderInput = parserOf(FollowOrderInputSchema);
 
 /** Reads the argument of the signal `followRequested`. Throws `InvalidInput`. */
-export const parseFollowRequest = (value: unknown): FollowRequest => readInput(FollowRequestSchema, value);
+export const parseFollowRequest = parserOf(FollowRequestSchema);
 
 /** What could be read of a `followRequested`, and one line for each part that could not. */
 export interface ReadFollowRequest {
@@ -80,7 +82,7 @@ export function fillInput(input: FollowOrderInput, { notify: _, ...asked }: Foll
   return { ...asked, ...input };
 }
 
-const RunIdSchema = matching(
+const RunIdSchema = s.matching(
   /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   'must be the run id of an earlier run of this order',
 );
@@ -88,7 +90,5 @@ const RunIdSchema = matching(
 /** Reads the run id of an earlier run of the order. Throws `InvalidInput`. */
 export const toEarlierRunId = (value: unknown): string => readInput(RunIdSchema, value, 'continues');
 
-const StopFollowingSchema = inputOf({ reason: text() });
-
 /** Reads the argument of `stopFollowing`. Throws `InvalidInput`. */
-export const parseStopInput = (value: unknown): { reason: string } => readInput(StopFollowingSchema, value);
+export const parseStopInput = parserOf(s.inputOf({ reason: s.text() }));

@@ -2,19 +2,7 @@ import { type Attention, AttentionSchema } from '../attention.js';
 import type { DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
-import {
-  absentOr,
-  answered,
-  answerOf,
-  anyObject,
-  described,
-  flag,
-  listOf,
-  nullable,
-  type Read,
-  wholeNumber,
-  wordOf,
-} from '../schema.js';
+import * as s from '../schema.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
@@ -63,50 +51,50 @@ export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expir
 export type Outcome = (typeof outcomes)[number];
 
 /** What a `notify` signal carries: each change of the status, and the end. */
-export const OrderChangeSchema = answerOf({
-  account: answered<AccountName>(),
-  orderId: answered<OrderId>(),
-  reference: absentOr(answered()),
-  status: described(nullable(answered()), 'Null before the first read.'),
-  rawStatus: described(nullable(answered()), 'As it came.'),
-  since: described(answered(), 'When we found the status.'),
-  terminal: flag,
-  outcome: described(nullable(wordOf(outcomes)), 'Null while the order is followed.'),
+export const OrderChangeSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  orderId: s.answered<OrderId>(),
+  reference: s.absentOr(s.answered()),
+  status: s.nullable(s.answered(), 'Null before the first read.'),
+  rawStatus: s.nullable(s.answered(), 'As it came.'),
+  since: s.answered('When we found the status.'),
+  terminal: s.flag,
+  outcome: s.nullable(s.wordOf(outcomes), 'Null while the order is followed.'),
 });
 /** The part of a trail that others are told of. `since` is the start of the run before the first read. */
-export type OrderChange = Read<typeof OrderChangeSchema>;
+export type OrderChange = s.Read<typeof OrderChangeSchema>;
 
 /** Body of the request that a `notify` URL gets. */
-export const OrderEventSchema = answerOf({
-  type: wordOf(['order.changed', 'order.ended']),
+export const OrderEventSchema = s.answerOf({
+  type: s.wordOf(['order.changed', 'order.ended']),
   ...OrderChangeSchema.fields,
 });
 /** What a URL is told. */
-export type OrderEvent = Read<typeof OrderEventSchema>;
+export type OrderEvent = s.Read<typeof OrderEventSchema>;
 
 /** One observation that changed something. `at` is an ISO instant: when we saw it. */
-const TimelineEntrySchema = answerOf({
-  status: answered(),
-  rawStatus: answered(),
-  at: answered(),
-  source: wordOf(['read', 'delivery']),
+const TimelineEntrySchema = s.answerOf({
+  status: s.answered(),
+  rawStatus: s.answered(),
+  at: s.answered(),
+  source: s.wordOf(['read', 'delivery']),
 });
 /** One observation that changed something. */
-export type TimelineEntry = Read<typeof TimelineEntrySchema>;
+export type TimelineEntry = s.Read<typeof TimelineEntrySchema>;
 
 /** The durable record of a followed order: the result of `followOrder`, the answer to its query and its updates. */
-export const OrderTrailSchema = answerOf({
+export const OrderTrailSchema = s.answerOf({
   ...OrderChangeSchema.fields,
-  timeline: described(listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
-  deliveries: answerOf({ received: wholeNumber(), duplicate: wholeNumber() }),
+  timeline: s.described(s.listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
+  deliveries: s.answerOf({ received: s.wholeNumber(), duplicate: s.wholeNumber() }),
   // Reads that the run has heard of: a waiting poll tells its count when it ends with a change.
-  reads: wholeNumber(),
-  pushed: described(flag, 'Do deliveries announce the changes of this order?'),
-  attention: nullable(AttentionSchema),
-  details: nullable(anyObject()),
+  reads: s.wholeNumber(),
+  pushed: s.described(s.flag, 'Do deliveries announce the changes of this order?'),
+  attention: s.nullable(AttentionSchema),
+  details: s.nullable(s.anyObject()),
 });
 /** The durable record of a followed order. */
-export type OrderTrail = Read<typeof OrderTrailSchema>;
+export type OrderTrail = s.Read<typeof OrderTrailSchema>;
 
 const maxTimeline = 200;
 

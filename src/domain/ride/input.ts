@@ -1,31 +1,18 @@
 import { BusinessAccountSchema, CallerKeySchema, toCallerKey } from '../call.js';
-import { parseNoInput, readInput, shallow } from '../input-fields.js';
+import { parseNoInput, parserOf, shallow } from '../input-fields.js';
 import { AccountNameSchema, OrderIdSchema } from '../keys.js';
 import { NotifyListSchema } from '../notify/receivers.js';
-import {
-  anyObject,
-  checked,
-  described,
-  flag,
-  inputOf,
-  oneOf,
-  optional,
-  type Read,
-  type Schema,
-  text,
-  wordOf,
-  yes,
-} from '../schema.js';
+import * as s from '../schema.js';
 
 /** In characters of its JSON: far more than an order with seven stops has, and Temporal keeps it for good. */
 const maxOrderLength = 65_536;
 
 /** Body of create order; what we know of it is checked when it is sent, all else passes. */
-const OrderBodySchema = described(
+const OrderBodySchema = s.described(
   shallow(
-    checked(
-      checked(
-        anyObject('must be a JSON object, the body of create order or a part of it'),
+    s.checked(
+      s.checked(
+        s.anyObject('must be a JSON object, the body of create order or a part of it'),
         (order) => Object.keys(order).length > 0,
         'must not be empty',
       ),
@@ -37,46 +24,49 @@ const OrderBodySchema = described(
 );
 
 /** What `requestRide` is started with. */
-export const RequestRideInputSchema = inputOf({
+export const RequestRideInputSchema = s.inputOf({
   account: BusinessAccountSchema,
-  requestId: described(CallerKeySchema, 'Your own id of the ride: the same id never books twice.'),
+  requestId: s.described(CallerKeySchema, 'Your own id of the ride: the same id never books twice.'),
   order: OrderBodySchema,
-  receipt: described(optional(flag), 'Wait for the receipt after the end.'),
-  notify: optional(NotifyListSchema),
+  receipt: s.optional(s.flag, 'Wait for the receipt after the end.'),
+  notify: s.optional(NotifyListSchema),
 });
 /** What `requestRide` is started with, as it is read. */
-export type RequestRideInput = Read<typeof RequestRideInputSchema>;
+export type RequestRideInput = s.Read<typeof RequestRideInputSchema>;
 
 /** Argument of the update `updateRide`. */
-export const UpdateRideSchema = inputOf({ order: OrderBodySchema });
+export const UpdateRideSchema = s.inputOf({ order: OrderBodySchema });
 
 const formsOfResolution = ['orderId', 'tryAgain', 'giveUp,reason'];
 /** Argument of the update `resolveRide`: what a person found out about a create whose outcome is unknown. */
-export const RideResolutionSchema = oneOf(
-  [inputOf({ orderId: OrderIdSchema }), inputOf({ tryAgain: yes }), inputOf({ giveUp: yes, reason: text() })],
+export const RideResolutionSchema = s.oneOf(
+  [
+    s.inputOf({ orderId: OrderIdSchema }),
+    s.inputOf({ tryAgain: s.yes }),
+    s.inputOf({ giveUp: s.yes, reason: s.text() }),
+  ],
   (set) => {
     const form = formsOfResolution.indexOf([...set].sort().join());
     return form >= 0 ? form : 'must be { orderId }, { tryAgain: true } or { giveUp: true, reason }';
   },
 );
 /** What a person found out about a create whose outcome is unknown. */
-export type RideResolution = Read<typeof RideResolutionSchema>;
+export type RideResolution = s.Read<typeof RideResolutionSchema>;
 
 /** Reads a request id. Throws `InvalidInput`. */
 export const toRideRequestId = (value: unknown): string => toCallerKey(value, 'requestId');
 
 /** Reads the input of `requestRide`, which any language may send. Throws `InvalidInput` that names the field. */
-export const parseRequestRideInput = (value: unknown): RequestRideInput => readInput(RequestRideInputSchema, value);
+export const parseRequestRideInput = parserOf(RequestRideInputSchema);
 
 /** Reads the argument of `updateRide`. Throws `InvalidInput`. */
-export const parseUpdateRideInput = (value: unknown): Read<typeof UpdateRideSchema> =>
-  readInput(UpdateRideSchema, value);
+export const parseUpdateRideInput = parserOf(UpdateRideSchema);
 
 /** Reads the argument of `cancelRide`. Throws `InvalidInput`. */
 export const parseCancelRideInput = parseNoInput;
 
 /** Reads the argument of `resolveRide`: one of its three forms. Throws `InvalidInput`. */
-export const parseResolveRideInput = (value: unknown): RideResolution => readInput(RideResolutionSchema, value);
+export const parseResolveRideInput = parserOf(RideResolutionSchema);
 
 /** Reads the argument of each update of a ride, by the name of the update. */
 const parsers = {
@@ -88,18 +78,20 @@ const parsers = {
 /** One of the updates of a ride. */
 export type RideChange = keyof typeof parsers;
 
-const ChangeRideInputSchema = inputOf({
-  account: AccountNameSchema,
-  requestId: CallerKeySchema,
-  change: wordOf(Object.keys(parsers) as RideChange[]),
-  argument: anyObject() as Schema<object>,
-});
+const readChange = parserOf(
+  s.inputOf({
+    account: AccountNameSchema,
+    requestId: CallerKeySchema,
+    change: s.wordOf(Object.keys(parsers) as RideChange[]),
+    argument: s.anyObject() as s.Schema<object>,
+  }),
+);
 /** What `changeRide` is started with: the name of an update, and its argument. */
-export type ChangeRideInput = Read<typeof ChangeRideInputSchema>;
+export type ChangeRideInput = ReturnType<typeof readChange>;
 
 /** Reads the input of `changeRide`. Throws `InvalidInput`, for an argument that the update would refuse, too. */
 export function parseChangeRideInput(value: unknown): ChangeRideInput {
-  const input = readInput(ChangeRideInputSchema, value);
+  const input = readChange(value);
   parsers[input.change](input.argument);
   return input;
 }

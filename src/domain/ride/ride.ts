@@ -5,68 +5,58 @@ import { cell } from '../markdown.js';
 import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
 import { type OrderTrail, OrderTrailSchema, outcomes } from '../order/trail.js';
-import {
-  absentOr,
-  answered,
-  answerOf,
-  anyObject,
-  described,
-  nullable,
-  type Read,
-  wholeNumber,
-  wordOf,
-} from '../schema.js';
+import * as s from '../schema.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
 
 /** That of the order, or `withdrawn`. */
-const RideOutcomeSchema = described(
-  wordOf([...outcomes, 'withdrawn']),
+const RideOutcomeSchema = s.described(
+  s.wordOf([...outcomes, 'withdrawn']),
   'withdrawn: cancelled before anything was sent, so there is no order.',
 );
 
 /** The run that followed the order broke off, so the ride has the order followed again. */
-const FollowedAgainSchema = answerOf({
+const FollowedAgainSchema = s.answerOf({
   // In a row; an hour without one ends the row.
-  times: wholeNumber(),
+  times: s.wholeNumber(),
   // ISO instant of the last one.
-  at: answered(),
+  at: s.answered(),
   // The type of its failure, and its message.
-  reason: answered(),
+  reason: s.answered(),
 });
-type FollowedAgain = Read<typeof FollowedAgainSchema>;
+type FollowedAgain = s.Read<typeof FollowedAgainSchema>;
 
 /** Answer of the query `rideStatus` and of every update of a ride. */
-export const RideStandingSchema = answerOf({
-  account: answered<AccountName>(),
-  requestId: answered(),
+export const RideStandingSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  requestId: s.answered(),
   // requesting: no order is known yet. following: until the order ends. receipt: it has ended, its receipt is read.
-  stage: wordOf(['requesting', 'following', 'receipt', 'ended']),
-  orderId: described(nullable(answered<OrderId>()), 'Null until the service has named it.'),
+  stage: s.wordOf(['requesting', 'following', 'receipt', 'ended']),
+  orderId: s.nullable(s.answered<OrderId>(), 'Null until the service has named it.'),
   // The status of the order, as `followOrder` last told it.
-  status: nullable(answered()),
-  outcome: nullable(RideOutcomeSchema),
+  status: s.nullable(s.answered()),
+  outcome: s.nullable(RideOutcomeSchema),
   // outcomeUnknown: a person must find out whether an order was made.
-  attention: nullable(AttentionSchema),
-  followedAgain: described(
-    absentOr(FollowedAgainSchema),
+  attention: s.nullable(AttentionSchema),
+  followedAgain: s.absentOr(
+    FollowedAgainSchema,
     'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
   ),
 });
 /** Where a ride stands. */
-export type RideStanding = Read<typeof RideStandingSchema>;
+export type RideStanding = s.Read<typeof RideStandingSchema>;
 
 /** Result of `requestRide`. `orderId` and `trail` are null only with the outcome `withdrawn`. */
-export const RideResultSchema = answerOf({
-  account: answered<AccountName>(),
-  requestId: answered(),
-  orderId: nullable(answered<OrderId>()),
-  outcome: nullable(RideOutcomeSchema),
-  trail: nullable(OrderTrailSchema),
-  receipt: described(nullable(anyObject()), 'Null when none was wanted, or none came in time.'),
+export const RideResultSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  requestId: s.answered(),
+  orderId: s.nullable(s.answered<OrderId>()),
+  outcome: s.nullable(RideOutcomeSchema),
+  trail: s.nullable(OrderTrailSchema),
+  receipt: s.nullable(s.anyObject(), 'Null when none was wanted, or none came in time.'),
 });
 /** How a ride ended. */
-export type RideResult = Read<typeof RideResultSchema>;
+export type RideResult = s.Read<typeof RideResultSchema>;
 
 /** A ride of which nothing has been sent yet. */
 export const openRide = ({ account, requestId }: RequestRideInput): RideStanding => ({

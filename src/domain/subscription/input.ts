@@ -1,17 +1,6 @@
 import { BusinessAccountSchema } from '../call.js';
-import { readInput } from '../input-fields.js';
-import {
-  checked,
-  described,
-  flag,
-  inputOf,
-  optional,
-  type Read,
-  text,
-  webAddress,
-  wholeNumber,
-  wordOf,
-} from '../schema.js';
+import { parserOf, readInput } from '../input-fields.js';
+import * as s from '../schema.js';
 import { toWebAddress, webAddressRule } from '../web-address.js';
 import { eventTypes } from './subscription.js';
 
@@ -29,40 +18,41 @@ export const defaultGraceMs = 86_400_000;
 export const defaultSilenceWatch: SilenceWatch = { everyMs: 3_600_000, minOrders: 5 };
 
 /** Read without a trailing slash. */
-const PublicUrlSchema = webAddress(500, toWebAddress, webAddressRule);
-const GraceSchema = optional(wholeNumber(0, 30 * 86_400_000));
+const PublicUrlSchema = s.webAddress(500, toWebAddress, webAddressRule);
+const GraceSchema = s.optional(s.wholeNumber(0, 30 * 86_400_000));
 
 /** What `subscription` is started with. */
-export const SubscriptionInputSchema = inputOf({
+export const SubscriptionInputSchema = s.inputOf({
   account: BusinessAccountSchema,
-  eventType: wordOf(eventTypes),
-  publicUrl: described(PublicUrlSchema, 'Public base of the ingress: https, or http at a loopback address.'),
-  resubscribe: described(optional(flag), 'Subscribe anew, at most once a day, while deliveries are silent?'),
-  graceMs: described(GraceSchema, 'How long a replaced address is accepted; a day by default.'),
-  silence: described(
-    optional(
-      inputOf({ everyMs: optional(wholeNumber(100, 86_400_000)), minOrders: optional(wholeNumber(1, 100_000)) }),
-    ),
+  eventType: s.wordOf(eventTypes),
+  publicUrl: s.described(PublicUrlSchema, 'Public base of the ingress: https, or http at a loopback address.'),
+  resubscribe: s.optional(s.flag, 'Subscribe anew, at most once a day, while deliveries are silent?'),
+  graceMs: s.described(GraceSchema, 'How long a replaced address is accepted; a day by default.'),
+  silence: s.optional(
+    s.inputOf({
+      everyMs: s.optional(s.wholeNumber(100, 86_400_000)),
+      minOrders: s.optional(s.wholeNumber(1, 100_000)),
+    }),
     'When deliveries count as silent.',
   ),
 });
 /** What `subscription` is started with, as it is read. */
-export type SubscriptionInput = Read<typeof SubscriptionInputSchema>;
+export type SubscriptionInput = s.Read<typeof SubscriptionInputSchema>;
 
 /** Reads the input of `subscription`, which any language may send. Throws `InvalidInput` that names the field. */
-export const parseSubscriptionInput = (value: unknown): SubscriptionInput => readInput(SubscriptionInputSchema, value);
+export const parseSubscriptionInput = parserOf(SubscriptionInputSchema);
 
 /** Reads the public base of the ingress and takes a trailing slash away. Throws `InvalidInput` naming the field. */
 export const toPublicUrl = (value: unknown): string => readInput(PublicUrlSchema, value, 'publicUrl');
 
-const RotateSchema = inputOf({ graceMs: GraceSchema });
+const readRotation = parserOf(s.inputOf({ graceMs: GraceSchema }));
 /** Reads the argument of `rotateSubscription`, which may be left out. Throws `InvalidInput`. */
-export const parseRotateInput = (value: unknown): Read<typeof RotateSchema> => readInput(RotateSchema, value ?? {});
+export const parseRotateInput = (value: unknown): { graceMs?: number } => readRotation(value ?? {});
 
-const MoveSchema = inputOf({ publicUrl: PublicUrlSchema, graceMs: GraceSchema });
 /** Reads the argument of `moveSubscription`. Throws `InvalidInput`. */
-export const parseMoveInput = (value: unknown): Read<typeof MoveSchema> => readInput(MoveSchema, value);
+export const parseMoveInput = parserOf(s.inputOf({ publicUrl: PublicUrlSchema, graceMs: GraceSchema }));
 
-const EndSchema = inputOf({ reason: checked(text(), (reason) => reason.trim() !== '', 'must not be blank') });
 /** Reads the argument of `endSubscription`. Throws `InvalidInput`. */
-export const parseEndInput = (value: unknown): Read<typeof EndSchema> => readInput(EndSchema, value);
+export const parseEndInput = parserOf(
+  s.inputOf({ reason: s.checked(s.text(), (reason) => reason.trim() !== '', 'must not be blank') }),
+);

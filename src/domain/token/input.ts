@@ -1,7 +1,7 @@
 import { InvalidInput } from '../errors.js';
 import { readInput } from '../input-fields.js';
 import { AccountNameSchema, toScope } from '../keys.js';
-import { answered, anything, checked, inputOf, mapped, matching, optional, positive, type Read } from '../schema.js';
+import * as s from '../schema.js';
 import {
   emptyLease,
   type RenewalWish,
@@ -14,22 +14,22 @@ import {
 const maxScope = 1_000;
 const scopeRule = `must be sorted scope values with one blank between, ${maxScope} characters at most`;
 
-const AccessTokenInputSchema = inputOf({
+const AccessTokenInputSchema = s.inputOf({
   account: AccountNameSchema,
-  scope: mapped(
-    checked(answered(), (scope) => scope.length <= maxScope && toScope(scope) === scope, scopeRule),
+  scope: s.mapped(
+    s.checked(s.answered(), (scope) => scope.length <= maxScope && toScope(scope) === scope, scopeRule),
     toScope,
   ),
-  credentialId: matching(/^[0-9a-f]{16}$/, 'must be 16 hex digits'),
+  credentialId: s.matching(/^[0-9a-f]{16}$/, 'must be 16 hex digits'),
   // What the previous run of this lease knew; see `readTokenLease`.
-  lease: optional(anything),
+  lease: s.optional(s.anything),
   // The run continues as new after so many signals, which the server counts to 10,000 and never hints at.
-  maxSignals: optional(positive),
+  maxSignals: s.optional(s.positive),
   // And after so many events, beside the server's own hint.
-  maxEvents: optional(positive),
+  maxEvents: s.optional(s.positive),
 });
 /** What `accessToken` is started with. */
-export type AccessTokenInput = Omit<Read<typeof AccessTokenInputSchema>, 'lease'> & { lease?: TokenLease };
+export type AccessTokenInput = Omit<s.Read<typeof AccessTokenInputSchema>, 'lease'> & { lease?: TokenLease };
 
 /**
  * Reads the input of `accessToken`, which any language may send; a `lease` only our own run hands on, to one that `isContinued`.
