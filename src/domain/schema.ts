@@ -11,13 +11,16 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface Schema<Out, Sent = Out> {
   /** Throws `InvalidInput` that says what the value at `at` must be, and never the value. `at` is empty for the whole input. */
   readonly read: (value: unknown, at: string) => Out;
+  /** What is published of it. */
   readonly json: Json;
   /** May the field be left out of its object? */
   readonly isOptional?: boolean;
+  /** Elsewhere a null counts as a field that is not set. */
   readonly takesNull?: boolean;
   /** Only a type; never there. */
   readonly sent?: Sent;
 }
+
 /** That of a field that may be left out. */
 export interface OptionalSchema<Out, Sent = Out> extends Schema<Out, Sent> {
   readonly isOptional: true;
@@ -46,13 +49,13 @@ export function refuse(at: string, rule: string): never {
   throw new InvalidInput(`${at || 'input'}: ${rule}`);
 }
 
-/** The value, if `isFit` takes it. */
+/** Reads the value as it is, if `isFit` takes it. */
 const valueThat = <Out>(isFit: (value: unknown) => boolean, rule: string, json: Json): Schema<Out> => ({
   read: (value, at) => (isFit(value) ? (value as Out) : refuse(at, rule)),
   json,
 });
 
-/** A further rule for what a schema reads. Other languages do not see it, so a message must tell it. */
+/** A further rule for what a schema reads. The published schema does not hold it. */
 export const checked = <Out, In>(
   schema: Schema<Out, In>,
   isFit: (value: Out) => boolean,
@@ -65,26 +68,28 @@ export const checked = <Out, In>(
   },
 });
 
-/** What a schema reads, brought to another form. */
+/** Turns what a schema reads into another form. */
 export const mapped = <Out, In, To>({ read, json }: Schema<Out, In>, to: (value: Out) => To): Schema<To, In> => ({
   read: (value, at) => to(read(value, at)),
   json,
 });
 
-/** With a sentence for the readers of the published schema. */
+/** Adds a sentence to the published schema. */
 export const described = <S extends AnySchema>(schema: S, description: string): S => ({
   ...schema,
   json: { ...schema.json, description },
 });
 
-/** A text that `pattern` takes, of at most `max` characters. */
+/** A text that `pattern` takes. */
 export const matching = (pattern: RegExp, rule: string, json: Json = { pattern: pattern.source }): Schema<string> =>
   valueThat((value) => typeof value === 'string' && pattern.test(value), rule, { type: 'string', ...json });
 
 /** A text of 1 to `max` characters. */
 export const text = (max = 200, rule = `must be a text of 1 to ${max} characters`): Schema<string> =>
   valueThat((value) => typeof value === 'string' && value !== '' && value.length <= max, rule, {
-    ...{ type: 'string', minLength: 1, maxLength: max },
+    type: 'string',
+    minLength: 1,
+    maxLength: max,
   });
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
@@ -133,7 +138,8 @@ export const yes: Schema<true> = valueThat((value) => value === true, 'must be t
 /** One of several words. */
 export const wordOf = <const Word extends string>(words: readonly Word[]): Schema<Word> =>
   valueThat((value) => words.some((one) => one === value), `must be one of ${words.join(', ')}`, {
-    ...(words.length === 1 ? { type: 'string', const: words[0] } : { type: 'string', enum: words }),
+    type: 'string',
+    ...(words.length === 1 ? { const: words[0] } : { enum: words }),
   });
 
 /** Any value. */
@@ -234,7 +240,7 @@ export const answered = <Word extends string = string>(description?: string): Sc
     withNote({ type: 'string' }, description),
   ) as Schema<Word, string>;
 
-/** One of several inputs; which one, `choose` tells from the names of the fields that are set, or gives the rule that they break. */
+/** One of several inputs. `choose` gets the names of the fields that are set, and answers which input they make or which rule they break. */
 export const oneOf = <const Forms extends readonly AnySchema[]>(
   forms: Forms,
   choose: (set: readonly string[]) => number | string,

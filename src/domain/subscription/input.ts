@@ -54,5 +54,5 @@ export const parseMoveInput = parserOf(s.inputOf({ publicUrl: PublicUrlSchema, g
 
 /** Reads the argument of `endSubscription`. Throws `InvalidInput`. */
 export const parseEndInput = parserOf(
-  s.inputOf({ reason: s.checked(s.text(), (reason) => reason.trim() !== '', 'must not be blank') }),
+  s.inputOf({ reason: s.checked(s.text(), (reason) => reason.trim() !== '', 'must be a text of 1 to 200 characters') }),
 );
