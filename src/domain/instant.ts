@@ -31,3 +31,6 @@ export function readInstant(value: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** An instant in what a run has published. It is taken as it is. */
+export const PublishedInstantSchema = s.checked(s.answered(), (text) => !Number.isNaN(Date.parse(text)), rule);

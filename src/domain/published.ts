@@ -1,4 +1,5 @@
 import { parkReasons } from './delivery.js';
+import { PublishedInstantSchema } from './instant.js';
 import { type OrderTrail, OrderTrailSchema } from './order/trail.js';
 import { type ParkedDelivery, ParkedDeliverySchema, parkedMemoField } from './parked.js';
 import * as s from './schema.js';
@@ -8,13 +9,10 @@ import {
   type SubscriptionMemo,
   subscriptionMemoField,
 } from './subscription/subscription.js';
-import { readTokenLease } from './token/input.js';
-import type { TokenLease } from './token/lease.js';
+import { readTokenLease, type TokenLease } from './token/lease.js';
 
 // Memos and results of runs with the ids of ours. Any program may have started such a run, with whatever memo, or a run of another
 // type under the id; so each reader answers null for what no run of ours has written.
-
-const instant = s.checked(s.answered(), (text) => !Number.isNaN(Date.parse(text)), 'must be an instant');
 
 /** The value as it is, with the fields of a later release, where the schema can read it; null elsewhere. */
 function found<T>(schema: s.Schema<unknown, unknown>, value: unknown): T | null {
@@ -34,7 +32,7 @@ const subscriptionMemo = s.answerOf({
   accepted: s.listOf(
     s.answerOf({
       generation: s.matching(generationPattern, 'must be a generation'),
-      until: s.nullable(instant),
+      until: s.nullable(PublishedInstantSchema),
       secrets: s.listOf(s.answered()),
       isSecretLost: s.flag,
     }),
@@ -48,7 +46,7 @@ export const publishedAddresses = (memo: Record<string, unknown> | undefined): S
 const parkedMemo = s.answerOf({
   ...ParkedDeliverySchema.fields,
   eventType: s.wordOf(eventTypes),
-  receivedAt: instant,
+  receivedAt: PublishedInstantSchema,
   reason: s.wordOf(parkReasons),
   outcome: s.answered(),
   orderId: s.anything,
