@@ -1,17 +1,18 @@
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { z } from 'zod';
-import { BusinessCallInputShape, BusinessCallResultShape } from '../contracts/call-shapes.js';
-import { FollowOrderInputShape } from '../contracts/order-shapes.js';
-import { CompanyReportInputShape } from '../contracts/report-shapes.js';
-import { RequestRideInputShape } from '../contracts/ride-shapes.js';
-import { parseBusinessCallInput, toCallerKey } from '../domain/call.js';
+import {
+  type BusinessCallInputSchema,
+  BusinessCallResultSchema,
+  parseBusinessCallInput,
+  toCallerKey,
+} from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { parseFollowOrderInput } from '../domain/order/input.js';
 import { toDeliveryId } from '../domain/parked.js';
 import { parseCompanyReportInput } from '../domain/report.js';
 import { parseRequestRideInput } from '../domain/ride/input.js';
+import type { Sent } from '../domain/schema.js';
 import { parseKeyRing } from '../sealing/key-ring.js';
 import { createPayloadCodec } from '../sealing/payload-codec.js';
 import { beginFollowing } from '../temporal/follow-start.js';
@@ -23,7 +24,7 @@ import { type FollowOrderInput, type OrderHandle, orderHandle } from './order.js
 import { type ParkedHandle, parkedHandle } from './parked.js';
 import { type ReportHandle, type ReportInput, reportHandle } from './report.js';
 import { type RideHandle, type RideInput, rideHandle } from './ride.js';
-import { runOf, startOnce, toInput } from './run.js';
+import { runOf, startOnce } from './run.js';
 
 /** What the typed client is made of. */
 export interface FaretrailClientOptions {
@@ -68,20 +69,20 @@ export interface FaretrailClient {
 export function createFaretrailClient({ client, taskQueue = 'faretrail' }: FaretrailClientOptions): FaretrailClient {
   return {
     async follow(given, { again = false } = {}) {
-      const input = parseFollowOrderInput(toInput(FollowOrderInputShape, given));
+      const input = parseFollowOrderInput(given);
       await beginFollowing(client, { input, taskQueue, again });
       return orderHandle(client, input);
     },
     get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
     async request(given) {
-      const input = parseRequestRideInput(toInput(RequestRideInputShape, given));
+      const input = parseRequestRideInput(given);
       await startOnce(() => client.workflow.start<typeof requestRide>('requestRide', rideStart(input, taskQueue)));
       return rideHandle(client, input);
     },
     getRide: (account, requestId) =>
       rideHandle(client, { account: toAccountName(account), requestId: toCallerKey(requestId, 'requestId') }),
     async followReports(given) {
-      const input = parseCompanyReportInput(toInput(CompanyReportInputShape, given));
+      const input = parseCompanyReportInput(given);
       const key = { account: input.account, about: toOrderId(given.orderId) };
       await client.workflow.start<typeof companyReport>('companyReport', reportStart(key, input, taskQueue));
       return reportHandle(client, key);
@@ -95,16 +96,16 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
 }
 
 /** What one business operation is called with. */
-export type CallInput = z.input<typeof BusinessCallInputShape>;
+export type CallInput = Sent<typeof BusinessCallInputSchema>;
 
 /** What it answered. */
-export type CallResult = z.output<typeof BusinessCallResultShape>;
+export type CallResult = Sent<typeof BusinessCallResultSchema>;
 
 /** Carries one business operation to its end. The same key gives the same answer, and never a second effect. */
 async function callOnce(client: Client, taskQueue: string, given: CallInput): Promise<CallResult> {
-  const start = businessCallStart(parseBusinessCallInput(toInput(BusinessCallInputShape, given)), taskQueue);
+  const start = businessCallStart(parseBusinessCallInput(given), taskQueue);
   await startOnce(() => client.workflow.start<typeof businessCall>('businessCall', start));
-  return await runOf<typeof businessCall>(client, start.workflowId).result(BusinessCallResultShape);
+  return await runOf<typeof businessCall>(client, start.workflowId).result(BusinessCallResultSchema);
 }
 
 /** How a service treats payloads. */

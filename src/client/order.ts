@@ -1,14 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { z } from 'zod';
-import {
-  type FollowOrderInputShape,
-  FollowRequestShape,
-  type NotifyShape,
-  OrderTrailShape,
-  StopFollowingShape,
-} from '../contracts/order-shapes.js';
 import { InvalidInput } from '../domain/errors.js';
-import { parseFollowRequest } from '../domain/order/input.js';
+import type { NotifySchema } from '../domain/notify/receivers.js';
+import { type FollowOrderInputSchema, parseFollowRequest, parseStopInput } from '../domain/order/input.js';
+import { OrderTrailSchema } from '../domain/order/trail.js';
+import { anything, type Sent } from '../domain/schema.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import {
   followRequestedSignal,
@@ -17,16 +12,16 @@ import {
   stopFollowingUpdate,
 } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { type AskOptions, runOf, toInput } from './run.js';
+import { type AskOptions, runOf } from './run.js';
 
 /** What following an order is started with. */
-export type FollowOrderInput = z.input<typeof FollowOrderInputShape>;
+export type FollowOrderInput = Sent<typeof FollowOrderInputSchema>;
 
 /** The durable record of a followed order. */
-export type OrderTrail = z.output<typeof OrderTrailShape>;
+export type OrderTrail = Sent<typeof OrderTrailSchema>;
 
 /** Who is told of changes: a workflow by signal, or a URL. */
-export type Receiver = z.input<typeof NotifyShape>;
+export type Receiver = Sent<typeof NotifySchema>;
 
 /** One followed order. Every answer is read; what cannot be read or done is a `FaretrailClientError`. */
 export interface OrderHandle {
@@ -53,22 +48,22 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
   return {
     ...key,
     workflowId,
-    trail: (options) => run.ask(OrderTrailShape, (handle) => handle.query(orderTrailQuery), options),
+    trail: (options) => run.ask(OrderTrailSchema, (handle) => handle.query(orderTrailQuery), options),
     refresh: (options) =>
-      run.ask(OrderTrailShape, (handle, updateId) => handle.executeUpdate(refreshOrderUpdate, { updateId }), options),
+      run.ask(OrderTrailSchema, (handle, updateId) => handle.executeUpdate(refreshOrderUpdate, { updateId }), options),
     async stop(reason, options) {
-      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
+      const args: [{ reason: string }] = [parseStopInput({ reason })];
       return await run.ask(
-        OrderTrailShape,
+        OrderTrailSchema,
         (handle, updateId) => handle.executeUpdate(stopFollowingUpdate, { args, updateId }),
         options,
       );
     },
     async notify(given, options) {
       if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
-      const request = parseFollowRequest(toInput(FollowRequestShape, { notify: given }));
-      await run.ask(z.void(), (handle) => handle.signal(followRequestedSignal, request), options);
+      const request = parseFollowRequest({ notify: given });
+      await run.ask(anything, (handle) => handle.signal(followRequestedSignal, request), options);
     },
-    result: () => run.result(OrderTrailShape),
+    result: () => run.result(OrderTrailSchema),
   };
 }

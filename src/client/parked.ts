@@ -1,17 +1,16 @@
 import type { Client } from '@temporalio/client';
-import type { z } from 'zod';
-import { StopFollowingShape } from '../contracts/order-shapes.js';
-import { ParkedDeliveryShape, RouteDeliveryShape, RoutedDeliveryShape } from '../contracts/parked-shapes.js';
+import { ParkedDeliverySchema, parseDiscardInput, parseRouteInput, RoutedDeliverySchema } from '../domain/parked.js';
+import type { Sent } from '../domain/schema.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from '../workflows/messages.js';
 import type { parkedDelivery } from '../workflows/parked-delivery.js';
-import { type AskOptions, runOf, toInput } from './run.js';
+import { type AskOptions, runOf } from './run.js';
 
 /** How a delivery stands that nobody could place; never its content. */
-export type ParkedDelivery = z.output<typeof ParkedDeliveryShape>;
+export type ParkedDelivery = Sent<typeof ParkedDeliverySchema>;
 
 /** The same with what became of it at its order. */
-export type RoutedDelivery = z.output<typeof RoutedDeliveryShape>;
+export type RoutedDelivery = Sent<typeof RoutedDeliverySchema>;
 
 /** One delivery that nobody could place. One decision is carried out; another one is `AlreadyDecided` or `AlreadyEnded`. */
 export interface ParkedHandle {
@@ -32,20 +31,19 @@ export function parkedHandle(client: Client, key: ParkedDeliveryKey): ParkedHand
   return {
     ...key,
     workflowId,
-    state: (options) => run.ask(ParkedDeliveryShape, (handle) => handle.query(parkedStatusQuery), options),
+    state: (options) => run.ask(ParkedDeliverySchema, (handle) => handle.query(parkedStatusQuery), options),
     async route(given, options) {
-      const { orderId } = toInput(RouteDeliveryShape, { orderId: given });
-      const args: [{ orderId: string }] = [{ orderId: String(orderId) }];
+      const args: [{ orderId: string }] = [parseRouteInput({ orderId: given })];
       return await run.ask(
-        RoutedDeliveryShape,
+        RoutedDeliverySchema,
         (handle, updateId) => handle.executeUpdate(routeDeliveryUpdate, { args, updateId }),
         options,
       );
     },
     async discard(reason, options) {
-      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
+      const args: [{ reason: string }] = [parseDiscardInput({ reason })];
       return await run.ask(
-        ParkedDeliveryShape,
+        ParkedDeliverySchema,
         (handle, updateId) => handle.executeUpdate(discardDeliveryUpdate, { args, updateId }),
         options,
       );

@@ -1,16 +1,16 @@
 import type { Client } from '@temporalio/client';
-import type { z } from 'zod';
-import { type CompanyReportInputShape, CompanyReportShape } from '../contracts/report-shapes.js';
+import { type CompanyReportInputSchema, CompanyReportSchema } from '../domain/report.js';
+import type { Sent } from '../domain/schema.js';
 import { type CompanyReportKey, companyReportId } from '../domain/workflow-ids.js';
 import { reportStatusQuery } from '../workflows/messages.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import { type AskOptions, runOf } from './run.js';
 
 /** What following the reports about one order is started with. */
-export type ReportInput = z.input<typeof CompanyReportInputShape> & { orderId: string | number };
+export type ReportInput = Sent<typeof CompanyReportInputSchema> & { orderId: string | number };
 
 /** What is known of the reports about one order, and of its receipt. */
-export type CompanyReport = z.output<typeof CompanyReportShape>;
+export type CompanyReport = Sent<typeof CompanyReportSchema>;
 
 /** The reports about one order. */
 export interface ReportHandle {
@@ -31,7 +31,7 @@ export function reportHandle(client: Client, key: CompanyReportKey): ReportHandl
     account: key.account,
     orderId: key.about,
     workflowId,
-    report: (options) => run.ask(CompanyReportShape, (handle) => handle.query(reportStatusQuery), options),
-    result: () => run.result(CompanyReportShape),
+    report: (options) => run.ask(CompanyReportSchema, (handle) => handle.query(reportStatusQuery), options),
+    result: () => run.result(CompanyReportSchema),
   };
 }

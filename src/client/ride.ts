@@ -1,28 +1,28 @@
 import type { Client } from '@temporalio/client';
-import type { z } from 'zod';
 import {
-  type RequestRideInputShape,
-  RideResolutionShape,
-  RideResultShape,
-  RideStandingShape,
-  UpdateRideShape,
-} from '../contracts/ride-shapes.js';
+  parseResolveRideInput,
+  parseUpdateRideInput,
+  type RequestRideInputSchema,
+  type RideResolutionSchema,
+} from '../domain/ride/input.js';
+import { RideResultSchema, RideStandingSchema } from '../domain/ride/ride.js';
+import type { Sent } from '../domain/schema.js';
 import { type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { cancelRideUpdate, resolveRideUpdate, rideStatusQuery, updateRideUpdate } from '../workflows/messages.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
-import { type AskOptions, runOf, toInput } from './run.js';
+import { type AskOptions, runOf } from './run.js';
 
 /** What requesting a ride is started with. */
-export type RideInput = z.input<typeof RequestRideInputShape>;
+export type RideInput = Sent<typeof RequestRideInputSchema>;
 
 /** What a person found out about a ride whose create may or may not have made an order. */
-export type RideResolution = z.input<typeof RideResolutionShape>;
+export type RideResolution = Sent<typeof RideResolutionSchema>;
 
 /** Where a ride stands. */
-export type RideStanding = z.output<typeof RideStandingShape>;
+export type RideStanding = Sent<typeof RideStandingSchema>;
 
 /** How a ride ended. */
-export type RideResult = z.output<typeof RideResultShape>;
+export type RideResult = Sent<typeof RideResultSchema>;
 
 /** One requested ride. What the service refuses is a `FaretrailClientError` with its code, and changes nothing. */
 export interface RideHandle {
@@ -41,8 +41,6 @@ export interface RideHandle {
   result(): Promise<RideResult>;
 }
 
-type RideResolutionSent = { orderId: string } | { tryAgain: true } | { giveUp: true; reason: string };
-
 /** A change waits for the service, which may be slow or busy; the run itself gives up after a quarter of an hour. */
 const changeWithinMs = 120_000;
 
@@ -54,32 +52,31 @@ export function rideHandle(client: Client, key: RequestRideKey): RideHandle {
   return {
     ...key,
     workflowId,
-    status: (options) => run.ask(RideStandingShape, (handle) => handle.query(rideStatusQuery), options),
+    status: (options) => run.ask(RideStandingSchema, (handle) => handle.query(rideStatusQuery), options),
     async change(order, options) {
-      const args: [{ order: Record<string, unknown> }] = [toInput(UpdateRideShape, { order })];
+      const args: [{ order: Record<string, unknown> }] = [parseUpdateRideInput({ order })];
       const change = slowly(options);
       return await run.ask(
-        RideStandingShape,
+        RideStandingSchema,
         (handle, updateId) => handle.executeUpdate(updateRideUpdate, { args, updateId }),
         change,
       );
     },
     cancel: (options) =>
       run.ask(
-        RideStandingShape,
+        RideStandingSchema,
         (handle, updateId) => handle.executeUpdate<unknown, []>(cancelRideUpdate.name, { updateId }),
         slowly(options),
       ),
     async resolve(given, options) {
-      const found = toInput(RideResolutionShape, given);
-      const args: [RideResolutionSent] = ['orderId' in found ? { orderId: String(found.orderId) } : found];
+      const args: [ReturnType<typeof parseResolveRideInput>] = [parseResolveRideInput(given)];
       const resolve = slowly(options);
       return await run.ask(
-        RideStandingShape,
+        RideStandingSchema,
         (handle, updateId) => handle.executeUpdate(resolveRideUpdate, { args, updateId }),
         resolve,
       );
     },
-    result: () => run.result(RideResultShape),
+    result: () => run.result(RideResultSchema),
   };
 }

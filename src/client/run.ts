@@ -6,8 +6,8 @@ import {
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import type { z } from 'zod';
 import { InvalidInput } from '../domain/errors.js';
+import type { Schema } from '../domain/schema.js';
 import { repeatWhenLost } from '../temporal/lost-update.js';
 import { FaretrailClientError, toClientError } from './errors.js';
 
@@ -22,20 +22,20 @@ const defaultWithinMs = 30_000;
 /** One run, asked with deadlines: no call of Temporal's client has one of its own, and without a worker nobody answers. */
 interface Run<W extends Workflow> {
   /** `question` may be put several times: an update must bear the `updateId`, so that it is carried out once. */
-  ask<Shape extends z.ZodType>(
-    shape: Shape,
+  ask<Answer>(
+    schema: Schema<Answer, unknown>,
     question: (handle: WorkflowHandle<W>, updateId: string) => Promise<unknown>,
     options?: AskOptions,
-  ): Promise<z.output<Shape>>;
+  ): Promise<Answer>;
   /** Waits for the end, however long that takes. */
-  result<Shape extends z.ZodType>(shape: Shape): Promise<z.output<Shape>>;
+  result<Answer>(schema: Schema<Answer, unknown>): Promise<Answer>;
 }
 
 /** The run with this id, whether it exists or not. */
 export function runOf<W extends Workflow>(client: Client, workflowId: string): Run<W> {
   const handle = client.workflow.getHandle<W>(workflowId);
   return {
-    async ask(shape, question, { withinMs = defaultWithinMs } = {}) {
+    async ask(schema, question, { withinMs = defaultWithinMs } = {}) {
       const updateId = randomUUID();
       const ask = async (): Promise<unknown> => {
         try {
@@ -46,14 +46,14 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string): R
         }
       };
       try {
-        return toAnswer(shape, await client.withDeadline(Date.now() + withinMs, ask));
+        return toAnswer(schema, await client.withDeadline(Date.now() + withinMs, ask));
       } catch (error) {
         throw toClientError(error, workflowId);
       }
     },
-    async result(shape) {
+    async result(schema) {
       try {
-        return toAnswer(shape, await handle.result());
+        return toAnswer(schema, await handle.result());
       } catch (error) {
         throw toClientError(error, workflowId);
       }
@@ -82,18 +82,12 @@ const isKnown = (handle: WorkflowHandle): Promise<boolean> =>
 const alreadyEnded = (workflowId: string, cause: Error): FaretrailClientError =>
   new FaretrailClientError('AlreadyEnded', `${workflowId} has ended; its result tells how`, { cause });
 
-/** Reads what a caller gives. Throws `InvalidInput` that names the field, never its value. */
-export function toInput<Shape extends z.ZodType>(shape: Shape, given: unknown): z.output<Shape> {
-  const read = shape.safeParse(given);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  throw new InvalidInput(`${issue?.path.join('.') || 'input'}: ${issue?.message ?? 'cannot be read'}`);
-}
-
 /** Reads what a run answers; fields that a later release adds are left out. Throws `FaretrailClientError`. */
-function toAnswer<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
-  const read = shape.safeParse(answer);
-  if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.join('.') || 'answer').join(', ');
-  throw new FaretrailClientError('AnswerUnreadable', `the answer of the run cannot be read: ${fields}`);
+function toAnswer<Answer>(schema: Schema<Answer, unknown>, answer: unknown): Answer {
+  try {
+    return schema.read(answer, '');
+  } catch (cause) {
+    const message = `the answer of the run cannot be read: ${cause instanceof InvalidInput ? cause.message : cause}`;
+    throw new FaretrailClientError('AnswerUnreadable', message, { cause });
+  }
 }

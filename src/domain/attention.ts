@@ -1,3 +1,5 @@
+import { answered, answerOf, type Read } from './schema.js';
+
 /** Why a run needs a person (closed list, design section 3). */
 export const attentionCodes = [
   'credentialsRejected',
@@ -13,9 +15,12 @@ export const attentionCodes = [
 
 export type AttentionCode = (typeof attentionCodes)[number];
 
-/** Shown while a condition lasts; the run goes on by itself once it is repaired. `since` is an ISO instant. */
-export interface Attention {
-  code: AttentionCode;
-  message: string;
-  since: string;
-}
+/** Why a run needs a person: shown while a condition lasts; the run goes on by itself once it is repaired. */
+export const AttentionSchema = answerOf({
+  code: answered<AttentionCode>(),
+  message: answered(),
+  since: answered(),
+});
+
+/** Why a run needs a person. `since` is an ISO instant. */
+export type Attention = Read<typeof AttentionSchema>;

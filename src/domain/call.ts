@@ -1,7 +1,8 @@
 import type { Attention } from './attention.js';
 import { InvalidInput } from './errors.js';
-import { checkDepth, toInputFields, toInputName } from './input-fields.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
+import { readInput, shallow } from './input-fields.js';
+import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
+import * as s from './schema.js';
 
 /** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
 export const businessOperations = [
@@ -17,31 +18,6 @@ export const businessOperations = [
 
 /** One of `businessOperations`. */
 export type BusinessOperation = (typeof businessOperations)[number];
-
-/** Input of the workflow `businessCall`. */
-export interface BusinessCallInput {
-  account: AccountName;
-  operation: BusinessOperation;
-  /** The caller's identity of this call: the same key never makes a second effect. */
-  key: string;
-  /** For the operations about one order. */
-  orderId?: OrderId;
-  /** For `addReferenceCode`. */
-  referenceFieldId?: string;
-  /** Sent as it is; what we know of it is checked first. */
-  body?: unknown;
-}
-
-/** Result of `businessCall`. */
-export interface BusinessCallResult {
-  operation: BusinessOperation;
-  /** Of HTTP. */
-  status: number;
-  /** The parsed answer; null when there was none. Who the driver is only while payloads are encrypted. */
-  body: unknown;
-  /** Of `createOrder` only. */
-  orderId?: OrderId;
-}
 
 /** What messages about a call name. */
 type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
@@ -177,8 +153,6 @@ export const callWaits = ({ operation, account }: CallName, since: string): Atte
   since,
 });
 
-const known = ['account', 'operation', 'key', 'orderId', 'referenceFieldId', 'body'] as const;
-
 /** What each operation needs besides account and key; it takes nothing else of these. */
 const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' | 'body')[]> = {
   companySettings: [],
@@ -194,45 +168,65 @@ const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' 
 /** Is it about one order, so that a 404 means that the service does not know that order? */
 export const isAboutOrder = (operation: BusinessOperation): boolean => needs[operation].includes('orderId');
 
+const OperationSchema = s.wordOf(businessOperations);
 /** Reads the name of an operation. Throws `InvalidInput` naming `field`. */
-export function toBusinessOperation(value: unknown, field = 'operation'): BusinessOperation {
-  const operation = businessOperations.find((name) => name === value);
-  if (operation === undefined) throw new InvalidInput(`${field}: must be one of ${businessOperations.join(', ')}`);
-  return operation;
-}
+export const toBusinessOperation = (value: unknown, field = 'operation'): BusinessOperation =>
+  readInput(OperationSchema, value, field);
 
-/** Reads a caller's own identity of a call or a ride. It becomes a part of workflow ids. Throws `InvalidInput`. */
-export function toCallerKey(value: unknown, field = 'key'): string {
-  if (typeof value !== 'string' || !/^[A-Za-z0-9._~-]{1,100}$/.test(value)) {
-    throw new InvalidInput(`${field}: must be 1 to 100 characters of A-Z, a-z, 0-9, ".", "_", "~" and "-"`);
-  }
-  return value;
-}
+/** A caller's own identity of a call or a ride: it becomes a part of the workflow id. */
+export const CallerKeySchema = s.matching(
+  /^[A-Za-z0-9._~-]{1,100}$/,
+  'must be 1 to 100 characters of A-Z, a-z, 0-9, ".", "_", "~" and "-"',
+);
+/** Reads a caller's own identity of a call or a ride. Throws `InvalidInput`. */
+export const toCallerKey = (value: unknown, field = 'key'): string => readInput(CallerKeySchema, value, field);
+
+/** The account of an input that only the business interface serves. */
+export const BusinessAccountSchema = s.described(
+  AccountNameSchema,
+  'Name of a business account that the workers hold.',
+);
+
+/** The company's settings give it as an integer (assumed, upstream section 5.3). */
+const ReferenceFieldSchema: s.Schema<string, string | number> = {
+  read: (value, at) => s.nameText.read(Number.isSafeInteger(value) ? String(value) : value, at),
+  json: { anyOf: [s.nameText.json, s.wholeNumber().json] },
+};
+
+/** What `businessCall` is started with. Of `body` only the depth is looked at here. */
+export const BusinessCallInputSchema = s.inputOf({
+  account: BusinessAccountSchema,
+  operation: OperationSchema,
+  key: s.described(CallerKeySchema, 'Your identity of this call: the same key never makes a second effect.'),
+  orderId: s.optional(OrderIdSchema, 'For the operations about one order.'),
+  referenceFieldId: s.optional(ReferenceFieldSchema, 'For addReferenceCode.'),
+  body: s.optional(shallow(s.anything), 'Sent to the service; fields nobody here knows are sent as they are.'),
+});
+/** What `businessCall` is started with, as it is read. */
+export type BusinessCallInput = s.Read<typeof BusinessCallInputSchema>;
+
+/** What `businessCall` answers. Who the driver is stands in `body` only while payloads are encrypted. */
+export const BusinessCallResultSchema = s.answerOf({
+  operation: OperationSchema,
+  status: s.described(s.wholeNumber(), 'The status of HTTP.'),
+  body: s.described(s.anything, 'The parsed answer; null when there was none.'),
+  orderId: s.absentOr(s.answered<OrderId>(), 'Of createOrder only.'),
+});
+/** What `businessCall` answers. */
+export type BusinessCallResult = s.Read<typeof BusinessCallResultSchema>;
 
 /**
  * Reads the input of `businessCall`, which any language may send. Throws `InvalidInput` that names the field; unknown
- * fields are refused, and those that the operation has no use for. Of `body` only the depth is looked at here.
+ * fields are refused, and those that the operation has no use for.
  */
 export function parseBusinessCallInput(value: unknown): BusinessCallInput {
-  const fields = toInputFields(value, known);
-  const operation = toBusinessOperation(fields.operation);
-  const isGiven = (field: (typeof known)[number]): boolean => fields[field] !== undefined && fields[field] !== null;
+  const input = readInput(BusinessCallInputSchema, value);
+  const { operation } = input;
   for (const field of ['orderId', 'referenceFieldId', 'body'] as const) {
     const isNeeded = needs[operation].includes(field);
-    if (isNeeded && !isGiven(field)) throw new InvalidInput(`${field}: ${operation} needs it`);
-    if (!isNeeded && isGiven(field)) throw new InvalidInput(`${field}: ${operation} has no use for it; leave it out`);
+    const isGiven = input[field] !== undefined;
+    if (isNeeded && !isGiven) throw new InvalidInput(`${field}: ${operation} needs it`);
+    if (!isNeeded && isGiven) throw new InvalidInput(`${field}: ${operation} has no use for it; leave it out`);
   }
-  if (isGiven('body')) checkDepth(JSON.stringify(fields.body), 'body');
-  return {
-    account: toAccountName(fields.account),
-    operation,
-    key: toCallerKey(fields.key),
-    ...(isGiven('orderId') ? { orderId: toOrderId(fields.orderId) } : {}),
-    ...(isGiven('referenceFieldId') ? { referenceFieldId: toReferenceFieldId(fields.referenceFieldId) } : {}),
-    ...(isGiven('body') ? { body: fields.body } : {}),
-  };
+  return input;
 }
-
-/** The company's settings give it as an integer (assumed, upstream section 5.3). */
-const toReferenceFieldId = (value: unknown): string =>
-  toInputName(Number.isSafeInteger(value) ? String(value) : value, 'referenceFieldId');

@@ -1,4 +1,5 @@
-import { readInstant } from './instant.js';
+import { InstantSchema, readInstant } from './instant.js';
+import * as s from './schema.js';
 
 /** What a traceparent says. */
 interface TraceContext {
@@ -17,13 +18,17 @@ export function readTraceparent(value: unknown): TraceContext | null {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
+const shortText = s.text(256);
+/** One webhook delivery as a run is told of it; the signal `deliveryReceived` carries `{ deliveries }`. */
+export const DeliveryNoticeSchema = s.answerOf({
+  deliveryId: shortText,
+  eventType: shortText,
+  receivedAt: InstantSchema,
+  status: s.absentOr(shortText),
+});
+
 /** One webhook delivery as a run is told of it: a hint, never the truth (upstream R1). */
-export interface DeliveryNotice {
-  deliveryId: string;
-  eventType: string;
-  /** ISO instant. */
-  receivedAt: string;
-  status?: string;
+export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
   /** Of the trace that the delivery began, where traces are on. */
   traceparent?: string;
 }
@@ -52,12 +57,10 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
 
 const unreadable = (now: string): DeliveryNotice => ({ deliveryId: '', eventType: 'unknown', receivedAt: now });
 
-/** Deliveries that reached a run. */
-export interface DeliveryCounts {
-  received: number;
-  /** Those among them that the run has seen before. */
-  duplicate: number;
-}
+/** How many deliveries reached a run, and those among them that it had seen before. */
+export const DeliveryCountsSchema = s.answerOf({ received: s.wholeNumber(), duplicate: s.wholeNumber() });
+/** See `DeliveryCountsSchema`. */
+export type DeliveryCounts = s.Read<typeof DeliveryCountsSchema>;
 
 const maxSeen = 1_000;
 

@@ -1,5 +1,6 @@
 import { InvalidInput } from './errors.js';
-import { maxJsonDepth, measureJson, shownText } from './json.js';
+import { maxJsonDepth, measureJson } from './json.js';
+import * as s from './schema.js';
 
 /**
  * Stands for a payload that our converter cannot read. Every parser refuses it by name, so what a stranger sends is refused or
@@ -19,58 +20,42 @@ export class UndecodablePayload {
 /** In the metadata of an encrypted payload that its key does not open. Only our codec sets it, on the way to our converter. */
 export const damagedField = 'damaged';
 
-const maxText = 200;
+/** Reads an input, or the part of one that is called `name`. Throws `InvalidInput` that names the field. */
+export function readInput<Out>(schema: s.Schema<Out, unknown>, value: unknown, name = ''): Out {
+  if (value instanceof UndecodablePayload)
+    throw new InvalidInput(`${name || 'input'}: cannot be decoded: ${value.reason}`);
+  return schema.read(value, name);
+}
+
+/** The parser of an input. It throws `InvalidInput` that names the field. */
+export const parserOf =
+  <Out>(schema: s.Schema<Out, unknown>) =>
+  (value: unknown): Out =>
+    readInput(schema, value);
 
 /** Reads an input object of whatever fields. Throws `InvalidInput`. */
-export function toInputObject(value: unknown, name = 'input'): Record<string, unknown> {
-  if (value instanceof UndecodablePayload) throw new InvalidInput(`${name}: cannot be decoded: ${value.reason}`);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidInput(`${name}: must be a JSON object`);
-  }
-  return value as Record<string, unknown>;
-}
+export const toInputObject = (value: unknown, name?: string): Record<string, unknown> =>
+  readInput(s.anyObject(), value, name);
 
-/** Reads an input object that any language may send. Throws `InvalidInput` for a field that is not `known`, so that a
- *  misspelt option is never silently without effect. */
-export function toInputFields(value: unknown, known: readonly string[], name = 'input'): Record<string, unknown> {
-  const fields = toInputObject(value, name);
-  const unknownField = Object.keys(fields).find((key) => !known.includes(key));
-  if (unknownField !== undefined) {
-    throw new InvalidInput(
-      `${name}: unknown field "${shownText(unknownField.slice(0, 40))}"; known are ${known.join(', ')}`,
-    );
-  }
-  return fields;
-}
+/** A body of others that must be no deeper than what a reader of JSON takes. */
+export const shallow = <Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> =>
+  s.checked(
+    schema,
+    (body) => body === undefined || measureJson(JSON.stringify(body)).depth <= maxJsonDepth,
+    `nested deeper than ${maxJsonDepth} levels`,
+  );
 
-/** Reads a text of 1 to 200 characters. Throws `InvalidInput` naming the field. */
-export function toInputText(value: unknown, field: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > maxText) {
-    throw new InvalidInput(`${field}: must be a text of 1 to ${maxText} characters`);
-  }
-  return value;
-}
-
-/** The same for a text that becomes a name, such as a workflow id: without control and format characters. */
-export function toInputName(value: unknown, field: string): string {
-  const text = toInputText(value, field);
-  if (shownText(text) !== text) throw new InvalidInput(`${field}: must not hold control or format characters`);
-  return text;
-}
-
-/** Checks that a body of others is no deeper than what a reader of JSON takes. Throws `InvalidInput`. */
-export function checkDepth(json: string, field: string): void {
-  if (measureJson(json).depth > maxJsonDepth)
-    throw new InvalidInput(`${field}: nested deeper than ${maxJsonDepth} levels`);
-}
+const nothing = s.inputOf({});
 
 /** Reads the argument of a message that takes none: nothing, or an empty object. Throws `InvalidInput`. */
-export function parseNoInput(value: unknown): void {
-  toInputFields(value ?? {}, []);
-}
+export const parseNoInput = (value: unknown): void => void readInput(nothing, value ?? {});
 
 /** What may stand in the second argument of a run that somebody starts; the rest only a run hands to the run that continues it. */
-const ofStarters = ['limits', 'maxEvents', 'continues'] as const;
+const progressOfStarters = s.inputOf({
+  limits: s.absentOr(s.anything),
+  maxEvents: s.optional(s.anything),
+  continues: s.absentOr(s.anything),
+});
 
 /**
  * Checks the second argument of a run, which any program may send. One that our own run has handed on is taken as it is: such a run
@@ -78,14 +63,8 @@ const ofStarters = ['limits', 'maxEvents', 'continues'] as const;
  */
 export function checkProgress(value: unknown, isContinued: boolean): void {
   if (isContinued || value === undefined || value === null) return;
-  const { limits, maxEvents, continues } = toInputFields(value, ofStarters, 'progress');
-  const given = limits === undefined ? [] : Object.entries(toInputObject(limits, 'limits'));
-  for (const [field, count] of [...given, ['maxEvents', maxEvents ?? 1] as const]) toCount(count, field.slice(0, 40));
-  if (continues !== undefined) toInputText(continues, 'continues');
-}
-
-/** Reads a positive whole number. Throws `InvalidInput` naming the field. */
-export function toCount(value: unknown, field: string): number {
-  if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-  throw new InvalidInput(`${field}: must be a positive whole number`);
+  const { limits = {}, maxEvents = 1, continues } = readInput(progressOfStarters, value, 'progress');
+  for (const [field, given] of [...Object.entries(toInputObject(limits, 'limits')), ['maxEvents', maxEvents] as const])
+    readInput(s.positive, given, field.slice(0, 40));
+  if (continues !== undefined) readInput(s.text(), continues, 'continues');
 }

@@ -1,15 +1,27 @@
-import { InvalidInput } from './errors.js';
+import { readInput } from './input-fields.js';
+import * as s from './schema.js';
+
+const pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+const rule = 'must be an ISO 8601 instant with an offset, such as 2026-05-01T08:30:00Z';
+
+/** V8 reads 30 February as 2 March. */
+function isOnCalendar(instant: string): boolean {
+  if (Number.isNaN(Date.parse(instant))) return false;
+  const day = instant.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
+/** An ISO 8601 instant with an offset, read as the same instant in UTC. */
+export const InstantSchema = s.described(
+  s.mapped(
+    s.checked(s.matching(pattern, rule, { format: 'date-time', pattern: pattern.source }), isOnCalendar, rule),
+    (instant) => new Date(instant).toISOString(),
+  ),
+  'ISO 8601 instant with an offset.',
+);
 
 /** Reads an ISO 8601 instant with an offset and gives it in UTC. Throws `InvalidInput` naming `field`. */
-export function toInstant(value: unknown, field: string): string {
-  const isInstant =
-    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value);
-  const epochMs = isInstant ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(epochMs) || !isCalendarDay(value as string)) {
-    throw new InvalidInput(`${field}: must be an ISO 8601 instant with an offset, such as 2026-05-01T08:30:00Z`);
-  }
-  return new Date(epochMs).toISOString();
-}
+export const toInstant = (value: unknown, field: string): string => readInput(InstantSchema, value, field);
 
 /** The same, undefined for anything else. */
 export function readInstant(value: unknown): string | undefined {
@@ -20,8 +32,5 @@ export function readInstant(value: unknown): string | undefined {
   }
 }
 
-/** V8 reads 30 February as 2 March. */
-const isCalendarDay = (instant: string): boolean => {
-  const day = instant.slice(0, 10);
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
-};
+/** An instant in what a run has published. It is taken as it is. */
+export const PublishedInstantSchema = s.checked(s.answered(), (text) => !Number.isNaN(Date.parse(text)), rule);

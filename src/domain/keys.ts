@@ -1,4 +1,5 @@
-import { InvalidInput } from './errors.js';
+import { readInput } from './input-fields.js';
+import * as s from './schema.js';
 
 declare const brand: unique symbol;
 
@@ -14,31 +15,41 @@ export type DeliveryId = string & { readonly [brand]: 'DeliveryId' };
 /** Scope values joined by a space, as the token endpoint wants them; empty for the token without scope. */
 export type Scope = string & { readonly [brand]: 'Scope' };
 
-const accountNamePattern = /^[a-z0-9-]{1,40}$/;
-const maxOrderIdLength = 128;
+/** The field `account`. */
+export const AccountNameSchema = s.described(
+  s.matching(/^[a-z0-9-]{1,40}$/, 'must be 1 to 40 characters of a-z, 0-9 and "-"') as s.Schema<AccountName, string>,
+  'Name of an account that the workers hold.',
+);
 
 /** Reads an account name. Throws `InvalidInput` naming `field`. */
-export function toAccountName(value: unknown, field = 'account'): AccountName {
-  if (typeof value !== 'string' || !accountNamePattern.test(value)) {
-    throw new InvalidInput(`${field}: must be 1 to 40 characters of a-z, 0-9 and "-"`);
-  }
-  return value as AccountName;
-}
+export const toAccountName = (value: unknown, field = 'account'): AccountName =>
+  readInput(AccountNameSchema, value, field);
+
+const maxOrderIdLength = 128;
+
+/** The service's id of an order: text, or an integer that becomes text. */
+export const OrderIdSchema: s.Schema<OrderId, string | number> = {
+  read: (value, at) => {
+    const text = Number.isSafeInteger(value) ? String(value) : value;
+    if (typeof text !== 'string' || text === '') return s.refuse(at, 'must be a non-empty text');
+    if (text.length > maxOrderIdLength) return s.refuse(at, `must have at most ${maxOrderIdLength} characters`);
+    // Control characters and "/" would make a workflow id that cannot be read back.
+    if (/[/\p{C}]/u.test(text) || text.trim() !== text)
+      return s.refuse(at, 'must not hold "/", control characters or outer blanks');
+    // No URL path can hold these two as a name.
+    return text === '.' || text === '..' ? s.refuse(at, 'must not be "." or ".."') : (text as OrderId);
+  },
+  json: {
+    anyOf: [
+      { type: 'string', minLength: 1, maxLength: maxOrderIdLength, pattern: '^[^/\\x00-\\x1f\\x7f-\\x9f]+$' },
+      s.wholeNumber().json,
+    ],
+    description: "The service's id of the order, without a slash.",
+  },
+};
 
 /** Reads an order id: text, or an integer that becomes text. Throws `InvalidInput` naming `field`. */
-export function toOrderId(value: unknown, field = 'orderId'): OrderId {
-  const text = Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof text !== 'string' || text === '') throw new InvalidInput(`${field}: must be a non-empty text`);
-  if (text.length > maxOrderIdLength)
-    throw new InvalidInput(`${field}: must have at most ${maxOrderIdLength} characters`);
-  // Control characters and "/" would make a workflow id that cannot be read back.
-  if (/[/\p{C}]/u.test(text) || text.trim() !== text) {
-    throw new InvalidInput(`${field}: must not hold "/", control characters or outer blanks`);
-  }
-  // No URL path can hold these two as a name.
-  if (text === '.' || text === '..') throw new InvalidInput(`${field}: must not be "." or ".."`);
-  return text as OrderId;
-}
+export const toOrderId = (value: unknown, field = 'orderId'): OrderId => readInput(OrderIdSchema, value, field);
 
 /** Would `toOrderId` take this text? */
 export function isOrderId(text: string): text is OrderId {

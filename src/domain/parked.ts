@@ -1,37 +1,57 @@
 import { type DeliveryResult, type ParkReason, parkReasons } from './delivery.js';
 import { InvalidInput } from './errors.js';
-import { toInputFields } from './input-fields.js';
-import { toInstant } from './instant.js';
-import { type AccountName, type DeliveryId, type OrderId, toAccountName, toOrderId } from './keys.js';
+import { parserOf, readInput } from './input-fields.js';
+import { InstantSchema } from './instant.js';
+import { type AccountName, AccountNameSchema, type DeliveryId, type OrderId, OrderIdSchema } from './keys.js';
 import { cell, second } from './markdown.js';
 import { parseStopInput } from './order/input.js';
+import * as s from './schema.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
 
-/** Input of the workflow `parkedDelivery`: all that was kept of a delivery, its content sealed. */
-export interface ParkedDeliveryInput {
-  account: AccountName;
-  eventType: EventType;
-  /** 32 hex digits. */
-  deliveryId: string;
-  /** ISO instant. */
-  receivedAt: string;
-  reason: ParkReason;
-  /** The order that it names; only with the last two reasons. */
-  aboutOrderId?: OrderId;
-  /** JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context. Empty where nothing was kept of a
-   *  delivery that names its order. */
-  sealed: string;
-}
+const DeliveryIdSchema = s.matching<DeliveryId>(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
 
-/** Answer of the query `parkedStatus`, and the result of the run. */
-export interface ParkedDelivery extends Omit<ParkedDeliveryInput, 'sealed'> {
-  /** What became of it. */
-  outcome: 'waiting' | 'routed' | 'discarded';
-  /** The order that it was routed to. */
-  orderId: string | null;
-  /** Why it was discarded, in the operator's words. */
-  discardReason: string | null;
-}
+/** What `parkedDelivery` is started with: all that was kept of a delivery, its content sealed. */
+const ParkedDeliveryInputSchema = s.inputOf({
+  account: AccountNameSchema,
+  eventType: s.wordOf(eventTypes),
+  deliveryId: DeliveryIdSchema,
+  receivedAt: InstantSchema,
+  reason: s.wordOf(parkReasons),
+  // The order that it names; only with the last two reasons.
+  aboutOrderId: s.optional(OrderIdSchema),
+  // JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context. Empty where nothing was kept of a
+  // delivery that names its order.
+  sealed: s.matching(/^\S*$/, 'must be a text without blanks'),
+});
+/** What `parkedDelivery` is started with. */
+export type ParkedDeliveryInput = s.Read<typeof ParkedDeliveryInputSchema>;
+
+/** How a delivery stands that nobody could place: the answer of the query `parkedStatus`, and the result of the run. */
+export const ParkedDeliverySchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  eventType: s.answered<EventType>(),
+  deliveryId: s.answered('32 hex digits.'),
+  receivedAt: s.answered(),
+  reason: s.answered<ParkReason>('Why nobody could place it.'),
+  aboutOrderId: s.absentOr(
+    s.answered<OrderId>(),
+    'The order that it names, where following ended in a way that a person decides about.',
+  ),
+  outcome: s.wordOf(['waiting', 'routed', 'discarded']),
+  orderId: s.nullable(s.answered(), 'The order that it was routed to.'),
+  // In the operator's words.
+  discardReason: s.nullable(s.answered()),
+});
+/** How a delivery stands that nobody could place. */
+export type ParkedDelivery = s.Read<typeof ParkedDeliverySchema>;
+
+/** Answer of the update `routeDelivery`. */
+export const RoutedDeliverySchema = s.answerOf({
+  ...ParkedDeliverySchema.fields,
+  handedOver: s.answered<DeliveryResult>('What became of it: signalled, started, late or reported.'),
+});
+/** The same with what became of it at its order. */
+export type RoutedDelivery = s.Read<typeof RoutedDeliverySchema>;
 
 /** What hands a parked delivery to an order. */
 export interface HandOverInput
@@ -39,56 +59,23 @@ export interface HandOverInput
   orderId: OrderId;
 }
 
-/** Answer of the update `routeDelivery`. */
-export interface RoutedDelivery extends ParkedDelivery {
-  handedOver: DeliveryResult;
-}
-
 /** The field of the run's memo that holds a `ParkedDelivery`. */
 export const parkedMemoField = 'parked';
 
-const known = ['account', 'eventType', 'deliveryId', 'receivedAt', 'reason', 'aboutOrderId', 'sealed'] as const;
-
-function toWord<Word extends string>(value: unknown, words: readonly Word[], field: string): Word {
-  const found = words.find((word) => word === value);
-  if (found === undefined) throw new InvalidInput(`${field}: must be one of ${words.join(', ')}`);
-  return found;
-}
-
-function toMatching(value: unknown, pattern: RegExp, field: string): string {
-  if (typeof value !== 'string' || !pattern.test(value))
-    throw new InvalidInput(`${field}: must match ${pattern.source}`);
-  return value;
-}
-
 /** Reads a delivery id. Throws `InvalidInput`. */
-export function toDeliveryId(value: unknown): DeliveryId {
-  if (typeof value !== 'string' || !/^[0-9a-f]{32}$/.test(value)) {
-    throw new InvalidInput('deliveryId: must be 32 hex digits');
-  }
-  return value as DeliveryId;
-}
+export const toDeliveryId = (value: unknown): DeliveryId => readInput(DeliveryIdSchema, value, 'deliveryId');
 
 /** Reads the input of `parkedDelivery`. Throws `InvalidInput` that names the field, never its value. */
 export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
-  const fields = toInputFields(value, known);
-  // A delivery that was checked when it came has left no body behind, only the order that it names.
-  const namesOrder = fields.aboutOrderId !== undefined;
-  return {
-    account: toAccountName(fields.account),
-    eventType: toWord(fields.eventType, eventTypes, 'eventType'),
-    deliveryId: toDeliveryId(fields.deliveryId),
-    receivedAt: toInstant(fields.receivedAt, 'receivedAt'),
-    reason: toWord(fields.reason, parkReasons, 'reason'),
-    ...(namesOrder ? { aboutOrderId: toOrderId(fields.aboutOrderId, 'aboutOrderId') } : {}),
-    sealed: toMatching(fields.sealed, namesOrder ? /^\S*$/ : /^\S+$/, 'sealed'),
-  };
+  const input = readInput(ParkedDeliveryInputSchema, value);
+  // Only a delivery that was checked when it came, and so names its order, has left no body behind.
+  if (input.aboutOrderId === undefined && input.sealed === '')
+    throw new InvalidInput('sealed: must not be empty, since the delivery names no order');
+  return input;
 }
 
 /** Reads the argument of `routeDelivery`. Throws `InvalidInput`. */
-export const parseRouteInput = (value: unknown): { orderId: OrderId } => ({
-  orderId: toOrderId(toInputFields(value, ['orderId']).orderId),
-});
+export const parseRouteInput = parserOf(s.inputOf({ orderId: OrderIdSchema }));
 
 /** Reads the argument of `discardDelivery`. Throws `InvalidInput`. */
 export const parseDiscardInput: (value: unknown) => { reason: string } = parseStopInput;

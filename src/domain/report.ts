@@ -1,35 +1,23 @@
-import type { Attention, AttentionCode } from './attention.js';
-import { countDeliveries, type DeliveryCounts, type DeliveryNotice } from './delivery.js';
-import { toInputFields } from './input-fields.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
+import { type AttentionCode, AttentionSchema } from './attention.js';
+import { BusinessAccountSchema } from './call.js';
+import { countDeliveries, DeliveryCountsSchema, type DeliveryNotice } from './delivery.js';
+import { parserOf } from './input-fields.js';
+import { type AccountName, type OrderId, OrderIdSchema } from './keys.js';
 import { cell, messageCell, second, tableOf } from './markdown.js';
-import { type Notify, toNotify } from './notify/receivers.js';
+import { NotifyListSchema } from './notify/receivers.js';
+import * as s from './schema.js';
 
 /** What `companyReport` is started with. */
-export interface CompanyReportInput {
-  account: AccountName;
-  /** Absent when the report names no order: then there is no receipt to read. */
-  orderId?: OrderId;
-  /** Who is told of each report and of what its receipt says: workflows, by signal. */
-  notify?: Notify[];
-}
+export const CompanyReportInputSchema = s.inputOf({
+  account: BusinessAccountSchema,
+  orderId: s.optional(OrderIdSchema, 'Absent where the reports name no order: then there is no receipt.'),
+  notify: s.optional(NotifyListSchema),
+});
+/** What `companyReport` is started with, as it is read. */
+export type CompanyReportInput = s.Read<typeof CompanyReportInputSchema>;
 
-const known: readonly string[] = ['account', 'orderId', 'notify'];
-
-/**
- * Reads the input of `companyReport`, which any language may send. Throws `InvalidInput` that names the field; unknown
- * fields are refused.
- */
-export function parseCompanyReportInput(value: unknown): CompanyReportInput {
-  const { account, orderId, notify } = toInputFields(value, known);
-  const isAbout = orderId !== undefined && orderId !== null;
-  const hasReceivers = notify !== undefined && notify !== null;
-  return {
-    account: toAccountName(account),
-    ...(isAbout ? { orderId: toOrderId(orderId) } : {}),
-    ...(hasReceivers ? { notify: toNotify(notify) } : {}),
-  };
-}
+/** Reads the input of `companyReport`, which any language may send. Throws `InvalidInput` that names the field. */
+export const parseCompanyReportInput = parserOf(CompanyReportInputSchema);
 
 /**
  * Why there is no receipt, or none that is up to date. `notReady`: the service has none yet. `notOffered`: the account's
@@ -38,11 +26,8 @@ export function parseCompanyReportInput(value: unknown): CompanyReportInput {
 export type ReceiptTroubleCode = AttentionCode | 'notReady' | 'notOffered';
 
 /** Stands until a look finds the receipt; the run looks again by itself. `since` is an ISO instant. */
-interface ReceiptTrouble {
-  code: ReceiptTroubleCode;
-  message: string;
-  since: string;
-}
+const ReceiptTroubleSchema = s.answerOf({ ...AttentionSchema.fields, code: s.answered<ReceiptTroubleCode>() });
+type ReceiptTrouble = s.Read<typeof ReceiptTroubleSchema>;
 
 /** What a look at a receipt needs to know of the run that looks. */
 export interface ReceiptLookInput {
@@ -59,29 +44,40 @@ export type ReceiptObservation =
   | { kind: 'receipt'; receipt: Record<string, unknown>; at: string; reads: number }
   | { kind: 'trouble'; trouble: ReceiptTrouble; notBefore: string; reads: number };
 
-/** What is known of one report and its receipt: the result of `companyReport`, and the answer of the query `reportStatus`. */
-export interface CompanyReport {
-  account: AccountName;
-  orderId: OrderId | null;
-  deliveries: DeliveryCounts;
-  /** Newest last, the last 20; a duplicate is counted above and not listed again. */
-  reports: { deliveryId: string; receivedAt: string }[];
-  /** As the last read found it; it may change again (R17). */
-  receipt: Record<string, unknown> | null;
-  /** When that was; an ISO instant. */
-  receiptAt: string | null;
-  reads: number;
-  /** Why the last look found no receipt. An older one may still stand in `receipt`. */
-  unavailable: ReceiptTrouble | null;
-  /** The same where it needs a person: not for a scope that was never granted, nor for a receipt that is not ready. */
-  attention: Attention | null;
-}
+/** What a `notify` signal of a report carries. */
+export const CompanyReportNoticeSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  orderId: s.nullable(s.answered<OrderId>()),
+  // A duplicate is counted in `deliveries` and not listed again.
+  reports: s.described(
+    s.listOf(s.answerOf({ deliveryId: s.answered(), receivedAt: s.answered() })),
+    'Newest last, the last 20, each once.',
+  ),
+  receipt: s.nullable(s.anyObject(), 'As the last read found it; it may change.'),
+  receiptAt: s.nullable(s.answered(), 'When it was read.'),
+  // An older receipt may still stand in `receipt`.
+  unavailable: s.nullable(ReceiptTroubleSchema, 'Why the last look found no receipt.'),
+});
+type CompanyReportNotice = s.Read<typeof CompanyReportNoticeSchema>;
 
-/** What a `notify` signal carries. */
-type CompanyReportNotice = Pick<
-  CompanyReport,
-  'account' | 'orderId' | 'reports' | 'receipt' | 'receiptAt' | 'unavailable'
->;
+/** Body of the request that a `notify` URL of a report gets. */
+export const CompanyReportEventSchema = s.answerOf({
+  type: s.wordOf(['report.changed']),
+  ...CompanyReportNoticeSchema.fields,
+});
+/** What a URL is told. */
+export type CompanyReportEvent = s.Read<typeof CompanyReportEventSchema>;
+
+/** What is known of a report and its receipt: the result of `companyReport`, and the answer to its query. */
+export const CompanyReportSchema = s.answerOf({
+  ...CompanyReportNoticeSchema.fields,
+  deliveries: DeliveryCountsSchema,
+  reads: s.wholeNumber(),
+  // Not for a scope that was never granted, nor for a receipt that is not ready.
+  attention: s.nullable(AttentionSchema, 'The same as unavailable, where it needs a person.'),
+});
+/** What is known of a report and its receipt. */
+export type CompanyReport = s.Read<typeof CompanyReportSchema>;
 
 const maxReports = 20;
 
@@ -153,9 +149,6 @@ export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {
   const { account, orderId, reports, receipt, receiptAt, unavailable } = report;
   return { account, orderId, reports, receipt, receiptAt, unavailable };
 };
-
-/** What a URL is told. */
-export type CompanyReportEvent = CompanyReportNotice & { type: 'report.changed' };
 
 /** The same report as the body of a request. */
 export const toReportEvent = (notice: CompanyReportNotice): CompanyReportEvent => ({

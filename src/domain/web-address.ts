@@ -8,7 +8,8 @@ export function toWebAddress(text: string): string | undefined {
   return url && isCallable(url) ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : undefined;
 }
 
-const maxReceiverUrl = 2_000;
+/** In characters. */
+export const maxReceiverUrl = 2_000;
 
 /** The rule for addresses that callers want to be told at, for error messages. */
 export const receiverUrlRule = `must be an https URL (http only at a loopback address) of at most ${maxReceiverUrl} characters without credentials and fragment`;

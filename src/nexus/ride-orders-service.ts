@@ -8,14 +8,15 @@ import { ApplicationFailure, type Workflow, type WorkflowResultType } from '@tem
 import { getClient, startWorkflow, WorkflowRunOperationHandler, type WorkflowStartOptions } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { rideOrders } from '../client/ride-orders.js';
-import { parseBusinessCallInput } from '../domain/call.js';
+import { CallerKeySchema, parseBusinessCallInput } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
-import { toInputFields, toInputObject } from '../domain/input-fields.js';
-import { toAccountName, toOrderId } from '../domain/keys.js';
+import { readInput, toInputObject } from '../domain/input-fields.js';
+import { AccountNameSchema, OrderIdSchema } from '../domain/keys.js';
 import { isFollowedAgain } from '../domain/order/earlier-run.js';
 import { type FollowOrderInput, type FollowRequest, parseFollowOrderInput } from '../domain/order/input.js';
 import type { OrderTrail } from '../domain/order/trail.js';
-import { parseChangeRideInput, parseRequestRideInput, type RideChange, toRideRequestId } from '../domain/ride/input.js';
+import { parseChangeRideInput, parseRequestRideInput, type RideChange } from '../domain/ride/input.js';
+import { inputOf } from '../domain/schema.js';
 import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { beginOrder, toFollowRequest } from '../temporal/follow-start.js';
 import { repeatWhenLost } from '../temporal/lost-update.js';
@@ -175,12 +176,8 @@ async function ask<Answer>(
   }
 }
 
-function parseOrderKey(value: unknown): FollowOrderKey {
-  const { account, orderId } = toInputFields(value, ['account', 'orderId']);
-  return { account: toAccountName(account), orderId: toOrderId(orderId) };
-}
+const OrderKeySchema = inputOf({ account: AccountNameSchema, orderId: OrderIdSchema });
+const parseOrderKey = (value: unknown): FollowOrderKey => readInput(OrderKeySchema, value);
 
-function parseRideKey(value: unknown): RequestRideKey {
-  const { account, requestId } = toInputFields(value, ['account', 'requestId']);
-  return { account: toAccountName(account), requestId: toRideRequestId(requestId) };
-}
+const RideKeySchema = inputOf({ account: AccountNameSchema, requestId: CallerKeySchema });
+const parseRideKey = (value: unknown): RequestRideKey => readInput(RideKeySchema, value);

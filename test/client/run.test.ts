@@ -1,7 +1,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { z } from 'zod';
 import { runOf } from '../../src/client/run.js';
+import { text } from '../../src/domain/schema.js';
 
 const notFound = new WorkflowNotFoundError('not found', 'order/a/1', undefined);
 const lostConnection = new Error('the connection is lost');
@@ -21,7 +21,7 @@ async function asked(describe: () => Promise<unknown>): Promise<unknown> {
     },
   };
   const run = runOf(client as unknown as Client, 'order/a/1');
-  return await run.ask(z.string(), () => Promise.reject(notFound)).catch((error: unknown) => error);
+  return await run.ask(text(), () => Promise.reject(notFound)).catch((error: unknown) => error);
 }
 
 const never = (): never => {

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { publishedShapes, toPublishedSchema } from '../../src/contracts/published-shapes.js';
+import { publishedSchemas, toPublishedSchema } from '../../src/contracts/published-schemas.js';
 import { recordedRuns } from '../replay/payloads.js';
 
-type Name = keyof typeof publishedShapes;
+type Name = keyof typeof publishedSchemas;
 
 const folder = fileURLToPath(new URL('../../docs/schema/', import.meta.url));
 const fileOf = (name: string) => `${folder}${name}.json`;
-const names = Object.keys(publishedShapes) as Name[];
+const names = Object.keys(publishedSchemas) as Name[];
 /** Writes the schemas, to be committed. */
 const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
 

@@ -51,7 +51,7 @@ export const importTable: readonly Part[] = [
       'src/workflows/messages.ts',
     ],
     oursAsTypes: ['src/workflows'],
-    packages: ['@temporalio/client', '@temporalio/common', 'zod', 'node'],
+    packages: ['@temporalio/client', '@temporalio/common', 'node'],
   },
   // These two are for the workflow code of others: what they load, workflow code may load.
   {

@@ -1,36 +1,46 @@
+import { InstantSchema } from '../instant.js';
+import * as s from '../schema.js';
 import { hostOf, type UrlEntry } from './receivers.js';
 
+/** A number of notices, or of one of them. */
+export const noticeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
+
 /** One thing that URLs are told of. */
-export interface Notice {
-  /** Counted from 1 through the whole life of the run, past every continue-as-new. */
-  number: number;
-  /** ISO instant at which it became known. */
-  at: string;
-  /** The JSON that is sent. */
-  event: object;
-  /** For this reader alone; otherwise for all there were at that time. */
-  only?: number;
-}
+const NoticeSchema = s.inputOf({
+  // Counted from 1 through the whole life of the run, past every continue-as-new.
+  number: noticeNumber,
+  // When it became known.
+  at: InstantSchema,
+  // The JSON that is sent.
+  event: s.anyObject() as s.Schema<object>,
+  // For this reader alone; otherwise for all there were at that time.
+  only: s.optional(noticeNumber),
+});
+/** One thing that URLs are told of. */
+export type Notice = s.Read<typeof NoticeSchema>;
 
 /** How far one URL was told. */
-export interface NoticeReader {
-  /** It is past all that come before this number. */
-  next: number;
-  /** It has answered that it wants no more. */
-  isGone: boolean;
-  /** What it was not told of and never will be: how many, the last of them, and why. */
-  missed: { count: number; last: number; why: string } | null;
-  /** ISO instant. Until then a request of the run before may be under way, and nothing must overtake it. */
-  busyUntil?: string;
-}
+const NoticeReaderSchema = s.inputOf({
+  // It is past all that come before this number.
+  next: noticeNumber,
+  // It has answered that it wants no more.
+  isGone: s.flag,
+  // What it was not told of and never will be: how many, the last of them, and why.
+  missed: s.nullable(s.inputOf({ count: noticeNumber, last: noticeNumber, why: s.answered() })),
+  // Until then a request of the run before may be under way, and nothing must overtake it.
+  busyUntil: s.optional(InstantSchema),
+});
+/** How far one URL was told. Instants are ISO 8601 UTC. */
+export type NoticeReader = s.Read<typeof NoticeReaderSchema>;
 
-/** What several URLs are told of, each at its own speed. Every notice is kept once. Plain JSON. */
-export interface NoticeLog {
-  last: number;
-  /** In their order, as long as somebody is still to be told. */
-  notices: Notice[];
-  readers: NoticeReader[];
-}
+/** What several URLs are told of, each at its own speed. Every notice is kept once, in their order, until all have been told. */
+export const NoticeLogSchema = s.inputOf({
+  last: noticeNumber,
+  notices: s.listOf(NoticeSchema),
+  readers: s.listOf(NoticeReaderSchema),
+});
+/** What several URLs are told of. Plain JSON. */
+export type NoticeLog = s.Read<typeof NoticeLogSchema>;
 
 /** A log that nothing was written in yet. */
 export const openNoticeLog = (readers: number): NoticeLog => {

@@ -1,27 +1,36 @@
-import { InvalidInput } from '../errors.js';
-import { toInputFields, toInputName } from '../input-fields.js';
-import { receiverUrlRule, toReceiverUrl } from '../web-address.js';
+import { readInput } from '../input-fields.js';
+import * as s from '../schema.js';
+import { maxReceiverUrl, receiverUrlRule, toReceiverUrl } from '../web-address.js';
 
+const SignalReceiverSchema = s.inputOf({ workflowId: s.nameText, signal: s.nameText });
 /** A workflow of the same namespace, told by signal. */
-export interface SignalReceiver {
-  workflowId: string;
-  signal: string;
-}
+export type SignalReceiver = s.Read<typeof SignalReceiverSchema>;
 
+/** A web address that a caller wants to be told at, in the one spelling that `URL` gives it. */
+export const ReceiverUrlSchema = s.webAddress(maxReceiverUrl, toReceiverUrl, receiverUrlRule);
+
+const UrlReceiverSchema = s.inputOf({ url: ReceiverUrlSchema });
 /** A web address, told by a signed POST. It stands in Temporal in clear: it holds no secret. */
-export interface UrlReceiver {
-  url: string;
-}
+export type UrlReceiver = s.Read<typeof UrlReceiverSchema>;
+
+/** Who is told of each change and of the end: a workflow by signal, or a web address. */
+export const NotifySchema = s.described(
+  s.oneOf([SignalReceiverSchema, UrlReceiverSchema], (set) => {
+    if (!set.includes('url')) return 0;
+    return set.length === 1 ? 1 : 'must have either url, or workflowId and signal';
+  }),
+  'Who is told of each change and of the end.',
+);
+/** Who is told of each change and of the end. */
+export type Notify = s.Read<typeof NotifySchema>;
+
+/** The field `notify` of an input. */
+export const NotifyListSchema = s.listOf(NotifySchema, 10);
 
 /** A URL, and which entry it is among all receivers of a run. */
 export interface UrlEntry extends UrlReceiver {
   entry: number;
 }
-
-/** Who is told of each change and of the end. */
-export type Notify = SignalReceiver | UrlReceiver;
-
-const maxNotify = 10;
 
 /** Is it told by a POST? */
 export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
@@ -33,28 +42,5 @@ export const urlEntries = (receivers: readonly Notify[]): UrlEntry[] =>
 /** What may be shown of a URL: the rest may be a secret of its owner. */
 export const hostOf = (url: string): string => new URL(url).host.slice(0, 100);
 
-/** Reads the field `notify` of an input. Throws `InvalidInput` naming the entry. */
-export function toNotify(value: unknown): Notify[] {
-  if (!Array.isArray(value) || value.length > maxNotify) {
-    throw new InvalidInput(`notify: must be a list of at most ${maxNotify} entries`);
-  }
-  return value.map((entry: unknown, index) => toReceiver(entry, `notify[${index}]`));
-}
-
 /** Reads one receiver. Throws `InvalidInput` naming it as `name`. */
-export function toReceiver(entry: unknown, name: string): Notify {
-  const { workflowId, signal, url } = toInputFields(entry, ['workflowId', 'signal', 'url'], name);
-  // JSON made by other languages often says null for a field that is not set.
-  if (url === undefined || url === null) {
-    return {
-      workflowId: toInputName(workflowId, `${name}.workflowId`),
-      signal: toInputName(signal, `${name}.signal`),
-    };
-  }
-  if ((workflowId ?? signal ?? null) !== null) {
-    throw new InvalidInput(`${name}: must have either url, or workflowId and signal`);
-  }
-  const address = typeof url === 'string' ? toReceiverUrl(url) : undefined;
-  if (address === undefined) throw new InvalidInput(`${name}.url: ${receiverUrlRule}`);
-  return { url: address };
-}
+export const toReceiver = (entry: unknown, name: string): Notify => readInput(NotifySchema, entry, name);

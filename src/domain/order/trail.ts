@@ -1,8 +1,9 @@
-import type { Attention } from '../attention.js';
-import type { DeliveryCounts, DeliveryNotice } from '../delivery.js';
+import { type Attention, AttentionSchema } from '../attention.js';
+import { DeliveryCountsSchema, type DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
+import * as s from '../schema.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
@@ -45,38 +46,56 @@ export type OrderObservation =
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
   | { kind: 'unknownOrder'; reads: number };
 
-export type Outcome = 'completed' | 'cancelled' | 'rejected' | 'stopped' | 'expired';
+/** How the following of an order ended. */
+export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expired'] as const;
+/** One of `outcomes`. */
+export type Outcome = (typeof outcomes)[number];
+
+/** What a `notify` signal carries: each change of the status, and the end. */
+export const OrderChangeSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  orderId: s.answered<OrderId>(),
+  reference: s.absentOr(s.answered()),
+  status: s.nullable(s.answered(), 'Null before the first read.'),
+  rawStatus: s.nullable(s.answered(), 'As it came.'),
+  since: s.answered('When we found the status.'),
+  terminal: s.flag,
+  outcome: s.nullable(s.wordOf(outcomes), 'Null while the order is followed.'),
+});
+/** The part of a trail that others are told of. `since` is the start of the run before the first read. */
+export type OrderChange = s.Read<typeof OrderChangeSchema>;
+
+/** Body of the request that a `notify` URL gets. */
+export const OrderEventSchema = s.answerOf({
+  type: s.wordOf(['order.changed', 'order.ended']),
+  ...OrderChangeSchema.fields,
+});
+/** What a URL is told. */
+export type OrderEvent = s.Read<typeof OrderEventSchema>;
 
 /** One observation that changed something. `at` is an ISO instant: when we saw it. */
-export interface TimelineEntry {
-  status: string;
-  rawStatus: string;
-  at: string;
-  source: 'read' | 'delivery';
-}
+const TimelineEntrySchema = s.answerOf({
+  status: s.answered(),
+  rawStatus: s.answered(),
+  at: s.answered(),
+  source: s.wordOf(['read', 'delivery']),
+});
+/** One observation that changed something. */
+export type TimelineEntry = s.Read<typeof TimelineEntrySchema>;
 
-/** The durable record of a followed order; the result of `followOrder` and the answer to `orderTrail`. */
-export interface OrderTrail {
-  account: AccountName;
-  orderId: OrderId;
-  reference?: string;
-  /** Null before the first read. */
-  status: string | null;
-  rawStatus: string | null;
-  /** When the status was found; the start of the run before the first read. */
-  since: string;
-  terminal: boolean;
-  outcome: Outcome | null;
-  /** Newest last, the last 200. */
-  timeline: TimelineEntry[];
-  deliveries: DeliveryCounts;
-  /** Reads that the run has heard of: a waiting poll tells its count when it ends with a change. */
-  reads: number;
-  /** Do deliveries announce the changes of this order? */
-  pushed: boolean;
-  attention: Attention | null;
-  details: Record<string, unknown> | null;
-}
+/** The durable record of a followed order: the result of `followOrder`, the answer to its query and its updates. */
+export const OrderTrailSchema = s.answerOf({
+  ...OrderChangeSchema.fields,
+  timeline: s.described(s.listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
+  deliveries: DeliveryCountsSchema,
+  // Reads that the run has heard of: a waiting poll tells its count when it ends with a change.
+  reads: s.wholeNumber(),
+  pushed: s.described(s.flag, 'Do deliveries announce the changes of this order?'),
+  attention: s.nullable(AttentionSchema),
+  details: s.nullable(s.anyObject()),
+});
+/** The durable record of a followed order. */
+export type OrderTrail = s.Read<typeof OrderTrailSchema>;
 
 const maxTimeline = 200;
 
@@ -184,12 +203,6 @@ export function expiresAt(input: FollowOrderInput, trail: OrderTrail, startedAt:
   return from + (input.followForMs ?? defaultFollowForMs);
 }
 
-/** What a `notify` signal carries: each change of the status, and the end. */
-export type OrderChange = Pick<
-  OrderTrail,
-  'account' | 'orderId' | 'reference' | 'status' | 'rawStatus' | 'since' | 'terminal' | 'outcome'
->;
-
 /** The part of a trail that others are told of. */
 export function toOrderChange(trail: OrderTrail): OrderChange {
   const { account, orderId, status, rawStatus, since, terminal, outcome } = trail;
@@ -200,9 +213,6 @@ export function toOrderChange(trail: OrderTrail): OrderChange {
 /** Is this a change for those who were told `last`? */
 export const isChange = (change: OrderChange, last: OrderChange | null): boolean =>
   change.outcome !== (last?.outcome ?? null) || change.rawStatus !== (last?.rawStatus ?? null);
-
-/** What a URL is told. */
-export type OrderEvent = OrderChange & { type: 'order.changed' | 'order.ended' };
 
 /** The same change as the body of a request. */
 export const toOrderEvent = (change: OrderChange): OrderEvent => ({

@@ -1,55 +1,64 @@
-import type { Attention } from '../attention.js';
+import { type Attention, AttentionSchema } from '../attention.js';
 import { shownText } from '../json.js';
 import type { AccountName, OrderId } from '../keys.js';
 import { attentionLines, cell, messageCell } from '../markdown.js';
 import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
-import type { OrderTrail, Outcome } from '../order/trail.js';
+import { type OrderTrail, OrderTrailSchema, outcomes } from '../order/trail.js';
+import * as s from '../schema.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
 
-/** `requesting`: no order is known yet. `following`: until the order ends. `receipt`: it has ended, its receipt is read. */
-type RideStage = 'requesting' | 'following' | 'receipt' | 'ended';
-
-/** That of the order, or `withdrawn`: cancelled before anything was sent, so there is no order. */
-export type RideOutcome = Outcome | 'withdrawn';
+/** That of the order, or `withdrawn`. */
+const RideOutcomeSchema = s.described(
+  s.wordOf([...outcomes, 'withdrawn']),
+  'withdrawn: cancelled before anything was sent, so there is no order.',
+);
+/** That of the order, or `withdrawn`. */
+export type RideOutcome = s.Read<typeof RideOutcomeSchema>;
 
 /** The run that followed the order broke off, so the ride has the order followed again. */
-interface FollowedAgain {
-  /** In a row; an hour without one ends the row. */
-  times: number;
-  /** ISO instant of the last one. */
-  at: string;
-  /** The type of its failure, and its message. */
-  reason: string;
-}
+const FollowedAgainSchema = s.answerOf({
+  // In a row; an hour without one ends the row.
+  times: s.wholeNumber(),
+  // ISO instant of the last one.
+  at: s.answered(),
+  // The type of its failure, and its message.
+  reason: s.answered(),
+});
+type FollowedAgain = s.Read<typeof FollowedAgainSchema>;
 
 /** Answer of the query `rideStatus` and of every update of a ride. */
-export interface RideStanding {
-  account: AccountName;
-  requestId: string;
-  stage: RideStage;
-  /** Null until the service has named it. */
-  orderId: OrderId | null;
-  /** The status of the order, as `followOrder` last told it. */
-  status: string | null;
-  outcome: RideOutcome | null;
-  /** `outcomeUnknown`: a person must find out whether an order was made. */
-  attention: Attention | null;
-  /** Absent while nothing has happened to the run that follows the order. */
-  followedAgain?: FollowedAgain;
-}
+export const RideStandingSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  requestId: s.answered(),
+  // requesting: no order is known yet. following: until the order ends. receipt: it has ended, its receipt is read.
+  stage: s.wordOf(['requesting', 'following', 'receipt', 'ended']),
+  orderId: s.nullable(s.answered<OrderId>(), 'Null until the service has named it.'),
+  // The status of the order, as `followOrder` last told it.
+  status: s.nullable(s.answered()),
+  outcome: s.nullable(RideOutcomeSchema),
+  // outcomeUnknown: a person must find out whether an order was made.
+  attention: s.nullable(AttentionSchema),
+  followedAgain: s.absentOr(
+    FollowedAgainSchema,
+    'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
+  ),
+});
+/** Where a ride stands. */
+export type RideStanding = s.Read<typeof RideStandingSchema>;
 
 /** Result of `requestRide`. `orderId` and `trail` are null only with the outcome `withdrawn`. */
-export interface RideResult {
-  account: AccountName;
-  requestId: string;
-  orderId: OrderId | null;
-  outcome: RideOutcome | null;
-  trail: OrderTrail | null;
-  /** As it was read last; null when none was wanted, or none came in time. */
-  receipt: Record<string, unknown> | null;
-}
+export const RideResultSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  requestId: s.answered(),
+  orderId: s.nullable(s.answered<OrderId>()),
+  outcome: s.nullable(RideOutcomeSchema),
+  trail: s.nullable(OrderTrailSchema),
+  receipt: s.nullable(s.anyObject(), 'Null when none was wanted, or none came in time.'),
+});
+/** How a ride ended. */
+export type RideResult = s.Read<typeof RideResultSchema>;
 
 /** A ride of which nothing has been sent yet. */
 export const openRide = ({ account, requestId }: RequestRideInput): RideStanding => ({

@@ -1,19 +1,36 @@
-import type { AttentionCode } from '../attention.js';
+import { PublishedInstantSchema } from '../instant.js';
 import { cell } from '../markdown.js';
+import * as s from '../schema.js';
+
+/** A text of whatever length, but not empty. */
+const filled = s.matching(/[^]/, 'must be a text');
+/** What cannot be read is null: it is of less weight than the rest. */
+const orNull = (schema: s.Schema<string>): s.Schema<string | null> => ({
+  ...s.nullable(schema),
+  read: (value, at) => {
+    try {
+      return schema.read(value, at);
+    } catch {
+      return null;
+    }
+  },
+});
 
 /** A token as it crosses Temporal: sealed. Instants are ISO 8601 UTC. */
-export interface SealedToken {
-  /** Names the token without telling anything of it; made when it was obtained. */
-  id: string;
-  /** Compact JWE of the access token. */
-  sealed: string;
-  /** When the request was sent: the lifetime counts from here. */
-  requestedAt: string;
-  /** From here on it is renewed ahead of its end, while it still serves. */
-  renewAt: string;
-  expiresAt: string;
-  grantedScope: string | null;
-}
+const SealedTokenSchema = s.answerOf({
+  // Names the token without telling anything of it; made when it was obtained.
+  id: filled,
+  // Compact JWE of the access token.
+  sealed: filled,
+  // When the request was sent: the lifetime counts from here.
+  requestedAt: PublishedInstantSchema,
+  // From here on it is renewed ahead of its end, while it still serves.
+  renewAt: PublishedInstantSchema,
+  expiresAt: PublishedInstantSchema,
+  grantedScope: orNull(filled),
+});
+/** A token as it crosses Temporal: sealed. */
+export type SealedToken = s.Read<typeof SealedTokenSchema>;
 
 /** A token as the worker that requested it hands it over: its instants are by the clock of that worker. */
 export interface RequestedToken extends SealedToken {
@@ -22,30 +39,44 @@ export interface RequestedToken extends SealedToken {
 }
 
 /** Why there is no (new) token, and when it makes sense to ask again. */
-export interface TokenFailure {
-  code: Extract<AttentionCode, 'credentialsRejected' | 'scopeRejected' | 'grantRejected' | 'upstreamUnavailable'>;
-  message: string;
-  at: string;
-  retryAt: string;
-  /** Operations that the service answers with 401 whatever the token: these wait, all others go on. Absent: all wait. */
-  operations?: string[];
-}
+const TokenFailureSchema = s.answerOf({
+  code: s.wordOf(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable']),
+  message: s.answered(),
+  at: PublishedInstantSchema,
+  retryAt: PublishedInstantSchema,
+  // Operations that the service answers with 401 whatever the token: these wait, all others go on. Absent: all wait.
+  operations: s.absentOr(s.listOf(filled)),
+});
+/** Why there is no (new) token. */
+export type TokenFailure = s.Read<typeof TokenFailureSchema>;
 
+const amount = s.wholeNumber(0);
 /**
  * All that the fleet shares about one token: the memo of its `accessToken` run. Its instants are by the clock of the Temporal
  * server, since those of the workers differ.
  */
-export interface TokenLease {
-  token: SealedToken | null;
-  failure: TokenFailure | null;
-  /** Tokens obtained so far. */
-  renewals: number;
-  /** Failures since the last success; the back-off grows with it. */
-  failuresInRow: number;
-  /** Each token that is replaced before its time moves this instant on; see `pacedAgainAt`. */
-  pacedUntil: string | null;
-  /** When the run published this: each publication is the answer to the wishes before it. */
-  publishedAt: string | null;
+const TokenLeaseSchema = s.answerOf({
+  token: s.nullable(SealedTokenSchema),
+  failure: s.nullable(TokenFailureSchema),
+  // Tokens obtained so far.
+  renewals: amount,
+  // Failures since the last success; the back-off grows with it.
+  failuresInRow: amount,
+  // Each token that is replaced before its time moves this instant on; see `pacedAgainAt`.
+  pacedUntil: orNull(PublishedInstantSchema),
+  // When the run published this: each publication is the answer to the wishes before it.
+  publishedAt: orNull(PublishedInstantSchema),
+});
+/** All that the fleet shares about one token. */
+export type TokenLease = s.Read<typeof TokenLeaseSchema>;
+
+/** Reads a lease as published in a memo; undefined for what is none: whoever may start workflows may take the id of a lease. */
+export function readTokenLease(value: unknown): TokenLease | undefined {
+  try {
+    return TokenLeaseSchema.read(value, 'lease');
+  } catch {
+    return undefined;
+  }
 }
 
 export const emptyLease: TokenLease = {

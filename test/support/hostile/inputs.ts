@@ -1,11 +1,9 @@
-import { z } from 'zod';
-import { publishedShapes } from '../../../src/contracts/published-shapes.js';
+import { type publishedSchemas, toPublishedSchema } from '../../../src/contracts/published-schemas.js';
 
 type Schema = { properties?: Record<string, Schema>; anyOf?: Schema[]; items?: Schema };
 
 /** The fields of what a program may send, as its published schema has them. */
-export const fieldsSent = (name: keyof typeof publishedShapes): string[][] =>
-  fieldsOf(z.toJSONSchema(publishedShapes[name], { io: 'input' }) as Schema);
+export const fieldsSent = (name: keyof typeof publishedSchemas): string[][] => fieldsOf(toPublishedSchema(name));
 
 function fieldsOf({ properties = {}, anyOf = [], items }: Schema, path: string[] = []): string[][] {
   const inner = [

@@ -1,0 +1,44 @@
+import { BusinessCallInputSchema, BusinessCallResultSchema } from '../domain/call.js';
+import { DeliveryNoticeSchema } from '../domain/delivery.js';
+import { FollowOrderInputSchema, FollowRequestSchema } from '../domain/order/input.js';
+import { OrderChangeSchema, OrderEventSchema, OrderTrailSchema } from '../domain/order/trail.js';
+import { ParkedDeliverySchema } from '../domain/parked.js';
+import {
+  CompanyReportEventSchema,
+  CompanyReportInputSchema,
+  CompanyReportNoticeSchema,
+  CompanyReportSchema,
+} from '../domain/report.js';
+import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '../domain/ride/input.js';
+import { RideResultSchema, RideStandingSchema } from '../domain/ride/ride.js';
+import { SubscriptionInputSchema } from '../domain/subscription/input.js';
+
+/** What other programs send and get, by the names under which it is published in docs/schema. */
+export const publishedSchemas = {
+  'follow-order-input': FollowOrderInputSchema,
+  'order-trail': OrderTrailSchema,
+  'order-change': OrderChangeSchema,
+  'order-event': OrderEventSchema,
+  'delivery-notice': DeliveryNoticeSchema,
+  'follow-request': FollowRequestSchema,
+  'company-report-input': CompanyReportInputSchema,
+  'company-report': CompanyReportSchema,
+  'company-report-notice': CompanyReportNoticeSchema,
+  'company-report-event': CompanyReportEventSchema,
+  'parked-delivery': ParkedDeliverySchema,
+  'business-call-input': BusinessCallInputSchema,
+  'business-call-result': BusinessCallResultSchema,
+  'request-ride-input': RequestRideInputSchema,
+  'ride-standing': RideStandingSchema,
+  'ride-result': RideResultSchema,
+  'ride-update': UpdateRideSchema,
+  'ride-resolution': RideResolutionSchema,
+  'subscription-input': SubscriptionInputSchema,
+} as const;
+
+/** One of them as a JSON Schema of draft 2020-12. What we answer may have more fields in a later release. */
+export const toPublishedSchema = (name: keyof typeof publishedSchemas): object => ({
+  title: name,
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  ...publishedSchemas[name].json,
+});
