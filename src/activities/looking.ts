@@ -134,7 +134,7 @@ function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random 
     if (notBefore === null) return 0;
     const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
     const until = Math.min(Date.parse(notBefore), latest);
-    return Math.max(0, until - present()) || 0; // an instant that nobody can read forbids nothing
+    return Math.max(0, until - present()) || 0; // an instant that cannot be read forbids nothing
   }
 
   function wait(waitMs: number): never {

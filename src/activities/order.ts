@@ -98,7 +98,7 @@ interface Found {
 
 /** How one of the activities looks. */
 interface Manner {
-  /** Somebody waits for the answer: everything is one, also trouble that is shown already. */
+  /** A caller waits for the answer: everything is one, also trouble that the run shows already. */
   isOneShot: boolean;
   /** When the run read the order last: the first attempt only waits for the rest of the pace. Null: it reads at once. */
   lastReadAt: string | null;

@@ -15,7 +15,7 @@ import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { toReadTrouble } from './looking.js';
 
-/** This worker cannot make an address: deliveries to it could be told from forged ones by nobody. */
+/** This worker cannot make an address: the ingress could not tell deliveries to it from forged ones. */
 class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
   override readonly name = 'WebhookKeysMissing';
 

@@ -8,7 +8,7 @@ import { parseStopInput } from './order/input.js';
 import * as s from './schema.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
 
-const DeliveryIdSchema = s.matching<DeliveryId>(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
+const DeliveryIdSchema = s.matching(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
 
 /** What `parkedDelivery` is started with: all that was kept of a delivery, its content sealed. */
 const ParkedDeliveryInputSchema = s.inputOf({
@@ -63,7 +63,8 @@ export interface HandOverInput
 export const parkedMemoField = 'parked';
 
 /** Reads a delivery id. Throws `InvalidInput`. */
-export const toDeliveryId = (value: unknown): DeliveryId => readInput(DeliveryIdSchema, value, 'deliveryId');
+export const toDeliveryId = (value: unknown): DeliveryId =>
+  readInput(DeliveryIdSchema, value, 'deliveryId') as DeliveryId;
 
 /** Reads the input of `parkedDelivery`. Throws `InvalidInput` that names the field, never its value. */
 export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {

@@ -81,11 +81,7 @@ export const described = <S extends AnySchema>(schema: S, description: string): 
 });
 
 /** A text that `pattern` takes. */
-export const matching = <Text extends string = string>(
-  pattern: RegExp,
-  rule: string,
-  json: Json = { pattern: pattern.source },
-): Schema<Text> =>
+export const matching = (pattern: RegExp, rule: string, json: Json = { pattern: pattern.source }): Schema<string> =>
   valueThat((value) => typeof value === 'string' && pattern.test(value), rule, { type: 'string', ...json });
 
 /** A text of 1 to `max` characters. */

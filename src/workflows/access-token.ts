@@ -43,7 +43,7 @@ interface Inbox {
 
 /**
  * The fleet's token for one account and scope. The workflow id is the lease that makes the fleet ask once: each
- * `renewToken` is a compare-and-swap, and readers take the token from the memo. Ends when nobody asks for two lifetimes.
+ * `renewToken` is a compare-and-swap, and readers take the token from the memo. Ends after two lifetimes without a wish.
  * Fails with `InvalidInput`, which names the field.
  */
 export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLease> {

@@ -49,7 +49,7 @@ const startToCloseTimeout = 40_000;
 
 const minuteMs = 60_000;
 
-/** How long a call is tried in all. A repeated create is safe while the service remembers its request id, and nobody knows
+/** How long a call is tried in all. A repeated create is safe while the service remembers its request id, and we do not know
  *  how long that is. */
 const effortMinutes: Record<(typeof effects)[BusinessOperation], number> = {
   none: 5,
@@ -80,7 +80,7 @@ async function perform(call: ServiceCall): Promise<BusinessCallResult> {
     scheduleToCloseTimeout: effortMinutes[effects[call.operation]] * minuteMs,
     retry,
     taskQueue: accountQueue(call.account),
-    priority: { priorityKey: 1 }, // somebody waits for it
+    priority: { priorityKey: 1 }, // a caller waits for it
     // What a changing call came to is worth waiting for; an attempt ends by itself.
     cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     summary: summaryOf(call),

@@ -34,7 +34,7 @@ interface Parked {
 }
 
 /**
- * A delivery that nobody could place, kept sealed until a person routes or discards it, however long that takes. Fails with
+ * A delivery that the ingress could not place, kept sealed until a person routes or discards it, however long that takes. Fails with
  * `InvalidInput` (names the field).
  */
 export async function parkedDelivery(input: ParkedDeliveryInput): Promise<ParkedDelivery> {
@@ -76,7 +76,7 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
   }
 }
 
-/** Why the delivery has reached nobody and stays; null when it has. */
+/** Why no run took the delivery, so that it stays; null when one took it. */
 function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId): string | null {
   switch (handedOver) {
     case 'ignored':

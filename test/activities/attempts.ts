@@ -1,7 +1,4 @@
 import type { Info } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger } from '@temporalio/worker';
 import { createQuietTimes, type QuietTimes } from '../../src/activities/authorized-call.js';
 import {
   createOrderActivities,
@@ -15,6 +12,9 @@ import { toOrderId } from '../../src/domain/keys.js';
 import { toRideStatus } from '../../src/domain/order/status.js';
 import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/order/trail.js';
 import { partnerAccount } from '../ride-api/accounts.js';
+import { type Attempt, attemptOnce, repeatAttempts } from './temporal.js';
+
+export { delayOf, logger } from './temporal.js';
 
 export const start = Date.parse('2031-05-01T10:00:00.000Z');
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
@@ -44,17 +44,7 @@ export const readingOf = (rawStatus: string, details: OrderReading['details'] = 
   details,
 });
 
-/** Failed attempts are what these tests are about. */
-export const logger = new DefaultLogger('ERROR');
-
-/** What became of one attempt. */
-export interface Attempt {
-  seen?: OrderObservation;
-  failure?: ApplicationFailure;
-  error?: unknown;
-  /** In their order; the server keeps the last. */
-  heartbeats: unknown[];
-}
+type LookAttempt = Attempt<OrderObservation>;
 
 /** When the run read the order last, for a poll; null: never. */
 interface AfterRead {
@@ -80,9 +70,9 @@ export interface LookStage {
   /** What this process knows of accounts. */
   quietTimes: QuietTimes;
   provenPaths: ProvenPaths;
-  attempt(name: keyof OrderActivities, input: LookInput, about?: Partial<Info> & AfterRead): Promise<Attempt>;
-  /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
-  run(name: keyof OrderActivities, input: LookInput, limits?: Limits & AfterRead): Promise<Attempt[]>;
+  attempt(name: keyof OrderActivities, input: LookInput, about?: Partial<Info> & AfterRead): Promise<LookAttempt>;
+  /** See `repeatAttempts`. */
+  run(name: keyof OrderActivities, input: LookInput, limits?: Limits & AfterRead): Promise<LookAttempt[]>;
 }
 
 export function createLookStage(reader?: (stage: LookStage) => OrderReader): LookStage {
@@ -94,32 +84,12 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
     shown: { status: 'Routing', runLength: 20 },
     quietTimes: createQuietTimes(() => stage.now),
     provenPaths: createProvenPaths(() => stage.now),
-    async attempt(name, input, { lastReadAt = null, ...info } = {}) {
+    attempt(name, input, { lastReadAt = null, ...info } = {}) {
       const times = { scheduledTimestampMs: stage.now, currentAttemptScheduledTimestampMs: stage.now };
-      const environment = new MockActivityEnvironment({ ...times, ...info }, { logger });
-      const heartbeats: unknown[] = [];
-      environment.on('heartbeat', (details: unknown) => heartbeats.push(JSON.parse(JSON.stringify(details ?? null))));
-      try {
-        return { seen: await environment.run(activities[name], input, lastReadAt), heartbeats };
-      } catch (error) {
-        return error instanceof ApplicationFailure ? { failure: error, error, heartbeats } : { error, heartbeats };
-      }
+      return attemptOnce({ ...times, ...info }, () => activities[name](input, lastReadAt));
     },
-    async run(name, input, { untilMs = 3_600_000, lastReadAt = null, heartbeatDetails: left } = {}) {
-      const attempts: Attempt[] = [];
-      const scheduledTimestampMs = stage.now;
-      const end = stage.now + untilMs;
-      let heartbeatDetails = left;
-      while (stage.now <= end) {
-        const about = { attempt: attempts.length + 1, heartbeatDetails, lastReadAt, scheduledTimestampMs };
-        const attempt = await stage.attempt(name, input, about);
-        attempts.push(attempt);
-        if (attempt.heartbeats.length > 0) heartbeatDetails = attempt.heartbeats.at(-1);
-        if (!attempt.failure || attempt.failure.nonRetryable) break;
-        stage.now += delayOf(attempt);
-      }
-      return attempts;
-    },
+    run: (name, input, { lastReadAt = null, ...limits } = {}) =>
+      repeatAttempts(stage, limits, (info) => stage.attempt(name, input, { ...info, lastReadAt })),
   };
   const readOrder = reader?.(stage) ?? (async () => answer(stage));
   const activities = createOrderActivities({
@@ -144,11 +114,4 @@ export function answer(stage: LookStage): OrderReading {
   if (!next) throw new Error('the stage has no answer');
   if (next instanceof Error) throw next;
   return next;
-}
-
-/** The delay before the next attempt. Temporal ends an activity that asks for none. */
-export function delayOf({ failure }: Attempt): number {
-  const delay = failure?.nextRetryDelay;
-  if (typeof delay !== 'number' || !Number.isInteger(delay) || delay < 1) throw new Error(`delay of ${String(delay)}`);
-  return delay;
 }

@@ -1,14 +1,13 @@
 import type { Info } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createReceiptActivities, type ReceiptActivities } from '../../src/activities/receipt.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import type { ReceiptLookInput, ReceiptObservation } from '../../src/domain/report.js';
+import type { ReceiptLookInput } from '../../src/domain/report.js';
 import { RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { apiError } from './api-errors.js';
-import { account, iso, logger, start } from './attempts.js';
+import { account, iso, start } from './attempts.js';
+import { attemptOnce, repeatAttempts } from './temporal.js';
 
 const receipt = { payment_summary: { total_inc_tax: '22.00' } };
 const minute = 60_000;
@@ -36,31 +35,12 @@ function createStage(...answers: (Error | typeof receipt)[]) {
     random: () => 0,
   });
 
-  /** Repeats as Temporal does, heartbeat details included, until the activity completes or `untilMs` have passed. */
-  async function run(
-    name: keyof ReceiptActivities,
-    input: ReceiptLookInput,
-    untilMs = 24 * 60 * minute,
-  ): Promise<{ seen?: ReceiptObservation; failures: ApplicationFailure[] }> {
-    const failures: ApplicationFailure[] = [];
-    let heartbeatDetails: unknown;
-    const scheduledTimestampMs = stage.now;
-    for (const end = stage.now + untilMs; stage.now <= end; ) {
-      const info: Partial<Info> = { attempt: failures.length + 1, heartbeatDetails, scheduledTimestampMs };
-      const environment = new MockActivityEnvironment(info, { logger });
-      environment.on('heartbeat', (details: unknown) => (heartbeatDetails = details));
-      try {
-        return { seen: await environment.run(activities[name], input), failures };
-      } catch (error) {
-        if (!(error instanceof ApplicationFailure)) throw error;
-        failures.push(error);
-        const delay = Number(error.nextRetryDelay);
-        expect(delay, 'a delay of 0 would end the activity').toBeGreaterThanOrEqual(1);
-        stage.now += delay;
-      }
-    }
-    return { failures };
+  async function run(name: keyof ReceiptActivities, input: ReceiptLookInput, untilMs = 24 * 60 * minute) {
+    const attempt = (info: Partial<Info>) => attemptOnce(info, () => activities[name](input));
+    const attempts = await repeatAttempts(stage, { untilMs }, attempt);
+    return { seen: attempts.at(-1)?.seen, failures: attempts.flatMap(({ failure }) => failure ?? []) };
   }
+
   return stage;
 }
 

@@ -27,7 +27,7 @@ export interface LateNoticesProgress {
 }
 
 /**
- * Tells URLs what they were still to be told when a run ended, so that nobody who waits for that run waits for them: each in
+ * Tells URLs what they were still to be told when a run ended, so that callers of that run do not wait for them: each in
  * its order, under the ids it would have had, given up a day after it became known. Fails with `InvalidInput` only.
  */
 export async function lateNotices(
@@ -59,7 +59,7 @@ interface HandOver {
 }
 
 /**
- * For a run that is about to end: hands what URLs are still to be told to a run of its own, so that nobody waits for a URL
+ * For a run that is about to end: hands what URLs are still to be told to a run of its own, so that no caller waits for a URL
  * that stays silent. False: something came in between, so the run goes on and tells its URLs itself. Not cut off when the run
  * is cancelled.
  */

@@ -70,14 +70,14 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   follow.lastReadAt = seen.kind === 'reading' ? seen.at : null;
   follow.recordedLength = workflowInfo().historyLength;
   inbox.served = serves;
-  // Trouble answers nobody's claim: the next reading does.
+  // Trouble answers no claim: the next reading does.
   if (seen.kind === 'reading') inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
   showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', notToldOf(follow));
   follow.notifier.tell(follow.trail);
   if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
 }
 
-/** Goes on after all when somebody vouches for the order at the last moment, or stops its following. */
+/** Goes on when a delivery or a ride vouches for the order at the last moment, or a caller stops its following. */
 async function failAsUnknown(follow: Follow): Promise<void> {
   if (!(await leave(follow, () => mayBeUnknown(follow) && !isOver(follow)))) return;
   countEnd(follow.trail);

@@ -43,7 +43,7 @@ export interface Look {
 const readPriority = 2;
 const pollPriority = 4;
 
-/** Does nobody but the caller vouch for the order? It was never read, no delivery has named it, and it was made for no ride of ours. */
+/** Does only the caller vouch for the order? It was never read, no delivery has named it, and it was made for no ride of ours. */
 export const mayBeUnknown = ({
   input: { account },
   trail,

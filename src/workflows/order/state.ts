@@ -111,7 +111,7 @@ export const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<Or
 /** One line for each receiver that was not told of something, for the UI. */
 export const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, ...notifier.undelivered()];
 
-/** Is there nothing left to follow, or nobody who wants it followed? */
+/** Has the order ended, or its following been stopped, or expired? */
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
 

@@ -84,7 +84,7 @@ const mustContinue = (follow: Follow): boolean =>
 
 type FollowOrder = (input: FollowOrderInput, progress: FollowOrderProgress) => Promise<OrderTrail>;
 
-/** Continues as new when the run has grown long, unless somebody asks for something that this run must answer. */
+/** Continues as new when the run has grown long, unless a caller asks for something that this run must answer. */
 export async function continueIfLong(follow: Follow): Promise<void> {
   if (!mustContinue(follow)) return;
   const { inbox, notifier } = follow;

@@ -39,7 +39,7 @@ export const openSubscriptionInbox = (): SubscriptionInbox => ({
   endReason: null,
 });
 
-/** Has somebody asked for an address that nobody has opened? */
+/** Was an address asked for that the run has not opened yet? */
 export const isAddressWanted = (inbox: SubscriptionInbox): boolean => inbox.asked > inbox.served;
 
 /** Asks for a new address; the number is that of this wish. */

@@ -99,7 +99,7 @@ function open(given: SubscriptionInput, progress: SubscriptionProgress = {}): Su
 const isSubscribed = ({ state, inbox }: Subscribing): boolean =>
   currentGeneration(state) !== undefined && requestedGeneration(state) === undefined && !isAddressWanted(inbox);
 
-/** Asks the service once, until it answers or somebody wants another address. */
+/** Asks the service once, until it answers or a caller wants another address. */
 async function subscribe(run: Subscribing): Promise<void> {
   const { inbox } = run;
   const isOutdated = () => inbox.asked > run.serves || inbox.endReason !== null;
@@ -189,7 +189,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
   return run.end;
 }
 
-/** Is the run long, and nobody left who waits for an answer of it? */
+/** Is the run long, with no caller left that waits for its answer? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   if (!isHistoryLong(run.maxEvents)) return false;
   const isAsked = () => isOver(run) || isAddressWanted(run.inbox);

@@ -1,5 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
+import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createCallActivities } from '../../../src/activities/call.js';
 import type { TokenSource, TokenUnavailable } from '../../../src/activities/token-source.js';
@@ -9,7 +8,7 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { ApiReply, ApiRequest } from '../../../src/ride-api/http.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from '../../ride-api/accounts.js';
-import { logger } from '../attempts.js';
+import { attemptOnce } from '../temporal.js';
 
 export const start = Date.parse('2031-05-01T10:00:00.000Z');
 
@@ -101,17 +100,10 @@ export function createCallStage(turns: Turn[], overrides: unknown = {}): CallSta
   });
 
   async function attempt(call: ServiceCall, info: { attempt?: number; heartbeatDetails?: unknown } = {}) {
-    const environment = new MockActivityEnvironment(info, { logger });
-    let heartbeat: unknown = info.heartbeatDetails;
-    environment.on('heartbeat', (details: unknown) => {
-      heartbeat = JSON.parse(JSON.stringify(details));
-    });
-    try {
-      return { result: (await environment.run(callService, call)) as BusinessCallResult, heartbeat };
-    } catch (error) {
-      if (error instanceof ApplicationFailure) return { failure: error, heartbeat };
-      throw error;
-    }
+    const { seen, failure, error, heartbeats } = await attemptOnce(info, () => callService(call));
+    if (error !== undefined && !failure) throw error;
+    const heartbeat = heartbeats.length > 0 ? heartbeats.at(-1) : info.heartbeatDetails;
+    return { heartbeat, ...(failure && { failure }), ...(seen && { result: seen }) };
   }
 
   async function run(call: ServiceCall): Promise<CallAttempt[]> {

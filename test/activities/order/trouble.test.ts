@@ -7,7 +7,6 @@ import type { Struggle } from '../../../src/domain/struggle.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { apiError, apiErrorCodes } from '../api-errors.js';
 import {
-  type Attempt,
   account,
   answer,
   createLookStage,
@@ -18,6 +17,7 @@ import {
   readingOf,
   start,
 } from '../attempts.js';
+import type { Attempt } from '../temporal.js';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -29,7 +29,7 @@ function stageWith(...answers: LookStage['answers']): LookStage {
   stage.answers = answers;
   return stage;
 }
-const lastSeen = (attempts: Attempt[]): unknown => attempts.at(-1)?.seen;
+const lastSeen = (attempts: Attempt<unknown>[]): unknown => attempts.at(-1)?.seen;
 const secondsAsked = ({ asked }: LookStage): number[] => asked.map((at) => (at - start) / second);
 
 describe('trouble that may pass by itself', () => {

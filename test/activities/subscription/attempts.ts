@@ -1,6 +1,4 @@
 import type { Info } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createSubscriberCalls, type SubscriberCallPorts } from '../../../src/activities/subscriber-calls.js';
 import { createSubscriptionActivities } from '../../../src/activities/subscription.js';
@@ -9,8 +7,9 @@ import type { Subscriber } from '../../../src/contracts/subscriber-reply.js';
 import type { Account } from '../../../src/domain/account.js';
 import type { CreateSubscriberInput, SubscribingOutcome } from '../../../src/domain/subscription/state.js';
 import { businessAccount } from '../../ride-api/accounts.js';
-import { logger, start } from '../attempts.js';
+import { start } from '../attempts.js';
 import { fakeRideApi, tokensInOrder } from '../readers.js';
+import { type Attempt, attemptOnce, repeatAttempts } from '../temporal.js';
 
 export const account = businessAccount();
 
@@ -38,10 +37,8 @@ export const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   ...more,
 });
 
-export interface SubscribingAttempt {
+export interface SubscribingAttempt extends Attempt<never> {
   outcome?: SubscribingOutcome;
-  failure?: ApplicationFailure;
-  error?: unknown;
   /** What the server keeps for the next attempt. */
   left: unknown;
 }
@@ -105,34 +102,12 @@ export function createSubscribingStage({
     listed: [],
     activities: createSubscriptionActivities({ account: accountOf, calls, now, random: () => 0 }),
     async attempt(input, info = {}) {
-      const environment = new MockActivityEnvironment({ scheduledTimestampMs: stage.now, ...info }, { logger });
-      let left: unknown = info.heartbeatDetails;
-      environment.on('heartbeat', (details: unknown) => {
-        left = JSON.parse(JSON.stringify(details));
-      });
-      try {
-        return { outcome: await environment.run(stage.activities.createSubscriber, input), left };
-      } catch (error) {
-        return error instanceof ApplicationFailure ? { failure: error, error, left } : { error, left };
-      }
+      const act = () => stage.activities.createSubscriber(input);
+      const { seen, ...attempt } = await attemptOnce({ scheduledTimestampMs: stage.now, ...info }, act);
+      const left = attempt.heartbeats.length > 0 ? attempt.heartbeats.at(-1) : info.heartbeatDetails;
+      return { ...attempt, left, ...(seen && { outcome: seen }) };
     },
-    async run(input, untilMs = 3_600_000) {
-      const attempts: SubscribingAttempt[] = [];
-      const scheduledTimestampMs = stage.now;
-      const end = stage.now + untilMs;
-      while (stage.now <= end) {
-        const heartbeatDetails = attempts.at(-1)?.left;
-        const attempt = await stage.attempt(input, {
-          attempt: attempts.length + 1,
-          heartbeatDetails,
-          scheduledTimestampMs,
-        });
-        attempts.push(attempt);
-        if (!attempt.failure || attempt.failure.nonRetryable) break;
-        stage.now += Number(attempt.failure.nextRetryDelay);
-      }
-      return attempts;
-    },
+    run: (input, untilMs) => repeatAttempts(stage, { untilMs }, (info) => stage.attempt(input, info)),
   };
   return stage;
 }
