@@ -38,12 +38,7 @@ const heavy =
 describe('the typed client', () => {
   it('loads no code of a worker or an ingress, neither ours nor of packages', async () => {
     const { code, files, packages } = await bundle('index.ts');
-    expect(packages).toEqual([
-      '@temporalio/client',
-      '@temporalio/common',
-      '@temporalio/proto',
-      '@temporalio/workflow',
-    ]);
+    expect(packages).toEqual(['@temporalio/client', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow']);
     const inFolders = /^src\/((client|contracts|domain)\/|workflows\/messages\.ts$)/;
     const besideThem = /^src\/(temporal\/(starts|follow-start|lost-update)|sealing\/(payload-codec|key-ring))\.ts$/;
     expect(files.filter((file) => !inFolders.test(file) && !besideThem.test(file))).toEqual([]);
