@@ -3,7 +3,7 @@ import { cell } from '../markdown.js';
 import * as s from '../schema.js';
 
 /** A text of whatever length, but not empty. */
-const filled = s.matching(/[^]/, 'must be a text');
+const filled = s.matching(/[\s\S]/, 'must be a text');
 /** What cannot be read is null: it is of less weight than the rest. */
 const orNull = (schema: s.Schema<string>): s.Schema<string | null> => ({
   ...s.nullable(schema),
