@@ -15,13 +15,12 @@ import { type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { businessCallStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
+import { checked, readJsonInput } from './arguments.js';
 import {
   type CommandContext,
   type CommonOptions,
   callTimeoutMs,
-  checked,
   type RunCommand,
-  readJsonInput,
   type Session,
   withSession,
 } from './command.js';

@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Client, Connection } from '@temporalio/client';
-import { type Command, InvalidArgumentError } from 'commander';
 import type { CliConfig, Config } from '../config.js';
-import { InvalidInput } from '../domain/errors.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
-import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import type { Env } from '../settings/env-reader.js';
 import { connectClient } from '../temporal/connection.js';
 import { type Paint, paintFor, toJsonLine } from './text.js';
@@ -114,61 +109,3 @@ export const withProgramName = (text: string, env: Env): string =>
 /** A word as a shell takes it: an order id may hold blanks. */
 export const quoted = (word: string): string =>
   /^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-
-/** What each command about one order is given. */
-export type OrderArguments = [account: AccountName, orderId: OrderId];
-
-/** Adds the arguments `<account> <orderId>`, checked before anything else happens. */
-export const withOrderArguments = (command: Command): Command =>
-  command
-    .argument('<account>', 'name of the account, such as partner', checked(toAccountName))
-    .argument('<orderId>', "the service's id of the order", checked(toOrderId));
-
-/** Makes one of our parsers one of commander's: its `InvalidInput` becomes wrong usage. */
-export const checked =
-  <T>(parse: (text: string) => T) =>
-  (text: string): T => {
-    try {
-      return parse(text);
-    } catch (error) {
-      if (error instanceof InvalidInput) throw new InvalidArgumentError(`${error.message}.`);
-      throw error;
-    }
-  };
-
-const standardInput = 0;
-
-/** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
-export function readJsonInput(file: string): unknown {
-  const text = textOf(file);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`); // its own words quote the text
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file === '-' ? standardInput : file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new InvalidInput(`--input: ${file} cannot be read${code}`);
-  }
-}
-
-/** Adds `--notify`, which may be given several times. */
-export const withNotifyOption = (command: Command): Command =>
-  command.option(
-    '--notify <who>',
-    'who is told of each change: a URL, or workflowId:signal; may be repeated',
-    (text: string, before?: Notify[]) => [...(before ?? []), checked(readReceiver)(text)],
-  );
-
-/** A workflow id may hold colons; the name of a signal is taken to hold none. */
-function readReceiver(text: string): Notify {
-  const isUrl = /^[a-z]+:\/\//i.test(text);
-  const [, workflowId, signal] = /^(.+):([^:]+)$/.exec(text) ?? [];
-  if (!isUrl && !signal) throw new InvalidInput('--notify: must be a URL, or workflowId:signal');
-  return toReceiver(isUrl ? { url: text } : { workflowId, signal }, '--notify');
-}

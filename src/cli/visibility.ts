@@ -76,3 +76,14 @@ const conditionsOf = ({ account, status }: RunFilter): string[] => [
   ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
   ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
 ];
+
+/** The running runs of one type. */
+export const runningQuery = (
+  workflowType: 'subscription' | 'parkedDelivery',
+  account: AccountName | undefined,
+): string =>
+  [
+    `WorkflowType = ${quote(workflowType)}`,
+    "ExecutionStatus = 'Running'",
+    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
+  ].join(' AND ');

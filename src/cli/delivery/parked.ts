@@ -6,11 +6,11 @@ import { type ParkedDelivery, parseDiscardInput, type RoutedDelivery, toDelivery
 import { publishedDelivery } from '../../domain/published.js';
 import { fromParkedDeliveryId, parkedDeliveryId } from '../../domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../workflows/messages.js';
-import { type CommandContext, type CommonOptions, checked, type RunCommand, withSession } from '../command.js';
+import { checked } from '../arguments.js';
+import { type CommandContext, type CommonOptions, type RunCommand, withSession } from '../command.js';
 import { CliFailure, exitCodes, RunFailed, tellUnreadable, toRunFailure } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
-import { runningQuery } from '../subscription/list.js';
-import { listRuns } from '../visibility.js';
+import { listRuns, runningQuery } from '../visibility.js';
 import { getParked, parkedHandle } from './run.js';
 import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
 

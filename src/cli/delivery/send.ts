@@ -12,11 +12,11 @@ import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
+import { checked, type SubscriptionArguments, withSubscriptionArguments } from '../arguments.js';
 import {
   type CommandContext,
   type CommonOptions,
   callTimeoutMs,
-  checked,
   commandLine,
   type RunCommand,
   type Session,
@@ -24,7 +24,6 @@ import {
 } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../ingress-reachability.js';
-import { type SubscriptionArguments, withSubscriptionArguments } from '../subscription/change.js';
 import { clip } from '../text.js';
 
 interface DeliverOptions extends CommonOptions {

@@ -5,14 +5,13 @@ import type { OrderTrail } from '../../domain/order/trail.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { refreshOrderUpdate, stopFollowingUpdate } from '../../workflows/messages.js';
 import type { followOrder } from '../../workflows/order/follow-order.js';
+import { type OrderArguments, withOrderArguments } from '../arguments.js';
 import {
   type CommandContext,
   type CommonOptions,
   commandLine,
-  type OrderArguments,
   type RunCommand,
   type Session,
-  withOrderArguments,
   withSession,
 } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
@@ -20,8 +19,7 @@ import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { plain, utc } from '../text.js';
 import { accountQueue, hasWorker, noWorkerText } from '../workers-alive.js';
 import { getOrderRun, readTrail } from './run.js';
-import { runText, toRunJson } from './show.js';
-import { trailText } from './view.js';
+import { runText, toRunJson, trailText } from './show.js';
 
 /** `refresh` and `stop`: what changes a followed order. */
 export function addChangeCommands(program: Command, run: RunCommand): void {

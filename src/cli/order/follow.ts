@@ -4,17 +4,14 @@ import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { beginFollowing } from '../../temporal/follow-start.js';
+import { checked, type OrderArguments, withNotifyOption, withOrderArguments } from '../arguments.js';
 import {
   type CommandContext,
   type CommonOptions,
   callTimeoutMs,
-  checked,
   commandLine,
-  type OrderArguments,
   type RunCommand,
   type Session,
-  withNotifyOption,
-  withOrderArguments,
   withSession,
 } from '../command.js';
 import { exitCodes } from '../failure.js';

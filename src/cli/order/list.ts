@@ -4,15 +4,9 @@ import { InvalidInput } from '../../domain/errors.js';
 import { toAccountName } from '../../domain/keys.js';
 import { fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
+import { checked } from '../arguments.js';
 import { attentionText, commandTextFor, readAttention } from '../attention.js';
-import {
-  type CommandContext,
-  type CommonOptions,
-  checked,
-  type RunCommand,
-  type Session,
-  withSession,
-} from '../command.js';
+import { type CommandContext, type CommonOptions, type RunCommand, type Session, withSession } from '../command.js';
 import { exitCodes } from '../failure.js';
 import type { Paint } from '../text.js';
 import { clip, plain, tableText, utc } from '../text.js';

@@ -2,19 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import {
-  type CommandContext,
-  type OrderArguments,
-  type RunCommand,
-  type Session,
-  withOrderArguments,
-  withSession,
-} from '../command.js';
+import { type OrderArguments, withOrderArguments } from '../arguments.js';
+import { type CommandContext, type RunCommand, type Session, withSession } from '../command.js';
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
 import { getOrderRun, type OrderRun, readTrail } from './run.js';
-import { attentionLine, timelineLine } from './view.js';
+import { attentionLine, timelineLine } from './show.js';
 
 const help = `
 Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends the watching, not

@@ -16,15 +16,13 @@ import {
 import type { RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import { cancelRideUpdate, resolveRideUpdate, updateRideUpdate } from '../../workflows/messages.js';
+import { checked, readJsonInput, withNotifyOption } from '../arguments.js';
 import {
   type CommandContext,
   type CommonOptions,
-  checked,
   commandLine,
   type RunCommand,
-  readJsonInput,
   type Session,
-  withNotifyOption,
   withSession,
 } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';

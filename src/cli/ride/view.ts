@@ -3,7 +3,7 @@ import { followedAgainText, type RideResult, type RideStanding } from '../../dom
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import type { Env } from '../../settings/env-reader.js';
 import { type CommandContext, commandLine, type Session } from '../command.js';
-import { trailText } from '../order/view.js';
+import { trailText } from '../order/show.js';
 import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
 import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
 import { getRide, readRideResult, readStanding } from './run.js';

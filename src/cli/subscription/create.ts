@@ -3,6 +3,7 @@ import { InvalidInput } from '../../domain/errors.js';
 import { parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
 import { subscriptionId } from '../../domain/workflow-ids.js';
+import { type SubscriptionArguments, withSubscriptionArguments } from '../arguments.js';
 import {
   type CommandContext,
   type CommonOptions,
@@ -15,7 +16,6 @@ import {
 import { exitCodes } from '../failure.js';
 import { ingressWarning } from '../ingress-reachability.js';
 import { missingWorkers } from '../workers-alive.js';
-import { type SubscriptionArguments, withSubscriptionArguments } from './change.js';
 import { awaitSubscription, findSubscription } from './run.js';
 import { subscriptionText } from './view.js';
 

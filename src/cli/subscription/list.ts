@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { type AccountName, toAccountName } from '../../domain/keys.js';
-import { searchAttributeNames as names } from '../../domain/search-attribute-names.js';
 import { fromSubscriptionId, type SubscriptionKey } from '../../domain/workflow-ids.js';
-import { type CommonOptions, checked, type RunCommand, type Session, withSession } from '../command.js';
+import { checked } from '../arguments.js';
+import { type CommonOptions, type RunCommand, type Session, withSession } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { listRuns, quote } from '../visibility.js';
+import { listRuns, runningQuery } from '../visibility.js';
 import { findSubscription, readSubscriptionStatus } from './run.js';
 import { type ListedSubscription, subscriptionsText, toListedSubscription } from './view.js';
 
@@ -46,17 +46,6 @@ export function addSubscriptionsCommand(program: Command, run: RunCommand): void
       }),
     );
 }
-
-/** The running runs of one type. */
-export const runningQuery = (
-  workflowType: 'subscription' | 'parkedDelivery',
-  account: AccountName | undefined,
-): string =>
-  [
-    `WorkflowType = ${quote(workflowType)}`,
-    "ExecutionStatus = 'Running'",
-    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
-  ].join(' AND ');
 
 async function readAll(session: Session, keys: readonly SubscriptionKey[]): Promise<ListedSubscription[]> {
   const listed: ListedSubscription[] = [];

@@ -1,6 +1,6 @@
 import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import { attentionLine } from '../order/view.js';
+import { attentionLine } from '../order/show.js';
 import type { Paint } from '../text.js';
 import { clip, pairsText, plain, tableText, utc } from '../text.js';
 
