@@ -1,28 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Command } from 'commander';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import {
   type BusinessCallInput,
   type BusinessCallResult,
+  type BusinessOperation,
   businessOperations,
   parseBusinessCallInput,
   toBusinessOperation,
   toCallerKey,
 } from '../domain/call.js';
-import { type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
+import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { businessCallStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
-import { checked, readJsonInput } from './arguments.js';
+import { checked, oneOf, orderOption, readJsonInput, withAccount } from './arguments.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
   type CommonOptions,
   callTimeoutMs,
-  type RunCommand,
+  inSession,
   type Session,
-  withSession,
 } from './command.js';
 import { exitCodes, RunFailed, toRunFailure } from './failure.js';
 import { plain } from './text.js';
@@ -35,47 +36,31 @@ interface CallOptions extends CommonOptions {
   key?: string;
 }
 
-type CallArguments = [account: string, operation: string];
+type CallArguments = [account: AccountName, operation: BusinessOperation];
 
 const help = `
-Operations: ${businessOperations.slice(0, 4).join(', ')},
-  ${businessOperations.slice(4).join(', ')}.
-The same key never makes a second effect: the second time the outcome of the first is shown.
-
-Examples:
-  faretrail call business products --input place.json
-  faretrail call business createOrder --input order.json --key trip-9
-  faretrail call business cancelOrder --order 7b21`;
+The same key never makes a second effect: the second call with it shows the
+outcome of the first, for as long as Temporal keeps its run.`;
 
 /** `call <account> <operation>`: one business operation, durably. */
-export function addCallCommand(program: Command, run: RunCommand): void {
-  program
-    .command('call')
-    .argument('<account>', 'name of a business account', checked(toAccountName))
-    .argument('<operation>', 'name of the operation', checked(toBusinessOperation))
-    .description('ask for one business operation, durably')
-    .option('--input <file>', 'file with the JSON body to send; - for standard input')
-    .option(
-      '--order <id>',
-      'the order it is about',
-      checked((text) => toOrderId(text, '--order')),
-    )
-    .option('--reference-field <id>', 'the reference field that codes are added to')
-    .option(
-      '--key <text>',
-      'your identity of this call; a random one unless given',
-      checked((text) => toCallerKey(text, '--key')),
-    )
-    .addHelpText('after', help)
-    .action(
-      run<CallArguments, CallOptions>(async (context, [account, operation], options) => {
-        const input = toInput(account, operation, options); // before any connection
-        return await withSession(context, (session) => call(context, session, input));
-      }),
-    );
-}
+export const addCall: AddCommand = (program, run) => {
+  const does = 'carry out one business operation, durably';
+  const examples = [
+    'business products --input place.json',
+    'business createOrder --input order.json --key trip-9',
+    'business cancelOrder --order 7b21',
+  ];
+  const [orderFlags, toOrder] = orderOption;
+  withAccount(addCommand(program, 'call', { does, examples, more: help }))
+    .addArgument(oneOf('<operation>', 'what to do', businessOperations, toBusinessOperation))
+    .option('--input <file>', 'JSON body to send; - for standard input')
+    .option(orderFlags, 'the order that it is about', toOrder)
+    .option('--reference-field <id>', 'the reference field that addReferenceCode adds to')
+    .option('--key <text>', 'your identity of this call; a random one by default', checked(toCallerKey, '--key'))
+    .action(run(inSession(toInput, call)));
+};
 
-function toInput(account: string, operation: string, options: CallOptions): BusinessCallInput {
+function toInput([account, operation]: CallArguments, options: CallOptions): BusinessCallInput {
   const input = parseBusinessCallInput({
     account,
     operation,
@@ -91,11 +76,7 @@ function toInput(account: string, operation: string, options: CallOptions): Busi
 async function call(context: CommandContext, session: Session, input: BusinessCallInput): Promise<number> {
   const start = await startCall(session, input);
   context.note(startText(context, input, start));
-  if (start !== 'alreadyEnded') {
-    for (const warning of await missingWorkers(session, input.account)) {
-      context.note(`${context.paint('bad', 'warning:')} ${warning}`);
-    }
-  }
+  if (start !== 'alreadyEnded') context.warn(await missingWorkers(session, input.account));
   const result = await awaitCall(session, input);
   context.tell(
     { workflowId: businessCallId(input), key: input.key, state: start, result },

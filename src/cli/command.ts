@@ -1,16 +1,19 @@
 import type { Client, Connection } from '@temporalio/client';
+import type { Command } from 'commander';
 import type { CliConfig, Config } from '../config.js';
+import { InvalidInput } from '../domain/errors.js';
 import type { Env } from '../settings/env-reader.js';
 import { connectClient } from '../temporal/connection.js';
+import { checked } from './arguments.js';
 import { type Paint, paintFor, toJsonLine } from './text.js';
 
-/** What a stream of the process is to us. */
+/** A stream of the process, as far as the commands write to it. */
 interface TextSink {
   write(text: string): unknown;
   isTTY?: boolean;
 }
 
-/** What the process gives to the commands. The settings are read when a command asks for them. */
+/** What the process gives to the commands. A command reads the settings when it needs them. */
 export interface CliProcess {
   env: Env;
   stdout: TextSink;
@@ -25,7 +28,7 @@ export interface CliProcess {
   onInterrupt(act: () => void): () => void;
 }
 
-/** What a command works with. */
+/** What a command works with. `env` holds the options that override it. */
 export interface CommandContext extends CliProcess {
   paint: Paint;
   isJson: boolean;
@@ -33,23 +36,78 @@ export interface CommandContext extends CliProcess {
   tell(json: unknown, text: string): void;
   /** Something to know beside the result: to stderr, and only for people. */
   note(text: string): void;
+  /** Notes each warning; where the result is JSON, it has to hold them itself. */
+  warn(warnings: readonly string[]): void;
+  /** A command that the reader of a hint can type, for the same server. */
+  commandLine: CommandLine;
+  /** A message that names our program, settings and options as this caller has given them. */
+  inTheirWords(message: string): string;
 }
+
+/** Writes a command of ours as its reader can type it. */
+export type CommandLine = (...words: string[]) => string;
 
 /** Options that every command takes. */
 export interface CommonOptions {
   json?: boolean;
+  address?: string;
+  namespace?: string;
 }
 
-export function createContext(process: CliProcess, { json = false }: CommonOptions): CommandContext {
-  const { stdout, stderr, env } = process;
+/** Adds the options that every command takes. */
+export const withCommonOptions = (command: Command): Command =>
+  command
+    .option('--json', 'print JSON')
+    .option('--address <host:port>', 'server to use in place of TEMPORAL_ADDRESS', checked(toAddress))
+    .option('--namespace <name>', 'namespace to use in place of TEMPORAL_NAMESPACE', checked(toNamespace));
+
+function toAddress(text: string): string {
+  const [whole, port = '7233'] = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  if (whole === undefined || Number(port) < 1 || Number(port) > 65_535) {
+    throw new InvalidInput('--address: must be a host with its port, such as temporal.example.com:7233');
+  }
+  return text;
+}
+
+function toNamespace(text: string): string {
+  if (!/^[^\s\p{C}]{1,255}$/u.test(text)) throw new InvalidInput('--namespace: must be a name without blanks');
+  return text;
+}
+
+/** What a command is given, of the process and of its own options. */
+export function createContext(
+  process: CliProcess,
+  { json = false, address, namespace }: CommonOptions,
+): CommandContext {
+  const { stdout, stderr } = process;
+  const env: Env = {
+    ...process.env,
+    ...(address === undefined ? {} : { TEMPORAL_ADDRESS: address }),
+    ...(namespace === undefined ? {} : { TEMPORAL_NAMESPACE: namespace }),
+  };
+  const place = [
+    ...(address === undefined ? [] : ['--address', address]),
+    ...(namespace === undefined ? [] : ['--namespace', namespace]),
+  ];
+  const paint = paintFor(stdout.isTTY === true, env.NO_COLOR);
+  const note = (text: string): void => {
+    if (!json) stderr.write(`${text}\n`);
+  };
   return {
     ...process,
+    env,
     isJson: json,
-    paint: paintFor(stdout.isTTY === true, env.NO_COLOR),
+    paint,
     tell: (value, text) => void stdout.write(`${json ? toJsonLine(value) : text}\n`),
-    note(text) {
-      if (!json) stderr.write(`${text}\n`);
+    note,
+    warn(warnings) {
+      for (const warning of warnings) note(`${paint('bad', 'warning:')} ${warning}`);
     },
+    commandLine: (...words) => [programName(env), ...[...words, ...place].map(quoted)].join(' '),
+    inTheirWords: (message) =>
+      withProgramName(message, env)
+        .replaceAll('TEMPORAL_ADDRESS', address === undefined ? 'TEMPORAL_ADDRESS' : '--address')
+        .replaceAll('TEMPORAL_NAMESPACE', namespace === undefined ? 'TEMPORAL_NAMESPACE' : '--namespace'),
   };
 }
 
@@ -64,6 +122,31 @@ export type Act<Arguments extends unknown[], Options> = (
 export type RunCommand = <Arguments extends unknown[], Options extends CommonOptions = CommonOptions>(
   act: Act<Arguments, Options>,
 ) => (...given: unknown[]) => Promise<void>;
+
+/** Adds one command to the program or to a noun. */
+export type AddCommand = (parent: Command, run: RunCommand) => void;
+
+/** What the help of a command says. */
+interface HelpOf {
+  /** One line for the list of commands. */
+  does: string;
+  /** What follows the command in its examples; none: the command alone. */
+  examples: readonly string[];
+  /** Lines of at most 80 columns, between the options and the examples. */
+  more?: string;
+}
+
+/** A new command below the program or a noun, with its help. The examples begin with the command's own name. */
+export function addCommand(parent: Command, name: string, { does, examples, more = '' }: HelpOf): Command {
+  const command = parent.command(name).description(does);
+  const words = ['faretrail', ...(parent.parent ? [parent.name()] : []), name];
+  const lines = (examples.length === 0 ? [''] : examples).map(
+    (example) => `  ${[...words, example].join(' ').trimEnd()}`,
+  );
+  if (parent.parent) parent.addHelpText('after', lines[0] ?? '');
+  const text = more === '' ? [] : ['', more.trim()];
+  return command.addHelpText('after', [...text, '', lines.length > 1 ? 'Examples:' : 'Example:', ...lines].join('\n'));
+}
 
 /** A connection to Temporal for one command. */
 export interface Session {
@@ -95,10 +178,18 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
   }
 }
 
-/** The command as the reader of a hint can type it. */
-export const commandLine = (env: Env, ...words: string[]): string => [programName(env), ...words.map(quoted)].join(' ');
+/** A command that reads its input first, so that wrong usage is told before any connection, and then acts in a session. */
+export const inSession =
+  <Arguments extends unknown[], Options extends CommonOptions, Input>(
+    read: (given: Arguments, options: Options, context: CommandContext) => Input,
+    act: (context: CommandContext, session: Session, input: Input) => Promise<number>,
+  ): Act<Arguments, Options> =>
+  async (context, given, options) => {
+    const input = read(given, options, context);
+    return await withSession(context, (session) => act(context, session, input));
+  };
 
-/** A checkout has no `faretrail` on its path; who came through its script can do so again. */
+/** A checkout has no `faretrail` on its path; whoever came through its script can do so again. */
 export const programName = (env: Env): string =>
   env.npm_lifecycle_event === 'starter' ? 'npm run starter --' : 'faretrail';
 

@@ -59,7 +59,11 @@ const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotPa
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CommanderError) {
-    return { code: 'UsageError', message: plain(error.message.replace(/^error: /, '')), exitCode: exitCodes.usage };
+    return {
+      code: 'UsageError',
+      message: plain(error.message.replace(/^error: /, '').replaceAll('\n', ' ')),
+      exitCode: exitCodes.usage,
+    };
   }
   if (error instanceof FaretrailError) {
     const exitCode = error instanceof RunFailed ? exitCodes.failed : exitCodeOf(error.code);

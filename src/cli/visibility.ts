@@ -27,12 +27,29 @@ export async function listRuns(
     if (answer?.code !== invalidArgument) throw error;
     throw new CliFailure(
       'SearchAttributesMissing',
-      `Temporal refuses the query (${answer.details}); the namespace may lack our search attributes, which a worker adds: faretrail doctor`,
+      `Temporal refuses the query (${answer.details}); the namespace may lack our search attributes, which a worker registers: faretrail doctor`,
       { cause: error },
     );
   }
   return { found: found.slice(0, limit), hasMore: found.length > limit };
 }
+
+/** What to say when the list had to stop at `limit`. */
+export const moreText = (limit: number): string => `There are more than ${limit}; narrow the list, or raise --limit.`;
+
+/** Reads one thing for each of `items`, ten at a time: each is a small call to the server. */
+export async function readEach<Item, Found>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<Found[]>,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (let from = 0; from < items.length; from += batch) {
+    found.push(...(await Promise.all(items.slice(from, from + batch).map(read))).flat());
+  }
+  return found;
+}
+
+const batch = 10;
 
 /** Which runs to list. */
 export interface RunFilter {
@@ -64,7 +81,7 @@ export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
     ...conditionsOf(filter),
   ].join(' AND ');
 
-/** The runs that need a person, of any kind; what has ended needs nobody any more. A parked delivery always does. */
+/** The running ones that need a person, of any kind. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>
   [isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, ...conditionsOf(filter)].join(
     ' AND ',
@@ -81,9 +98,4 @@ const conditionsOf = ({ account, status }: RunFilter): string[] => [
 export const runningQuery = (
   workflowType: 'subscription' | 'parkedDelivery',
   account: AccountName | undefined,
-): string =>
-  [
-    `WorkflowType = ${quote(workflowType)}`,
-    "ExecutionStatus = 'Running'",
-    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
-  ].join(' AND ');
+): string => [`WorkflowType = ${quote(workflowType)}`, isRunning, ...conditionsOf({ account })].join(' AND ');

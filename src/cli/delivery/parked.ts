@@ -1,13 +1,21 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { InvalidInput } from '../../domain/errors.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from '../../domain/keys.js';
+import type { AccountName, OrderId } from '../../domain/keys.js';
 import { type ParkedDelivery, parseDiscardInput, type RoutedDelivery, toDeliveryId } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
 import { fromParkedDeliveryId, parkedDeliveryId } from '../../domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../workflows/messages.js';
-import { checked } from '../arguments.js';
-import { type CommandContext, type CommonOptions, type RunCommand, withSession } from '../command.js';
+import { checked, orderOption, withAccount, withAccountOption } from '../arguments.js';
+import {
+  type AddCommand,
+  addCommand,
+  type CommandContext,
+  type CommonOptions,
+  inSession,
+  type Session,
+  withSession,
+} from '../command.js';
 import { CliFailure, exitCodes, RunFailed, tellUnreadable, toRunFailure } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { listRuns, runningQuery } from '../visibility.js';
@@ -22,33 +30,23 @@ interface ParkedOptions extends CommonOptions {
 const limit = 500;
 
 const help = `
-A delivery is parked when nobody can say which order it is about, when it failed a check after it
-was taken, or when a person has stopped the following of its order (track it with --again, then
-route). It waits until a person routes or discards it. --open needs FARETRAIL_WEBHOOK_KEYS (those
-of the ingress); it shows the body, secrets hidden.
+The ingress parks a delivery when it names no order or fails a late check, or
+when a person has stopped following its order (follow the order with --again,
+then route). It waits until a person routes or discards it. --open needs the
+FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets hidden.`;
 
-Examples:
-  faretrail parked
-  faretrail parked --account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718`;
-
-/** `parked`: deliveries that wait for a person. */
-export function addParkedCommand(program: Command, run: RunCommand): void {
-  program
-    .command('parked')
-    .description('list deliveries that nobody could place')
-    .option(
-      '--account <name>',
-      'only of this account',
-      checked((text) => toAccountName(text, '--account')),
-    )
+/** `delivery parked`: deliveries that wait for a person. */
+export const addParked: AddCommand = (delivery, run) => {
+  const does = 'list parked deliveries, or show the body of one';
+  const examples = ['', '--account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718'];
+  withAccountOption(addCommand(delivery, 'parked', { does, examples, more: help }))
     .option('--open <deliveryId>', 'show the body of one', checked(toDeliveryId))
-    .addHelpText('after', help)
     .action(
-      run<[], ParkedOptions>((context, _none, { account, open }) =>
+      run((context, _none: [], { account, open }: ParkedOptions) =>
         open === undefined ? list(context, account) : show(context, account, open),
       ),
     );
-}
+};
 
 function list(context: CommandContext, account: AccountName | undefined): Promise<number> {
   return withSession(context, async (session) => {
@@ -84,77 +82,87 @@ type ParkedArguments = [account: AccountName, deliveryId: string];
 type Handle = ReturnType<typeof parkedHandle>;
 
 const withParkedArguments = (command: Command): Command =>
-  command
-    .argument('<account>', 'name of the account, such as business', checked(toAccountName))
-    .argument('<deliveryId>', '32 hex digits, as `parked` lists them', checked(toDeliveryId));
+  withAccount(command).argument('<deliveryId>', 'its 32 hex digits, from the list', checked(toDeliveryId));
 
-/** `route` and `discard`: what ends the wait of a parked delivery. */
-export function addParkedChanges(program: Command, run: RunCommand): void {
-  withParkedArguments(program.command('route'))
-    .description('give a parked delivery to an order')
-    .requiredOption(
-      '--order <orderId>',
-      'the order that it is about',
-      checked((text) => toOrderId(text, '--order')),
-    )
-    .addHelpText('after', '\nExample:\n  faretrail route business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21')
+const decideHelp = `
+Repeating a decision exits 0; a different one exits 1.`;
+
+/** `delivery route <account> <deliveryId>` */
+export const addRoute: AddCommand = (delivery, run) => {
+  const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'];
+  const [orderFlags, toOrder] = orderOption;
+  withParkedArguments(
+    addCommand(delivery, 'route', { does: 'give a parked delivery to an order', examples, more: decideHelp }),
+  )
+    .requiredOption(orderFlags, 'the order that it is about', toOrder)
     .action(
-      run<ParkedArguments, CommonOptions & { order: OrderId }>((context, given, { order: orderId }) =>
-        decide(context, given, {
-          send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
-          isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
-        }),
+      run(
+        inSession(
+          (given: ParkedArguments, { order: orderId }: CommonOptions & { order: OrderId }): Decision => ({
+            given,
+            send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
+            isDone: (parked) => parked.outcome === 'routed' && parked.orderId === orderId,
+          }),
+          decide,
+        ),
       ),
     );
-  withParkedArguments(program.command('discard'))
-    .description('give up a parked delivery')
+};
+
+/** `delivery discard <account> <deliveryId>` */
+export const addDiscard: AddCommand = (delivery, run) => {
+  const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'];
+  withParkedArguments(
+    addCommand(delivery, 'discard', { does: 'discard a parked delivery', examples, more: decideHelp }),
+  )
     .requiredOption('--reason <text>', 'why, 1 to 200 characters')
-    .addHelpText('after', '\nExample:\n  faretrail discard business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"')
     .action(
-      run<ParkedArguments, CommonOptions & { reason: string }>((context, given, { reason }) => {
-        const args: [{ reason: string }] = [parseDiscardInput({ reason })]; // before any connection
-        return decide(context, given, {
-          send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args }),
-          isDone: (delivery) => delivery.outcome === 'discarded',
-        });
-      }),
+      run(
+        inSession((given: ParkedArguments, { reason }: CommonOptions & { reason: string }): Decision => {
+          const input = parseDiscardInput({ reason });
+          return {
+            given,
+            send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args: [input] }),
+            isDone: ({ outcome }) => outcome === 'discarded',
+          };
+        }, decide),
+      ),
     );
-}
+};
 
 interface Decision {
+  given: ParkedArguments;
   send(handle: Handle): Promise<ParkedDelivery | RoutedDelivery>;
-  /** Was it decided in this way before? */
+  /** Was the delivery decided in this way before? */
   isDone(delivery: ParkedDelivery): boolean;
 }
 
-function decide(
+async function decide(
   context: CommandContext,
-  [account, deliveryId]: ParkedArguments,
-  { send, isDone }: Decision,
+  session: Session,
+  { given: [account, deliveryId], send, isDone }: Decision,
 ): Promise<number> {
-  return withSession(context, async (session) => {
-    const { key, isOpen } = await getParked(session, [account], deliveryId);
-    const handle = parkedHandle(session, key);
-    if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
-    try {
-      const answer = await sendUpdate(session, () => send(handle), noAnswer);
-      const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
-      const text = decidedText(answer, handedOver, context.paint);
-      context.tell({ workflowId: parkedDeliveryId(key), state: 'done', delivery: answer }, text);
-      return exitCodes.done;
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      return tellDecided(context, await readDecided(handle), isDone); // decided meanwhile
-    }
-  });
+  const { key, isOpen } = await getParked(session, [account], deliveryId);
+  const handle = parkedHandle(session, key);
+  if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
+  try {
+    const answer = await sendUpdate(session, () => send(handle), noAnswer);
+    const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
+    const text = decidedText(answer, handedOver, context.paint);
+    context.tell({ workflowId: parkedDeliveryId(key), state: 'done', delivery: answer }, text);
+    return exitCodes.done;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return tellDecided(context, await readDecided(handle), isDone); // decided meanwhile
+  }
 }
 
 async function noAnswer(): Promise<CliFailure> {
-  const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail parked`;
+  const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail delivery parked`;
   return new CliFailure('NoAnswer', message);
 }
 
-/** Throws `RunFailed` for a run that somebody terminated, or that could not read its input. */
+/** Throws `RunFailed` for a run that was terminated, or that could not read its input. */
 async function readDecided(handle: Handle): Promise<ParkedDelivery> {
   try {
     return await handle.result();
@@ -163,9 +171,9 @@ async function readDecided(handle: Handle): Promise<ParkedDelivery> {
   }
 }
 
-/** Too late. It is a failure only when something else was decided. */
+/** The delivery was decided before. That is a failure only when the decision was another one. */
 function tellDecided(context: CommandContext, delivery: ParkedDelivery, isDone: Decision['isDone']): number {
-  const text = `This was decided before.\n${decidedText(delivery, undefined, context.paint)}`;
+  const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
   context.tell({ workflowId: parkedDeliveryId(delivery), state: 'alreadyDecided', delivery }, text);
   return isDone(delivery) ? exitCodes.done : exitCodes.failed;
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
 import type { CliConfig } from '../../config.js';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
@@ -10,11 +9,11 @@ import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, SealingError } from '../../sealing/sealer.js';
 import { createTokenLeases } from '../../temporal/token-leases.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
   callTimeoutMs,
-  type RunCommand,
   type Session,
-  withProgramName,
   withSession,
 } from '../command.js';
 import { exitCodes, toCliError } from '../failure.js';
@@ -31,34 +30,29 @@ import {
 } from './checks.js';
 
 const help = `
-Checks the settings, Temporal, the search attributes, the workers, a token for each account, the
-addresses of the accounts, and the ingress where its keys are set. Changes nothing, but gets tokens
-as a worker does. Ends with 1 when a check failed; a line marked "skip" could not be checked from
-here. Over TLS it connects to Temporal twice: as commands do, and as a worker does.
-
-Example:
-  faretrail doctor`;
+Checks the settings, Temporal, the search attributes, the workers, a token for
+each account, the addresses of the accounts, and the ingress where its keys are
+set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
+when a check failed; a line marked "skip" could not be checked from here. Over
+TLS it connects to Temporal twice: as commands do, and as a worker does.`;
 
 /** `doctor`: what is wrong with the installation, and the remedy. */
-export function addDoctorCommand(program: Command, run: RunCommand): void {
-  program
-    .command('doctor')
-    .description('check settings, Temporal, workers, tokens, addresses')
-    .addHelpText('after', help)
-    .action(
-      run(async (context) => {
-        const checks: Check[] = [];
-        await examine(context, ({ message, ...found }) => {
-          const check = { ...found, message: withProgramName(message, context.env) };
-          checks.push(check);
-          if (!context.isJson) context.tell(check, checkLine(check, context.paint));
-        });
-        const isWell = checks.every(({ result }) => result !== 'failed');
-        if (context.isJson) context.tell({ isWell, checks }, '');
-        return isWell ? exitCodes.done : exitCodes.failed;
-      }),
-    );
-}
+export const addDoctor: AddCommand = (program, run) => {
+  const does = 'check settings, Temporal, workers, tokens and addresses';
+  addCommand(program, 'doctor', { does, examples: [], more: help }).action(
+    run(async (context) => {
+      const checks: Check[] = [];
+      await examine(context, ({ message, ...found }) => {
+        const check = { ...found, message: context.inTheirWords(message) };
+        checks.push(check);
+        if (!context.isJson) context.tell(check, checkLine(check, context.paint));
+      });
+      const isWell = checks.every(({ result }) => result !== 'failed');
+      if (context.isJson) context.tell({ isWell, checks }, '');
+      return isWell ? exitCodes.done : exitCodes.failed;
+    }),
+  );
+};
 
 type Report = (check: Check) => void;
 
@@ -177,7 +171,7 @@ async function checkTokens(session: Session, accounts: readonly Account[], seali
 
 function whyNoToken(error: unknown): string {
   if (error instanceof TokenUnavailable && error.code === 'upstreamUnavailable') {
-    return `${error.message} Check that a worker with the same credentials and sealing keys runs, and see: faretrail tokens`;
+    return `${error.message} Check that a worker with the same credentials and sealing keys runs, and see: faretrail token list`;
   }
   if (error instanceof SealingError) return `${error.message} (FARETRAIL_SEALING_KEYS must be those of the workers)`;
   return toCliError(error).message;

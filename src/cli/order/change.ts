@@ -1,18 +1,17 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import type { Command } from 'commander';
 import { parseStopInput } from '../../domain/order/input.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { refreshOrderUpdate, stopFollowingUpdate } from '../../workflows/messages.js';
 import type { followOrder } from '../../workflows/order/follow-order.js';
-import { type OrderArguments, withOrderArguments } from '../arguments.js';
+import { type OrderArguments, toOrderKey, withOrderArguments } from '../arguments.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
   type CommonOptions,
-  commandLine,
-  type RunCommand,
+  inSession,
   type Session,
-  withSession,
 } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
@@ -21,60 +20,63 @@ import { accountQueue, hasWorker, noWorkerText } from '../workers-alive.js';
 import { getOrderRun, readTrail } from './run.js';
 import { runText, toRunJson, trailText } from './show.js';
 
-/** `refresh` and `stop`: what changes a followed order. */
-export function addChangeCommands(program: Command, run: RunCommand): void {
-  withOrderArguments(program.command('refresh'))
-    .description('read the order now')
-    .addHelpText('after', '\nExample:\n  faretrail refresh partner 42')
-    .action(
-      run<OrderArguments>(async (context, [account, orderId]) => {
-        const key = { account, orderId };
-        return await change(context, key, (session) => handleOf(session, key).executeUpdate(refreshOrderUpdate));
-      }),
-    );
-  withOrderArguments(program.command('stop'))
-    .description('stop following; the order goes on at the service')
+/** `order refresh <account> <orderId>`: one read of the order, now. */
+export const addRefresh: AddCommand = (order, run) => {
+  withOrderArguments(
+    addCommand(order, 'refresh', { does: 'read the order at the service now', examples: ['partner 42'] }),
+  ).action(
+    run(
+      inSession(toOrderKey, (context, session, key) =>
+        change(context, session, key, () => handleOf(session, key).executeUpdate(refreshOrderUpdate)),
+      ),
+    ),
+  );
+};
+
+type StopOptions = CommonOptions & { reason: string };
+
+/** `order stop <account> <orderId>`: the run ends, the order does not. */
+export const addStop: AddCommand = (order, run) => {
+  const does = 'stop following; the order itself goes on at the service';
+  withOrderArguments(addCommand(order, 'stop', { does, examples: ['partner 42 --reason "entered twice"'] }))
     .requiredOption('--reason <text>', 'why, 1 to 200 characters')
-    .addHelpText('after', '\nExample:\n  faretrail stop partner 42 --reason "entered twice"')
     .action(
-      run<OrderArguments, CommonOptions & { reason: string }>(async (context, [account, orderId], { reason }) => {
-        const key = { account, orderId };
-        const args: [{ reason: string }] = [parseStopInput({ reason })]; // before any connection
-        return await change(context, key, (session) =>
-          handleOf(session, key).executeUpdate(stopFollowingUpdate, { args }),
-        );
-      }),
+      run(
+        inSession(
+          (given: OrderArguments, { reason }: StopOptions) => ({
+            key: toOrderKey(given),
+            input: parseStopInput({ reason }),
+          }),
+          (context, session, { key, input }) =>
+            change(context, session, key, () =>
+              handleOf(session, key).executeUpdate(stopFollowingUpdate, { args: [input] }),
+            ),
+        ),
+      ),
     );
-}
+};
 
 const handleOf = ({ client }: Session, key: FollowOrderKey) =>
   client.workflow.getHandle<typeof followOrder>(followOrderId(key));
 
 /** Sends an update to the open run and shows the trail it answers with. */
-function change(
+async function change(
   context: CommandContext,
+  session: Session,
   key: FollowOrderKey,
-  send: (session: Session) => Promise<OrderTrail>,
+  send: () => Promise<OrderTrail>,
 ): Promise<number> {
-  return withSession(context, async (session) => {
-    const outline = await getOrderRun(session, key);
-    if (!outline.isOpen) return await tellEnded(context, session, key);
-    try {
-      const trail = await sendUpdate(
-        session,
-        () => send(session),
-        () => noAnswer(session, key),
-      );
-      context.tell(
-        { workflowId: outline.workflowId, state: 'done', trail, failure: null },
-        trailText(trail, context.paint),
-      );
-      return exitCodes.done;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return await tellEnded(context, session, key); // ended meanwhile
-      throw error;
-    }
-  });
+  const outline = await getOrderRun(session, key);
+  if (!outline.isOpen) return await tellEnded(context, session, key);
+  try {
+    const trail = await sendUpdate(session, send, () => noAnswer(session, key));
+    const { workflowId } = outline;
+    context.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, context.paint));
+    return exitCodes.done;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return await tellEnded(context, session, key); // ended meanwhile
+    throw error;
+  }
 }
 
 async function noAnswer(session: Session, key: FollowOrderKey): Promise<CliFailure> {
@@ -95,8 +97,8 @@ export async function tellEnded(context: CommandContext, session: Session, key: 
   );
   // The order itself may go on.
   if (ended.trail?.terminal !== true) {
-    const command = commandLine(context.env, 'track', key.account, key.orderId);
-    context.note(`To follow the order again: ${plain(command)} --again`);
+    const command = context.commandLine('order', 'follow', key.account, key.orderId, '--again');
+    context.note(`To follow the order again: ${plain(command)}`);
   }
   return ended.trail ? exitCodes.done : exitCodes.failed;
 }

@@ -1,9 +1,8 @@
-import type { Command } from 'commander';
 import type { Attention } from '../../domain/attention.js';
 import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import { type OrderArguments, withOrderArguments } from '../arguments.js';
-import { type RunCommand, withSession } from '../command.js';
+import { toOrderKey, withOrderArguments } from '../arguments.js';
+import { type AddCommand, addCommand, inSession } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Paint, pairsText, plain, utc, withoutColour } from '../text.js';
 import { getOrderRun, type OrderRun, type RunOutline, readTrail } from './run.js';
@@ -67,22 +66,20 @@ function detailPairs(details: Record<string, unknown>, prefix = ''): [string, st
 const detailText = (text: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/.test(text) ? `${utc(text)} UTC` : plain(text);
 
-/** `show <account> <orderId>`: the trail of an order, open or ended. */
-export function addShowCommand(program: Command, run: RunCommand): void {
-  withOrderArguments(program.command('show'))
-    .description('show the trail of an order, with or without a worker')
-    .addHelpText('after', '\nExample:\n  faretrail show partner 42')
-    .action(
-      run<OrderArguments>(async (context, [account, orderId]) => {
-        const key = { account, orderId };
-        return await withSession(context, async (session) => {
-          const shown = await readTrail(session, key, await getOrderRun(session, key));
-          context.tell(toRunJson(shown), runText(shown, key, context.paint));
-          return exitCodes.done;
-        });
+/** `order show <account> <orderId>`: the trail of an order, open or ended. */
+export const addShow: AddCommand = (order, run) => {
+  withOrderArguments(
+    addCommand(order, 'show', { does: 'show the trail of an order; needs no worker', examples: ['partner 42'] }),
+  ).action(
+    run(
+      inSession(toOrderKey, async (context, session, key) => {
+        const shown = await readTrail(session, key, await getOrderRun(session, key));
+        context.tell(toRunJson(shown), runText(shown, key, context.paint));
+        return exitCodes.done;
       }),
-    );
-}
+    ),
+  );
+};
 
 /** What a program is told of a run. */
 export function toRunJson({ version: _version, isOpen: _isOpen, ...run }: OrderRun): Record<string, unknown> {

@@ -1,17 +1,16 @@
-import type { Command } from 'commander';
 import { InvalidInput } from '../../domain/errors.js';
 import { parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
 import { subscriptionId } from '../../domain/workflow-ids.js';
-import { type SubscriptionArguments, withSubscriptionArguments } from '../arguments.js';
+import { type SubscriptionArguments, toSubscriptionKey, withSubscriptionArguments } from '../arguments.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
   type CommonOptions,
   callTimeoutMs,
-  commandLine,
-  type RunCommand,
+  inSession,
   type Session,
-  withSession,
 } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { ingressWarning } from '../ingress-reachability.js';
@@ -19,7 +18,7 @@ import { missingWorkers } from '../workers-alive.js';
 import { awaitSubscription, findSubscription } from './run.js';
 import { subscriptionText } from './view.js';
 
-interface SubscribeOptions extends CommonOptions {
+interface CreateOptions extends CommonOptions {
   publicUrl?: string;
   resubscribe?: boolean;
 }
@@ -27,31 +26,27 @@ interface SubscribeOptions extends CommonOptions {
 const inPlaceWithinMs = 30_000;
 
 const help = `
-Subscribing twice is subscribing once: a running subscription is shown as it is. Waits up to 30 s
-until the service has taken it; ends with 1 while it has not, or stands at another public URL.
-Without --public-url, FARETRAIL_PUBLIC_URL is taken.
+Creating it twice changes nothing: a running subscription is shown as it is. The
+command waits up to 30 s for the service to confirm it. It ends with 1 when the
+service has not, or when the subscription has another public URL.`;
 
-Examples:
-  faretrail subscribe business status_changed --public-url https://rides.example
-  faretrail subscribe business business_report`;
+/** `subscription create <account> <eventType>`: have the service deliver events, once however often a caller says so. */
+export const addCreate: AddCommand = (subscription, run) => {
+  const does = 'have the service deliver events to the ingress';
+  const examples = ['business status_changed --public-url https://rides.example', 'business business_report'];
+  withSubscriptionArguments(addCommand(subscription, 'create', { does, examples, more: help }))
+    .option('--public-url <url>', 'public https base of the ingress (default: FARETRAIL_PUBLIC_URL)')
+    .option('--resubscribe', 'subscribe again by itself when deliveries stop coming')
+    .action(run(inSession(toInput, create)));
+};
 
-/** `subscribe <account> <eventType>`: have the service deliver events, once however often it is asked for. */
-export function addSubscribeCommand(program: Command, run: RunCommand): void {
-  withSubscriptionArguments(program.command('subscribe'))
-    .description('have the service deliver events to the ingress')
-    .option('--public-url <url>', 'public https base of the ingress')
-    .option('--resubscribe', 'subscribe anew when deliveries stay away')
-    .addHelpText('after', help)
-    .action(
-      run<SubscriptionArguments, SubscribeOptions>(async (context, [account, eventType], options) => {
-        const publicUrl = options.publicUrl ?? context.loadSettings().publicUrl;
-        if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
-        const given = { account, eventType, publicUrl, ...(options.resubscribe ? { resubscribe: true } : {}) };
-        const input = parseSubscriptionInput(given); // before any connection
-        refusePartner(context, input);
-        return await withSession(context, (session) => subscribe(context, session, input));
-      }),
-    );
+function toInput(given: SubscriptionArguments, options: CreateOptions, context: CommandContext): SubscriptionInput {
+  const publicUrl = options.publicUrl ?? context.loadSettings().publicUrl;
+  if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
+  const resubscribe = options.resubscribe ? { resubscribe: true } : {};
+  const input = parseSubscriptionInput({ ...toSubscriptionKey(given), publicUrl, ...resubscribe });
+  refusePartner(context, input);
+  return input;
 }
 
 /** Only where the account is known here; a worker knows all. */
@@ -61,7 +56,7 @@ function refusePartner(context: CommandContext, { account }: SubscriptionInput):
     throw new InvalidInput(`account: ${account} is at the partner interface, which delivers no events`);
 }
 
-async function subscribe(context: CommandContext, session: Session, input: SubscriptionInput): Promise<number> {
+async function create(context: CommandContext, session: Session, input: SubscriptionInput): Promise<number> {
   const before = await findSubscription(session, input); // only for the wording: the start itself is idempotent
   await session.within(callTimeoutMs, () =>
     session.client.workflow.start('subscription', {
@@ -73,7 +68,7 @@ async function subscribe(context: CommandContext, session: Session, input: Subsc
     }),
   );
   const warnings = await missingWorkers(session, input.account);
-  if (warnings.length === 0) context.note('Waiting for the service to take the subscription, up to 30 s.');
+  if (warnings.length === 0) context.note('Waiting up to 30 s for the service to confirm the subscription.');
   // Without a worker nothing would come of waiting.
   const status = await awaitSubscription(session, input, warnings.length === 0 ? inPlaceWithinMs : 0);
   const ingress = await ingressWarning(status?.publicUrl ?? input.publicUrl);
@@ -83,9 +78,9 @@ async function subscribe(context: CommandContext, session: Session, input: Subsc
     subscription: status ?? null,
     warnings: [...warnings, ...(ingress ? [ingress] : []), ...elsewhere(context, input, status)],
   };
-  const asked = 'The subscription is asked for, and no worker has answered yet.';
+  const asked = 'The subscription has been started, but no worker has answered yet.';
   context.tell(result, status ? subscriptionText(status, context.paint) : asked);
-  for (const warning of result.warnings) context.note(`${context.paint('bad', 'warning:')} ${warning}`);
+  context.warn(result.warnings);
   return isInPlace(input, status) ? exitCodes.done : exitCodes.failed;
 }
 
@@ -94,11 +89,11 @@ const isInPlace = ({ publicUrl }: SubscriptionInput, status: SubscriptionStatus 
 
 /** One line when the subscription is not where it was asked for. */
 function elsewhere(
-  { env }: CommandContext,
+  { commandLine }: CommandContext,
   { account, eventType, publicUrl }: SubscriptionInput,
   status: SubscriptionStatus | undefined,
 ): string[] {
   if (status === undefined || status.publicUrl === publicUrl) return [];
-  const move = commandLine(env, 'move', account, eventType, '--public-url', publicUrl);
-  return [`it stands at another public URL, ${status.publicUrl}; move it with: ${move}`];
+  const move = commandLine('subscription', 'move', account, eventType, '--public-url', publicUrl);
+  return [`the subscription has another public URL, ${status.publicUrl}; move it with: ${move}`];
 }

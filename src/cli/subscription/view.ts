@@ -86,7 +86,7 @@ export function toListedSubscription(
 
 /** The list as a table. Ids stay whole, since people copy them. */
 export function subscriptionsText(listed: readonly ListedSubscription[], now: number, paint: Paint): string {
-  if (listed.length === 0) return 'Nothing is subscribed to.';
+  if (listed.length === 0) return 'There is no running subscription.';
   const rows = listed.map((one) => [
     clip(one.account, 16),
     one.eventType,
