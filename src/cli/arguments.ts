@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { Argument, InvalidArgumentError } from 'commander';
+import { businessOperations, toBusinessOperation } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
+import { toAccountName, toOrderId } from '../domain/keys.js';
 import { type Notify, toReceiver } from '../domain/notify/receivers.js';
+import { toDeliveryId } from '../domain/parked.js';
+import { toRideRequestId } from '../domain/ride/input.js';
 import { type EventType, eventTypes, isEventType } from '../domain/subscription/subscription.js';
-import type { FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
 /** Makes one of our parsers one of commander's: its `InvalidInput` becomes wrong usage. `field` is named in the message. */
 export const checked =
@@ -18,51 +20,53 @@ export const checked =
     }
   };
 
-/** Adds the argument `<account>`, which the parser of accounts checks before any connection. */
-export const withAccount = (command: Command, example = 'business'): Command =>
-  command.argument('<account>', `name of the account, such as ${example}`, checked(toAccountName));
+/** The arguments of commands by name: what help says of them, the parser that checks them before any connection, and the
+ *  words that fit where the set is closed. */
+const known: Readonly<Record<string, [what: string, parse: (text: string) => unknown, words?: readonly string[]]>> = {
+  account: ['name of the account, such as business', toAccountName],
+  orderId: ["the service's id of the order", toOrderId],
+  requestId: ['your identity of the ride', toRideRequestId],
+  deliveryId: ['its 32 hex digits, from the list', toDeliveryId],
+  eventType: ['what the service reports', toEventType, eventTypes],
+  operation: ['what to do', toBusinessOperation, businessOperations],
+};
 
-/** The arguments of a command about one order. */
-export type OrderArguments = [account: AccountName, orderId: OrderId];
-
-/** Adds the arguments `<account> <orderId>`. */
-export const withOrderArguments = (command: Command): Command =>
-  withAccount(command, 'partner').argument('<orderId>', "the service's id of the order", checked(toOrderId));
-
-/** Reads them. */
-export const toOrderKey = ([account, orderId]: OrderArguments): FollowOrderKey => ({ account, orderId });
-
-/** The arguments of a command about one subscription. */
-export type SubscriptionArguments = [account: AccountName, eventType: EventType];
-
-/** Adds the arguments `<account> <eventType>`. */
-export const withSubscriptionArguments = (command: Command): Command =>
-  withAccount(command).addArgument(oneOf('<eventType>', 'what the service reports', eventTypes, toEventType));
-
-/** Reads them. */
-export const toSubscriptionKey = ([account, eventType]: SubscriptionArguments): SubscriptionKey => ({
-  account,
-  eventType,
-});
+/** The argument of this name. Throws for one that is not in the table above. */
+export function knownArgument(name: string): Argument {
+  const [what, parse, words] = known[name] ?? [];
+  if (what === undefined || parse === undefined) throw new Error(`no such argument: ${name}`);
+  return words ? oneOf(name, what, words, parse) : new Argument(`<${name}>`, what).argParser(checked(parse));
+}
 
 /** An argument with a closed set of words: help and completion show them, and `parse` refuses others. */
-export const oneOf = <T>(name: string, what: string, words: readonly string[], parse: (text: string) => T): Argument =>
-  new Argument(name, what).choices(words).argParser(checked(parse));
+export const oneOf = (
+  name: string,
+  what: string,
+  words: readonly string[],
+  parse: (text: string) => unknown,
+): Argument => new Argument(`<${name}>`, what).choices(words).argParser(checked(parse));
 
 function toEventType(text: string): EventType {
   if (!isEventType(text)) throw new InvalidInput(`eventType: must be ${eventTypes.join(' or ')}`);
   return text;
 }
 
-/** Adds `--account`, which narrows a list to one account. */
-export const withAccountOption = (command: Command): Command =>
-  command.option('--account <name>', 'only of this account', checked(toAccountName, '--account'));
+/** Narrows a list to one account. */
+export const accountOption = ['--account <name>', 'only of this account', checked(toAccountName, '--account')] as const;
 
-/** Adds `--limit`, how many entries a list shows. */
-export const withLimitOption = (command: Command): Command =>
-  command.option('--limit <number>', `how many to show, 1 to ${maxLimit}`, checked(toLimit), 50);
+/** An order beside what a command is about. */
+export const orderOption = (what: string) => ['--order <orderId>', what, checked(toOrderId, '--order')] as const;
+
+/** Why a person ends something. */
+export const reasonOption = ['--reason <text>', 'why, 1 to 200 characters'] as const;
+
+/** Where the ingress is reached from outside. */
+export const publicUrlOption = ['--public-url <url>', 'public https base of the ingress'] as const;
 
 const maxLimit = 1_000;
+
+/** How many entries a list shows. */
+export const limitOption = ['--limit <number>', `how many to show, 1 to ${maxLimit}`, checked(toLimit), 50] as const;
 
 function toLimit(text: string): number {
   const limit = Number(text);
@@ -71,9 +75,6 @@ function toLimit(text: string): number {
   }
   return limit;
 }
-
-/** The flags and the parser of `--order`, for commands that take an order beside something else. */
-export const orderOption = ['--order <orderId>', checked(toOrderId, '--order')] as const;
 
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
 export function readJsonInput(file: string): unknown {
@@ -96,13 +97,12 @@ function textOf(file: string): string {
   }
 }
 
-/** Adds `--notify`, which may be given several times. */
-export const withNotifyOption = (command: Command): Command =>
-  command.option(
-    '--notify <who>',
-    'send each change to a URL, or to workflowId:signal; may be repeated',
-    (text: string, before?: Notify[]) => [...(before ?? []), checked(readReceiver)(text)],
-  );
+/** Who is told of changes; may be given several times. */
+export const notifyOption = [
+  '--notify <who>',
+  'send each change to a URL, or to workflowId:signal; may be repeated',
+  (text: string, before?: Notify[]) => [...(before ?? []), checked(readReceiver)(text)],
+] as const;
 
 /** A workflow id may hold colons; the name of a signal is taken to hold none. */
 function readReceiver(text: string): Notify {

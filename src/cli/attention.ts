@@ -19,8 +19,8 @@ import {
   subscriptionStatusQuery,
 } from '../workflows/messages.js';
 import { rideAttentionKey } from '../workflows/search-attributes.js';
-import { checked, withAccountOption, withLimitOption } from './arguments.js';
-import { type AddCommand, addCommand, type CommonOptions, inSession, quoted, type Session } from './command.js';
+import { accountOption, checked, limitOption } from './arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, quoted, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import { attentionQuery, listRuns, moreText, type RunFilter, readEach, toStatusFilter } from './visibility.js';
@@ -30,34 +30,25 @@ Lists running orders, rides, calls, subscriptions, reports and tokens that need
 a person, and all parked deliveries, each with the command that helps or shows
 more. The list is about a second behind the runs.`;
 
-type AttentionOptions = CommonOptions & RunFilter & { limit: number };
-
 /** `attention`: what needs a person, of any kind. */
 export const addAttention: AddCommand = (program, run) => {
   const does = 'list what needs a person, and the command that helps';
-  withLimitOption(
-    withAccountOption(
-      addCommand(program, 'attention', { does, examples: ['', '--account business --json'], more: help }),
-    ),
-  )
+  addCommand(program, 'attention', { does, examples: ['', '--account business --json'], more: help })
+    .option(...accountOption)
     .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
-    .action(
-      run(
-        inSession(
-          (_none: [], { limit, ...filter }: AttentionOptions) => ({ limit, query: attentionQuery(filter) }),
-          async (context, session, { limit, query }) => {
-            const { found, hasMore } = await listRuns(session, query, limit);
-            const until = Date.now() + answersWithinMs;
-            const runs = await readEach(found, (info) => readOne(session, info, until));
-            const told = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
-            context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
-            if (hasMore) context.note(moreText(limit));
-            return exitCodes.done;
-          },
-        ),
-      ),
-    );
+    .option(...limitOption)
+    .action(run(inSession(list)));
 };
+
+async function list(context: CommandContext, session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
+  const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
+  const until = Date.now() + answersWithinMs;
+  const runs = await readEach(found, (info) => readOne(session, info, until));
+  const told = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
+  context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
+  if (hasMore) context.note(moreText(limit));
+  return exitCodes.done;
+}
 
 /** What kind of run needs a person. */
 type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';

@@ -6,37 +6,35 @@ import {
   type BusinessCallInput,
   type BusinessCallResult,
   type BusinessOperation,
-  businessOperations,
   parseBusinessCallInput,
-  toBusinessOperation,
   toCallerKey,
 } from '../domain/call.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { businessCallStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
-import { checked, oneOf, orderOption, readJsonInput, withAccount } from './arguments.js';
+import { checked, orderOption, readJsonInput } from './arguments.js';
 import {
   type AddCommand,
   addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
   inSession,
+  reading,
   type Session,
 } from './command.js';
 import { exitCodes, RunFailed, toRunFailure } from './failure.js';
 import { plain } from './text.js';
 import { missingWorkers } from './workers-alive.js';
 
-interface CallOptions extends CommonOptions {
+interface CallGiven {
+  account: AccountName;
+  operation: BusinessOperation;
   input?: string;
   order?: OrderId;
   referenceField?: string;
   key?: string;
 }
-
-type CallArguments = [account: AccountName, operation: BusinessOperation];
 
 const help = `
 The same key never makes a second effect: the second call with it shows the
@@ -50,24 +48,22 @@ export const addCall: AddCommand = (program, run) => {
     'business createOrder --input order.json --key trip-9',
     'business cancelOrder --order 7b21',
   ];
-  const [orderFlags, toOrder] = orderOption;
-  withAccount(addCommand(program, 'call', { does, examples, more: help }))
-    .addArgument(oneOf('<operation>', 'what to do', businessOperations, toBusinessOperation))
+  addCommand(program, 'call <account> <operation>', { does, examples, more: help })
     .option('--input <file>', 'JSON body to send; - for standard input')
-    .option(orderFlags, 'the order that it is about', toOrder)
+    .option(...orderOption('the order that it is about'))
     .option('--reference-field <id>', 'the reference field that addReferenceCode adds to')
     .option('--key <text>', 'your identity of this call; a random one by default', checked(toCallerKey, '--key'))
-    .action(run(inSession(toInput, call)));
+    .action(run(reading(toInput, inSession(call))));
 };
 
-function toInput([account, operation]: CallArguments, options: CallOptions): BusinessCallInput {
+function toInput({ account, operation, key, order, referenceField, input: file }: CallGiven): BusinessCallInput {
   const input = parseBusinessCallInput({
     account,
     operation,
-    key: options.key ?? randomUUID(),
-    orderId: options.order,
-    referenceFieldId: options.referenceField,
-    body: options.input === undefined ? undefined : readJsonInput(options.input),
+    key: key ?? randomUUID(),
+    orderId: order,
+    referenceFieldId: referenceField,
+    body: file === undefined ? undefined : readJsonInput(file),
   });
   parseCallBody(input.operation, input.body);
   return input;

@@ -22,7 +22,7 @@ own command line uses it with:
 /** `codec`: the endpoint that decrypts for people. */
 export const addCodec: AddCommand = (program, run) => {
   const does = 'decrypt payloads for the Temporal UI and its command line';
-  addCommand(program, 'codec', { does, examples: [], more: help }).action(run(serve));
+  addCommand(program, 'codec', { does, more: help }).action(run(serve));
 };
 
 async function serve(context: CommandContext): Promise<number> {

@@ -4,7 +4,7 @@ import type { CliConfig, Config } from '../config.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { Env } from '../settings/env-reader.js';
 import { connectClient } from '../temporal/connection.js';
-import { checked } from './arguments.js';
+import { checked, knownArgument } from './arguments.js';
 import { type Paint, paintFor, toJsonLine } from './text.js';
 
 /** A stream of the process, as far as the commands write to it. */
@@ -75,26 +75,19 @@ function toNamespace(text: string): string {
 }
 
 /** What a command is given, of the process and of its own options. */
-export function createContext(
-  process: CliProcess,
-  { json = false, address, namespace }: CommonOptions,
-): CommandContext {
-  const { stdout, stderr } = process;
-  const env: Env = {
-    ...process.env,
-    ...(address === undefined ? {} : { TEMPORAL_ADDRESS: address }),
-    ...(namespace === undefined ? {} : { TEMPORAL_NAMESPACE: namespace }),
-  };
-  const place = [
-    ...(address === undefined ? [] : ['--address', address]),
-    ...(namespace === undefined ? [] : ['--namespace', namespace]),
-  ];
+export function createContext(around: CliProcess, { json = false, ...place }: CommonOptions): CommandContext {
+  const { stdout, stderr } = around;
+  const overrides = [
+    { variable: 'TEMPORAL_ADDRESS', option: '--address', value: place.address },
+    { variable: 'TEMPORAL_NAMESPACE', option: '--namespace', value: place.namespace },
+  ].flatMap(({ value, ...names }) => (value === undefined ? [] : [{ ...names, value }]));
+  const env: Env = { ...around.env, ...Object.fromEntries(overrides.map(({ variable, value }) => [variable, value])) };
   const paint = paintFor(stdout.isTTY === true, env.NO_COLOR);
   const note = (text: string): void => {
     if (!json) stderr.write(`${text}\n`);
   };
   return {
-    ...process,
+    ...around,
     env,
     isJson: json,
     paint,
@@ -103,25 +96,23 @@ export function createContext(
     warn(warnings) {
       for (const warning of warnings) note(`${paint('bad', 'warning:')} ${warning}`);
     },
-    commandLine: (...words) => [programName(env), ...[...words, ...place].map(quoted)].join(' '),
+    commandLine(...words) {
+      const same = overrides.flatMap(({ option, value }) => [option, value]);
+      return [programName(env), ...[...words, ...same].map(quoted)].join(' ');
+    },
     inTheirWords: (message) =>
-      withProgramName(message, env)
-        .replaceAll('TEMPORAL_ADDRESS', address === undefined ? 'TEMPORAL_ADDRESS' : '--address')
-        .replaceAll('TEMPORAL_NAMESPACE', namespace === undefined ? 'TEMPORAL_NAMESPACE' : '--namespace'),
+      overrides.reduce(
+        (text, { variable, option }) => text.replaceAll(variable, option),
+        withProgramName(message, env),
+      ),
   };
 }
 
-/** What a command does. Its answer is the exit code. */
-export type Act<Arguments extends unknown[], Options> = (
-  context: CommandContext,
-  given: Arguments,
-  options: Options,
-) => Promise<number>;
+/** What a command does with its arguments and options, by name. The answer is the exit code. */
+export type Act<Given> = (context: CommandContext, given: Given) => Promise<number>;
 
-/** Makes a command out of what it does: gives it a context, and turns its answer into the exit code. */
-export type RunCommand = <Arguments extends unknown[], Options extends CommonOptions = CommonOptions>(
-  act: Act<Arguments, Options>,
-) => (...given: unknown[]) => Promise<void>;
+/** Makes an action of commander's out of what a command does. */
+export type RunCommand = <Given>(act: Act<Given>) => (...given: unknown[]) => Promise<void>;
 
 /** Adds one command to the program or to a noun. */
 export type AddCommand = (parent: Command, run: RunCommand) => void;
@@ -130,19 +121,19 @@ export type AddCommand = (parent: Command, run: RunCommand) => void;
 interface HelpOf {
   /** One line for the list of commands. */
   does: string;
-  /** What follows the command in its examples; none: the command alone. */
-  examples: readonly string[];
+  /** What follows the command in its examples; default: the command alone. */
+  examples?: readonly string[];
   /** Lines of at most 80 columns, between the options and the examples. */
   more?: string;
 }
 
-/** A new command below the program or a noun, with its help. The examples begin with the command's own name. */
-export function addCommand(parent: Command, name: string, { does, examples, more = '' }: HelpOf): Command {
+/** A new command below the program or a noun. `form` is its name with its arguments, all of which `knownArgument` knows. */
+export function addCommand(parent: Command, form: string, { does, examples = [''], more = '' }: HelpOf): Command {
+  const [name = '', ...names] = form.split(' ');
   const command = parent.command(name).description(does);
+  for (const argument of names) command.addArgument(knownArgument(argument.slice(1, -1)));
   const words = ['faretrail', ...(parent.parent ? [parent.name()] : []), name];
-  const lines = (examples.length === 0 ? [''] : examples).map(
-    (example) => `  ${[...words, example].join(' ').trimEnd()}`,
-  );
+  const lines = examples.map((example) => `  ${[...words, example].join(' ').trimEnd()}`);
   if (parent.parent) parent.addHelpText('after', lines[0] ?? '');
   const text = more === '' ? [] : ['', more.trim()];
   return command.addHelpText('after', [...text, '', lines.length > 1 ? 'Examples:' : 'Example:', ...lines].join('\n'));
@@ -178,16 +169,17 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
   }
 }
 
-/** A command that reads its input first, so that wrong usage is told before any connection, and then acts in a session. */
+/** What a command does in a session. */
 export const inSession =
-  <Arguments extends unknown[], Options extends CommonOptions, Input>(
-    read: (given: Arguments, options: Options, context: CommandContext) => Input,
-    act: (context: CommandContext, session: Session, input: Input) => Promise<number>,
-  ): Act<Arguments, Options> =>
-  async (context, given, options) => {
-    const input = read(given, options, context);
-    return await withSession(context, (session) => act(context, session, input));
-  };
+  <Input>(act: (context: CommandContext, session: Session, input: Input) => Promise<number>): Act<Input> =>
+  (context, input) =>
+    withSession(context, (session) => act(context, session, input));
+
+/** Reads what was given before `act` begins: so wrong usage is told before any connection. */
+export const reading =
+  <Given, Input>(read: (given: Given, context: CommandContext) => Input, act: Act<Input>): Act<Given> =>
+  async (context, given) =>
+    await act(context, read(given, context));
 
 /** A checkout has no `faretrail` on its path; whoever came through its script can do so again. */
 export const programName = (env: Env): string =>

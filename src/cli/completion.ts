@@ -14,9 +14,9 @@ this version, so load it whenever a shell starts:
 /** `completion <shell>`: lets a shell complete our commands. */
 export const addCompletion: AddCommand = (program, run) => {
   addCommand(program, 'completion', { does: 'print the completion script for a shell', examples: ['bash'], more: help })
-    .addArgument(oneOf('<shell>', 'shell to print it for', shells, toShell))
+    .addArgument(oneOf('shell', 'shell to print it for', shells, toShell))
     .action(
-      run(async (context, [shell]: [Shell]) => {
+      run(async (context, { shell }: { shell: Shell }) => {
         const script = scripts[shell](levelsOf(program));
         context.tell({ shell, script }, script);
         return exitCodes.done;

@@ -105,16 +105,17 @@ Examples:
 
 /** Runs one command line (without node and script) and gives the exit code. Never throws. */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
+  const { env } = process;
   let exitCode: number = exitCodes.done;
-  let inTheirWords = (message: string): string => withProgramName(message, process.env);
+  let inTheirWords = (message: string): string => withProgramName(message, env);
   const run: RunCommand =
-    <Arguments extends unknown[], Options extends CommonOptions>(act: Act<Arguments, Options>) =>
-    async (...given) => {
-      // Commander gives the arguments, then the options, then the command; it has checked them as the command declares.
-      const options = given.at(-2) as Options;
-      const context = createContext(process, options);
+    <Given>(act: Act<Given>) =>
+    async (...all) => {
+      const command = all.at(-1) as Command; // it has checked what was given, as the command declares
+      const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
+      const context = createContext(process, command.opts<CommonOptions>());
       inTheirWords = context.inTheirWords;
-      exitCode = await act(context, given.slice(0, -2) as Arguments, options);
+      exitCode = await act(context, { ...Object.fromEntries(given), ...command.opts() } as Given);
     };
   try {
     const program = createProgram(run, process);

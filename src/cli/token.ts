@@ -2,7 +2,7 @@ import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/c
 import { publishedLease } from '../domain/published.js';
 import { isUsable, type TokenLease } from '../domain/token/lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
-import { type AddCommand, addCommand, callTimeoutMs, type Session, withSession } from './command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, inSession, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { type RunOutline, toRunTimes } from './order/run.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
@@ -18,23 +18,18 @@ Neither a token nor its sealed form is ever shown.`;
 
 /** `token list`: how the fleet's access tokens stand. */
 export const addTokenList: AddCommand = (token, run) => {
-  addCommand(token, 'list', {
-    does: 'list access tokens with state, expiry and renewals',
-    examples: [],
-    more: help,
-  }).action(
-    run((context) =>
-      withSession(context, async (session) => {
-        const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
-        const { found, hasMore } = await listRuns(session, query, limit);
-        const tokens = await readEach(newestOfEach(found), (workflowId) => readToken(session, workflowId));
-        context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
-        if (hasMore) context.note(`Only the first ${limit} runs are shown; running ones come first.`);
-        return exitCodes.done;
-      }),
-    ),
-  );
+  const does = 'list access tokens with state, expiry and renewals';
+  addCommand(token, 'list', { does, more: help }).action(run(inSession(list)));
 };
+
+async function list(context: CommandContext, session: Session): Promise<number> {
+  const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
+  const { found, hasMore } = await listRuns(session, query, limit);
+  const tokens = await readEach(newestOfEach(found), (workflowId) => readToken(session, workflowId));
+  context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
+  if (hasMore) context.note(`Only the first ${limit} runs are shown; running ones come first.`);
+  return exitCodes.done;
+}
 
 /** The list has open runs first, then the last that ended. */
 function newestOfEach(found: readonly WorkflowExecutionInfo[]): string[] {

@@ -93,7 +93,7 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
     { json: true },
   );
   const session: SendSession = { client, config: { ...config, profile }, within: (_, act) => act() };
-  const exitCode = await sendDelivery(context, session, at, { ...about, url, ...options });
+  const exitCode = await sendDelivery(context, session, { ...at, ...about, url, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
 }
 

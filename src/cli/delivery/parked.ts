@@ -1,18 +1,17 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import type { Command } from 'commander';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
 import { type ParkedDelivery, parseDiscardInput, type RoutedDelivery, toDeliveryId } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
-import { fromParkedDeliveryId, parkedDeliveryId } from '../../domain/workflow-ids.js';
+import { fromParkedDeliveryId, type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../workflows/messages.js';
-import { checked, orderOption, withAccount, withAccountOption } from '../arguments.js';
+import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';
 import {
   type AddCommand,
   addCommand,
   type CommandContext,
-  type CommonOptions,
   inSession,
+  reading,
   type Session,
   withSession,
 } from '../command.js';
@@ -22,7 +21,7 @@ import { listRuns, runningQuery } from '../visibility.js';
 import { getParked, parkedHandle } from './run.js';
 import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
 
-interface ParkedOptions extends CommonOptions {
+interface ParkedGiven {
   account?: AccountName;
   open?: string;
 }
@@ -39,10 +38,11 @@ FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets hidden.`;
 export const addParked: AddCommand = (delivery, run) => {
   const does = 'list parked deliveries, or show the body of one';
   const examples = ['', '--account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718'];
-  withAccountOption(addCommand(delivery, 'parked', { does, examples, more: help }))
+  addCommand(delivery, 'parked', { does, examples, more: help })
+    .option(...accountOption)
     .option('--open <deliveryId>', 'show the body of one', checked(toDeliveryId))
     .action(
-      run((context, _none: [], { account, open }: ParkedOptions) =>
+      run((context, { account, open }: ParkedGiven) =>
         open === undefined ? list(context, account) : show(context, account, open),
       ),
     );
@@ -78,71 +78,53 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   });
 }
 
-type ParkedArguments = [account: AccountName, deliveryId: string];
-type Handle = ReturnType<typeof parkedHandle>;
-
-const withParkedArguments = (command: Command): Command =>
-  withAccount(command).argument('<deliveryId>', 'its 32 hex digits, from the list', checked(toDeliveryId));
-
 const decideHelp = `
 Repeating a decision exits 0; a different one exits 1.`;
 
 /** `delivery route <account> <deliveryId>` */
 export const addRoute: AddCommand = (delivery, run) => {
+  const does = 'give a parked delivery to an order';
   const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'];
-  const [orderFlags, toOrder] = orderOption;
-  withParkedArguments(
-    addCommand(delivery, 'route', { does: 'give a parked delivery to an order', examples, more: decideHelp }),
-  )
-    .requiredOption(orderFlags, 'the order that it is about', toOrder)
-    .action(
-      run(
-        inSession(
-          (given: ParkedArguments, { order: orderId }: CommonOptions & { order: OrderId }): Decision => ({
-            given,
-            send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
-            isDone: (parked) => parked.outcome === 'routed' && parked.orderId === orderId,
-          }),
-          decide,
-        ),
-      ),
-    );
+  addCommand(delivery, 'route <account> <deliveryId>', { does, examples, more: decideHelp })
+    .requiredOption(...orderOption('the order that it is about'))
+    .action(run(reading(toRoute, inSession(decide))));
 };
 
 /** `delivery discard <account> <deliveryId>` */
 export const addDiscard: AddCommand = (delivery, run) => {
+  const does = 'discard a parked delivery';
   const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'];
-  withParkedArguments(
-    addCommand(delivery, 'discard', { does: 'discard a parked delivery', examples, more: decideHelp }),
-  )
-    .requiredOption('--reason <text>', 'why, 1 to 200 characters')
-    .action(
-      run(
-        inSession((given: ParkedArguments, { reason }: CommonOptions & { reason: string }): Decision => {
-          const input = parseDiscardInput({ reason });
-          return {
-            given,
-            send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args: [input] }),
-            isDone: ({ outcome }) => outcome === 'discarded',
-          };
-        }, decide),
-      ),
-    );
+  addCommand(delivery, 'discard <account> <deliveryId>', { does, examples, more: decideHelp })
+    .requiredOption(...reasonOption)
+    .action(run(reading(toDiscard, inSession(decide))));
 };
 
+type Handle = ReturnType<typeof parkedHandle>;
+
 interface Decision {
-  given: ParkedArguments;
+  of: ParkedDeliveryKey;
   send(handle: Handle): Promise<ParkedDelivery | RoutedDelivery>;
   /** Was the delivery decided in this way before? */
   isDone(delivery: ParkedDelivery): boolean;
 }
 
-async function decide(
-  context: CommandContext,
-  session: Session,
-  { given: [account, deliveryId], send, isDone }: Decision,
-): Promise<number> {
-  const { key, isOpen } = await getParked(session, [account], deliveryId);
+const toRoute = ({ account, deliveryId, order: orderId }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
+  of: { account, deliveryId },
+  send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
+  isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
+});
+
+function toDiscard({ account, deliveryId, reason }: ParkedDeliveryKey & { reason: string }): Decision {
+  const input = parseDiscardInput({ reason });
+  return {
+    of: { account, deliveryId },
+    send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args: [input] }),
+    isDone: (delivery) => delivery.outcome === 'discarded',
+  };
+}
+
+async function decide(context: CommandContext, session: Session, { of, send, isDone }: Decision): Promise<number> {
+  const { key, isOpen } = await getParked(session, [of.account], of.deliveryId);
   const handle = parkedHandle(session, key);
   if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
   try {

@@ -12,25 +12,19 @@ import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
-import { orderOption, type SubscriptionArguments, toSubscriptionKey, withSubscriptionArguments } from '../arguments.js';
+import { orderOption } from '../arguments.js';
 import {
   type AddCommand,
   addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
   inSession,
+  reading,
   type Session,
 } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../ingress-reachability.js';
 import { clip } from '../text.js';
-
-interface SendOptions extends CommonOptions {
-  order?: OrderId;
-  status?: string;
-  url?: string;
-}
 
 const help = `
 Sends one delivery as the service would: to the newest address of the
@@ -46,22 +40,11 @@ export const addSend: AddCommand = (delivery, run) => {
     'business status_changed --order 7b21 --status Driving',
     'business business_report --order 7b21 --url http://127.0.0.1:8480',
   ];
-  const [orderFlags, toOrder] = orderOption;
-  withSubscriptionArguments(addCommand(delivery, 'send', { does, examples, more: help }))
-    .option(orderFlags, 'the order that it is about', toOrder)
+  addCommand(delivery, 'send <account> <eventType>', { does, examples, more: help })
+    .option(...orderOption('the order that it is about'))
     .option('--status <status>', 'the status that it claims; the run reads the order itself')
     .option('--url <url>', 'base URL of the ingress', toBaseUrl)
-    .action(
-      run(
-        inSession(
-          (given: SubscriptionArguments, options: SendOptions) => {
-            refuseMissing(toSubscriptionKey(given), options);
-            return { key: toSubscriptionKey(given), options };
-          },
-          (context, session, { key, options }) => sendDelivery(context, session, key, options),
-        ),
-      ),
-    );
+    .action(run(reading(checkGiven, inSession(sendDelivery))));
 };
 
 function toBaseUrl(text: string): string {
@@ -70,13 +53,22 @@ function toBaseUrl(text: string): string {
   throw new InvalidArgumentError(`--url: ${error.issues[0]?.message ?? 'must be a URL'}.`);
 }
 
-function refuseMissing({ eventType }: SubscriptionKey, { order, status }: SendOptions): void {
+/** What is sent, and where to. */
+interface SendGiven extends SubscriptionKey {
+  order?: OrderId;
+  status?: string;
+  url?: string;
+}
+
+function checkGiven(given: SendGiven): SendGiven {
+  const { eventType, order, status } = given;
   if (eventType === 'business_report') {
     if (status !== undefined) throw new InvalidInput('--status: a business_report has none');
-    return;
+    return given;
   }
   if (order === undefined) throw new InvalidInput('--order: missing; a status_changed tells of an order');
   if (status === undefined || status === '') throw new InvalidInput('--status: missing; name one, such as Driving');
+  return given;
 }
 
 /** What the command needs of a session. */
@@ -88,9 +80,9 @@ export type SendSession = Pick<Session, 'within' | 'config'> & {
 export async function sendDelivery(
   context: CommandContext,
   session: SendSession,
-  key: SubscriptionKey,
-  { order, status, url }: SendOptions,
+  { account, eventType, order, status, url }: SendGiven,
 ): Promise<number> {
+  const key = { account, eventType };
   const { accounts, profile, webhookKeys } = session.config;
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
   const base = url ?? ingressUrl(session.config);

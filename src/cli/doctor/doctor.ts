@@ -17,7 +17,7 @@ import {
   withSession,
 } from '../command.js';
 import { exitCodes, toCliError } from '../failure.js';
-import { askIngress, ingressUrl } from '../ingress-reachability.js';
+import { ingressUrl, judgeIngress } from '../ingress-reachability.js';
 import { type Paint, plain } from '../text.js';
 import {
   type Check,
@@ -39,20 +39,20 @@ TLS it connects to Temporal twice: as commands do, and as a worker does.`;
 /** `doctor`: what is wrong with the installation, and the remedy. */
 export const addDoctor: AddCommand = (program, run) => {
   const does = 'check settings, Temporal, workers, tokens and addresses';
-  addCommand(program, 'doctor', { does, examples: [], more: help }).action(
-    run(async (context) => {
-      const checks: Check[] = [];
-      await examine(context, ({ message, ...found }) => {
-        const check = { ...found, message: context.inTheirWords(message) };
-        checks.push(check);
-        if (!context.isJson) context.tell(check, checkLine(check, context.paint));
-      });
-      const isWell = checks.every(({ result }) => result !== 'failed');
-      if (context.isJson) context.tell({ isWell, checks }, '');
-      return isWell ? exitCodes.done : exitCodes.failed;
-    }),
-  );
+  addCommand(program, 'doctor', { does, more: help }).action(run(diagnose));
 };
+
+async function diagnose(context: CommandContext): Promise<number> {
+  const checks: Check[] = [];
+  await examine(context, ({ message, ...found }) => {
+    const check = { ...found, message: context.inTheirWords(message) };
+    checks.push(check);
+    if (!context.isJson) context.tell(check, checkLine(check, context.paint));
+  });
+  const isWell = checks.every(({ result }) => result !== 'failed');
+  if (context.isJson) context.tell({ isWell, checks }, '');
+  return isWell ? exitCodes.done : exitCodes.failed;
+}
 
 type Report = (check: Check) => void;
 
@@ -110,27 +110,10 @@ type IngressSettings = Pick<CliConfig, 'webhookKeys' | 'publicUrl' | 'ingressHos
 /** Does an ingress take deliveries, at its public URL or else on this machine? Only asked where its keys are set. */
 async function checkIngress(settings: IngressSettings): Promise<Check[]> {
   if (!settings.webhookKeys) return [];
-  return [{ name: 'ingress', ...(await look(ingressUrl(settings))) }];
-}
-
-async function look(url: string | null): Promise<Omit<Check, 'name'>> {
-  if (url === null) {
-    const remedy = 'set FARETRAIL_PUBLIC_URL, or the port that it has';
-    return { result: 'skipped', message: `FARETRAIL_INGRESS_PORT does not tell where it listens; ${remedy}` };
-  }
-  const state = await askIngress(url);
-  switch (state.is) {
-    case 'ready':
-      return { result: 'ok', message: `${url} takes deliveries` };
-    case 'notReady':
-      return { result: 'failed', message: `${url} takes no deliveries now: ${state.why}` };
-    case 'unreachable': {
-      const remedy = 'start it (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
-      return { result: 'failed', message: `no connection to ${url} (${state.why}); ${remedy}` };
-    }
-    case 'hidden':
-      return { result: 'skipped', message: `${url} answers, but does not show /readyz (${state.why})` };
-  }
+  const url = ingressUrl(settings);
+  if (url !== null) return [{ name: 'ingress', ...(await judgeIngress(url)) }];
+  const message = 'FARETRAIL_INGRESS_PORT is 0, so any port may be the one; set FARETRAIL_PUBLIC_URL';
+  return [{ name: 'ingress', result: 'skipped', message }];
 }
 
 /** Above the 10 s for which a token source waits. */

@@ -4,15 +4,8 @@ import type { OrderTrail } from '../../domain/order/trail.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { refreshOrderUpdate, stopFollowingUpdate } from '../../workflows/messages.js';
 import type { followOrder } from '../../workflows/order/follow-order.js';
-import { type OrderArguments, toOrderKey, withOrderArguments } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  type CommonOptions,
-  inSession,
-  type Session,
-} from '../command.js';
+import { reasonOption } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { plain, utc } from '../text.js';
@@ -22,54 +15,49 @@ import { runText, toRunJson, trailText } from './show.js';
 
 /** `order refresh <account> <orderId>`: one read of the order, now. */
 export const addRefresh: AddCommand = (order, run) => {
-  withOrderArguments(
-    addCommand(order, 'refresh', { does: 'read the order at the service now', examples: ['partner 42'] }),
-  ).action(
-    run(
-      inSession(toOrderKey, (context, session, key) =>
-        change(context, session, key, () => handleOf(session, key).executeUpdate(refreshOrderUpdate)),
-      ),
-    ),
-  );
+  const help = { does: 'read the order at the service now', examples: ['partner 42'] };
+  addCommand(order, 'refresh <account> <orderId>', help).action(run(reading(toRefresh, inSession(change))));
 };
-
-type StopOptions = CommonOptions & { reason: string };
 
 /** `order stop <account> <orderId>`: the run ends, the order does not. */
 export const addStop: AddCommand = (order, run) => {
   const does = 'stop following; the order itself goes on at the service';
-  withOrderArguments(addCommand(order, 'stop', { does, examples: ['partner 42 --reason "entered twice"'] }))
-    .requiredOption('--reason <text>', 'why, 1 to 200 characters')
-    .action(
-      run(
-        inSession(
-          (given: OrderArguments, { reason }: StopOptions) => ({
-            key: toOrderKey(given),
-            input: parseStopInput({ reason }),
-          }),
-          (context, session, { key, input }) =>
-            change(context, session, key, () =>
-              handleOf(session, key).executeUpdate(stopFollowingUpdate, { args: [input] }),
-            ),
-        ),
-      ),
-    );
+  addCommand(order, 'stop <account> <orderId>', { does, examples: ['partner 42 --reason "entered twice"'] })
+    .requiredOption(...reasonOption)
+    .action(run(reading(toStop, inSession(change))));
 };
+
+interface Change {
+  key: FollowOrderKey;
+  send(handle: ReturnType<typeof handleOf>): Promise<OrderTrail>;
+}
+
+const toRefresh = ({ account, orderId }: FollowOrderKey): Change => ({
+  key: { account, orderId },
+  send: (handle) => handle.executeUpdate(refreshOrderUpdate),
+});
+
+function toStop({ account, orderId, reason }: FollowOrderKey & { reason: string }): Change {
+  const input = parseStopInput({ reason });
+  return {
+    key: { account, orderId },
+    send: (handle) => handle.executeUpdate(stopFollowingUpdate, { args: [input] }),
+  };
+}
 
 const handleOf = ({ client }: Session, key: FollowOrderKey) =>
   client.workflow.getHandle<typeof followOrder>(followOrderId(key));
 
 /** Sends an update to the open run and shows the trail it answers with. */
-async function change(
-  context: CommandContext,
-  session: Session,
-  key: FollowOrderKey,
-  send: () => Promise<OrderTrail>,
-): Promise<number> {
+async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
   const outline = await getOrderRun(session, key);
   if (!outline.isOpen) return await tellEnded(context, session, key);
   try {
-    const trail = await sendUpdate(session, send, () => noAnswer(session, key));
+    const trail = await sendUpdate(
+      session,
+      () => send(handleOf(session, key)),
+      () => noAnswer(session, key),
+    );
     const { workflowId } = outline;
     context.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, context.paint));
     return exitCodes.done;

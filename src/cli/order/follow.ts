@@ -3,14 +3,14 @@ import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { beginFollowing } from '../../temporal/follow-start.js';
-import { checked, type OrderArguments, toOrderKey, withNotifyOption, withOrderArguments } from '../arguments.js';
+import { checked, notifyOption } from '../arguments.js';
 import {
   type AddCommand,
   addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
   inSession,
+  reading,
   type Session,
 } from '../command.js';
 import { exitCodes } from '../failure.js';
@@ -20,7 +20,7 @@ import { tellEnded } from './change.js';
 import { findOrderRun } from './run.js';
 import { watchOrder } from './watch.js';
 
-interface FollowOptions extends CommonOptions {
+interface FollowGiven extends FollowOrderKey {
   reference?: string;
   scheduledAt?: string;
   notify?: Notify[];
@@ -46,38 +46,31 @@ const examples = [
 
 /** `order follow <account> <orderId>`: follow an order, once however often the caller says so. */
 export const addFollow: AddCommand = (order, run) => {
-  withNotifyOption(
-    withOrderArguments(addCommand(order, 'follow', { does: 'follow an order to its end', examples, more: help })),
-  )
+  addCommand(order, 'follow <account> <orderId>', { does: 'follow an order to its end', examples, more: help })
     .option('--reference <text>', 'your own id of the order')
     .option(
       '--scheduled-at <instant>',
       'pick-up time, ISO 8601 with offset',
       checked((text) => toInstant(text, '--scheduled-at')),
     )
+    .option(...notifyOption)
     .option('--again', 'also after a run that was stopped or has expired')
     .option('--watch', 'print each change until the order ends')
-    .action(
-      run(
-        inSession((given: OrderArguments, options: FollowOptions) => {
-          const { reference, scheduledAt, notify, again = false, watch = false } = options;
-          return {
-            input: parseFollowOrderInput({ ...toOrderKey(given), reference, scheduledAt, notify }),
-            again,
-            watch,
-          };
-        }, follow),
-      ),
-    );
+    .action(run(reading(toFollowing, inSession(follow))));
 };
-
-type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
 interface Following {
   input: FollowOrderInput;
   again: boolean;
   watch: boolean;
 }
+
+function toFollowing({ again = false, watch = false, ...given }: FollowGiven): Following {
+  const { account, orderId, reference, scheduledAt, notify } = given;
+  return { input: parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }), again, watch };
+}
+
+type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
 async function follow(context: CommandContext, session: Session, { input, again, watch }: Following): Promise<number> {
   const start = await startFollowing(session, input, again);

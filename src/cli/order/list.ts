@@ -1,8 +1,8 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
-import { checked, withAccountOption, withLimitOption } from '../arguments.js';
-import { type AddCommand, addCommand, type CommonOptions, inSession } from '../command.js';
+import { accountOption, checked, limitOption } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import type { Paint } from '../text.js';
 import { clip, plain, tableText, utc } from '../text.js';
@@ -14,30 +14,24 @@ Running orders come first, the newest at the top; then those that have ended,
 the last one at the top, for as long as Temporal keeps them. The list is about a
 second behind the runs. To see what needs a person: faretrail attention`;
 
-type ListOptions = CommonOptions & RunFilter & { limit: number };
-
 /** `order list`: runs of orders by account and status. */
 export const addOrderList: AddCommand = (order, run) => {
-  const does = 'list followed orders';
   const examples = ['--running', '--account partner --status Driving --limit 200'];
-  withLimitOption(withAccountOption(addCommand(order, 'list', { does, examples, more: help })))
+  addCommand(order, 'list', { does: 'list followed orders', examples, more: help })
+    .option(...accountOption)
     .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
     .option('--running', 'only running ones')
-    .action(
-      run(
-        inSession(
-          (_none: [], { limit, ...filter }: ListOptions) => ({ limit, query: orderRunsQuery(filter) }),
-          async (context, session, { limit, query }) => {
-            const { found, hasMore } = await listRuns(session, query, limit);
-            const orders = found.flatMap(toListedOrder);
-            context.tell({ orders, hasMore }, ordersText(orders, context.paint));
-            if (hasMore) context.note(moreText(limit));
-            return exitCodes.done;
-          },
-        ),
-      ),
-    );
+    .option(...limitOption)
+    .action(run(inSession(list)));
 };
+
+async function list(context: CommandContext, session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
+  const { found, hasMore } = await listRuns(session, orderRunsQuery(filter), limit);
+  const orders = found.flatMap(toListedOrder);
+  context.tell({ orders, hasMore }, ordersText(orders, context.paint));
+  if (hasMore) context.note(moreText(limit));
+  return exitCodes.done;
+}
 
 /** One order of the list; the words are those of the search attributes. */
 export interface ListedOrder {

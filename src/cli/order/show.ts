@@ -1,8 +1,7 @@
 import type { Attention } from '../../domain/attention.js';
 import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import { toOrderKey, withOrderArguments } from '../arguments.js';
-import { type AddCommand, addCommand, inSession } from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Paint, pairsText, plain, utc, withoutColour } from '../text.js';
 import { getOrderRun, type OrderRun, type RunOutline, readTrail } from './run.js';
@@ -68,18 +67,15 @@ const detailText = (text: string): string =>
 
 /** `order show <account> <orderId>`: the trail of an order, open or ended. */
 export const addShow: AddCommand = (order, run) => {
-  withOrderArguments(
-    addCommand(order, 'show', { does: 'show the trail of an order; needs no worker', examples: ['partner 42'] }),
-  ).action(
-    run(
-      inSession(toOrderKey, async (context, session, key) => {
-        const shown = await readTrail(session, key, await getOrderRun(session, key));
-        context.tell(toRunJson(shown), runText(shown, key, context.paint));
-        return exitCodes.done;
-      }),
-    ),
-  );
+  const does = 'show the trail of an order; needs no worker';
+  addCommand(order, 'show <account> <orderId>', { does, examples: ['partner 42'] }).action(run(inSession(show)));
 };
+
+async function show(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
+  const shown = await readTrail(session, key, await getOrderRun(session, key));
+  context.tell(toRunJson(shown), runText(shown, key, context.paint));
+  return exitCodes.done;
+}
 
 /** What a program is told of a run. */
 export function toRunJson({ version: _version, isOpen: _isOpen, ...run }: OrderRun): Record<string, unknown> {

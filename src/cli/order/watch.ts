@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import { toOrderKey, withOrderArguments } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
@@ -17,9 +16,7 @@ the watching (exit code 130); the run goes on following the order.`;
 export const addWatch: AddCommand = (order, run) => {
   const does = 'print each change of an order until it ends';
   const examples = ['partner 42', `partner 42 --json | jq -r 'select(.change == "status") | .status'`];
-  withOrderArguments(addCommand(order, 'watch', { does, examples, more: help })).action(
-    run(inSession(toOrderKey, watchOrder)),
-  );
+  addCommand(order, 'watch <account> <orderId>', { does, examples, more: help }).action(run(inSession(watchOrder)));
 };
 
 /** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */

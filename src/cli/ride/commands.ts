@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { Command } from 'commander';
 import { parseCallBody } from '../../contracts/call-bodies.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
@@ -16,15 +15,8 @@ import {
 import type { RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import { cancelRideUpdate, resolveRideUpdate, updateRideUpdate } from '../../workflows/messages.js';
-import { checked, orderOption, readJsonInput, withAccount, withNotifyOption } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  type CommonOptions,
-  inSession,
-  type Session,
-} from '../command.js';
+import { checked, notifyOption, orderOption, readJsonInput } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { plain } from '../text.js';
@@ -32,7 +24,8 @@ import { missingWorkers } from '../workers-alive.js';
 import { getRide, type RideStart, readRideResult, rideHandle, startRide, toRideFailure } from './run.js';
 import { resultText, standingText, watchRide } from './view.js';
 
-interface RequestOptions extends CommonOptions {
+interface RequestGiven {
+  account: AccountName;
   input: string;
   requestId?: string;
   receipt?: boolean;
@@ -48,35 +41,27 @@ as long as Temporal keeps its run.`;
 export const addRequest: AddCommand = (ride, run) => {
   const does = 'order a ride and follow it to its end';
   const examples = ['business --input order.json --request-id trip-9 --receipt --watch'];
-  withNotifyOption(withAccount(addCommand(ride, 'request', { does, examples, more: requestHelp })))
+  addCommand(ride, 'request <account>', { does, examples, more: requestHelp })
     .requiredOption('--input <file>', 'JSON body of the order; - for standard input')
     .option('--request-id <text>', 'your identity of this ride; a random one by default', checked(toRideRequestId))
     .option('--receipt', 'wait for the receipt after the end')
+    .option(...notifyOption)
     .option('--watch', 'print each change until the ride ends')
-    .action(
-      run(
-        inSession(
-          ([account]: [AccountName], options: RequestOptions) => ({
-            input: toInput(account, options),
-            watch: options.watch === true,
-          }),
-          request,
-        ),
-      ),
-    );
+    .action(run(reading(toRequest, inSession(request))));
 };
 
-function toInput(account: AccountName, { input, requestId, receipt, notify }: RequestOptions): RequestRideInput {
-  const order = readJsonInput(input);
-  parseCallBody('createOrder', order);
-  return parseRequestRideInput({ account, requestId: requestId ?? randomUUID(), order, receipt, notify });
+interface Request {
+  input: RequestRideInput;
+  watch: boolean;
 }
 
-async function request(
-  context: CommandContext,
-  session: Session,
-  { input, watch }: { input: RequestRideInput; watch: boolean },
-): Promise<number> {
+function toRequest({ account, input: file, requestId = randomUUID(), receipt, notify, watch }: RequestGiven): Request {
+  const order = readJsonInput(file);
+  parseCallBody('createOrder', order);
+  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch: watch === true };
+}
+
+async function request(context: CommandContext, session: Session, { input, watch }: Request): Promise<number> {
   const start = await startRide(session, input);
   if (start === 'alreadyEnded') return await tellEnded(context, session, input);
   const warnings = await missingWorkers(session, input.account);
@@ -107,42 +92,19 @@ function startText({ commandLine, paint }: CommandContext, input: RequestRideInp
   ].join('\n');
 }
 
-type RideArguments = [account: AccountName, requestId: string];
-type Send = (handle: ReturnType<typeof rideHandle>) => Promise<RideStanding>;
-
-const withRideArguments = (command: Command): Command =>
-  withAccount(command).argument('<requestId>', 'your identity of the ride', checked(toRideRequestId));
-
 /** `ride update <account> <requestId>` */
 export const addUpdate: AddCommand = (ride, run) => {
   const does = 'change a ride, where the service allows it';
-  withRideArguments(addCommand(ride, 'update', { does, examples: ['business trip-9 --input change.json'] }))
+  addCommand(ride, 'update <account> <requestId>', { does, examples: ['business trip-9 --input change.json'] })
     .requiredOption('--input <file>', 'JSON object of the fields to change; - for standard input')
-    .action(
-      run(
-        inSession((given: RideArguments, { input }: CommonOptions & { input: string }) => {
-          const fields = parseUpdateRideInput({ order: readJsonInput(input) });
-          return toChange(given, (handle) => handle.executeUpdate(updateRideUpdate, { args: [fields] }));
-        }, change),
-      ),
-    );
+    .action(run(reading(toUpdate, inSession(change))));
 };
 
 /** `ride cancel <account> <requestId>` */
 export const addCancel: AddCommand = (ride, run) => {
   const help = { does: 'cancel a ride at the service', examples: ['business trip-9'] };
-  withRideArguments(addCommand(ride, 'cancel', help)).action(
-    run(
-      inSession((given: RideArguments) => toChange(given, (handle) => handle.executeUpdate(cancelRideUpdate)), change),
-    ),
-  );
+  addCommand(ride, 'cancel <account> <requestId>', help).action(run(reading(toCancel, inSession(change))));
 };
-
-interface ResolveOptions extends CommonOptions {
-  order?: OrderId;
-  tryAgain?: boolean;
-  giveUp?: string;
-}
 
 const resolveHelp = `
 For a ride with attention outcomeUnknown: the answer to its create was lost, and
@@ -153,34 +115,52 @@ order exists. If it does, --try-again orders a second ride.`;
 export const addResolve: AddCommand = (ride, run) => {
   const does = 'resolve a ride whose create had an unknown outcome';
   const examples = ['business trip-9 --order 7b21', 'business trip-9 --give-up "booked by phone"'];
-  const [orderFlags, toOrder] = orderOption;
-  withRideArguments(addCommand(ride, 'resolve', { does, examples, more: resolveHelp }))
-    .option(orderFlags, 'the service made this order: follow it', toOrder)
+  addCommand(ride, 'resolve <account> <requestId>', { does, examples, more: resolveHelp })
+    .option(...orderOption('the service made this order: follow it'))
     .option('--try-again', 'the service made no order: order the ride now')
     .option('--give-up <reason>', 'end the ride without an order; 1 to 200 characters')
-    .action(
-      run(
-        inSession((given: RideArguments, options: ResolveOptions) => {
-          const resolution = toResolution(options);
-          return toChange(given, (handle) => handle.executeUpdate(resolveRideUpdate, { args: [resolution] }));
-        }, change),
-      ),
-    );
+    .action(run(reading(toResolve, inSession(change))));
 };
 
-function toResolution({ order, tryAgain, giveUp }: ResolveOptions): RideResolution {
+/** What changes a ride while it runs. */
+interface Change {
+  key: RequestRideKey;
+  send(handle: ReturnType<typeof rideHandle>): Promise<RideStanding>;
+}
+
+function toUpdate({ account, requestId, input }: RequestRideKey & { input: string }): Change {
+  const fields = parseUpdateRideInput({ order: readJsonInput(input) });
+  return {
+    key: { account, requestId },
+    send: (handle) => handle.executeUpdate(updateRideUpdate, { args: [fields] }),
+  };
+}
+
+const toCancel = ({ account, requestId }: RequestRideKey): Change => ({
+  key: { account, requestId },
+  send: (handle) => handle.executeUpdate(cancelRideUpdate),
+});
+
+interface ResolveGiven extends RequestRideKey {
+  order?: OrderId;
+  tryAgain?: boolean;
+  giveUp?: string;
+}
+
+function toResolve({ account, requestId, ...way }: ResolveGiven): Change {
+  const resolution = toResolution(way);
+  return {
+    key: { account, requestId },
+    send: (handle) => handle.executeUpdate(resolveRideUpdate, { args: [resolution] }),
+  };
+}
+
+function toResolution({ order, tryAgain, giveUp }: Omit<ResolveGiven, keyof RequestRideKey>): RideResolution {
   const given = [order, tryAgain, giveUp].filter((option) => option !== undefined);
   if (given.length !== 1) throw new InvalidInput('give one of --order, --try-again and --give-up');
   if (giveUp !== undefined) return parseResolveRideInput({ giveUp: true, reason: giveUp });
   return parseResolveRideInput(order === undefined ? { tryAgain } : { orderId: order });
 }
-
-interface Change {
-  key: RequestRideKey;
-  send: Send;
-}
-
-const toChange = ([account, requestId]: RideArguments, send: Send): Change => ({ key: { account, requestId }, send });
 
 /** Sends an update to the open run and shows where the ride stands then. */
 async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {

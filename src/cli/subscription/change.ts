@@ -1,132 +1,94 @@
-import type { Command } from 'commander';
 import { parseEndInput, parseMoveInput, parseRotateInput } from '../../domain/subscription/input.js';
-import type { SubscriptionStatus } from '../../domain/subscription/status.js';
+import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { endSubscriptionUpdate, moveSubscriptionUpdate, rotateSubscriptionUpdate } from '../../workflows/messages.js';
-import {
-  checked,
-  type SubscriptionArguments,
-  toDurationMs,
-  toSubscriptionKey,
-  withSubscriptionArguments,
-} from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  type CommonOptions,
-  inSession,
-  type Session,
-} from '../command.js';
+import { checked, publicUrlOption, reasonOption, toDurationMs } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { getSubscription, readSubscriptionStatus } from './run.js';
 import { subscriptionEndText, subscriptionText } from './view.js';
 
-type GraceOptions = CommonOptions & { grace?: number };
-
-const graceOption = (command: Command): Command =>
-  command.option(
-    '--grace <duration>',
-    'how long the ingress accepts the old address: 90s, 30m, 24h, or 0 (default: a day)',
-    checked(toDurationMs, '--grace'),
-  );
-
-const graceOf = ({ grace }: GraceOptions) => (grace === undefined ? {} : { graceMs: grace });
+const graceOption = [
+  '--grace <duration>',
+  'how long the ingress accepts the old address: 90s, 30m, 24h, or 0 (default: a day)',
+  checked(toDurationMs, '--grace'),
+] as const;
 
 /** `subscription rotate <account> <eventType>` */
 export const addRotate: AddCommand = (subscription, run) => {
   const does = 'give a subscription a new path and secret';
-  graceOption(
-    withSubscriptionArguments(
-      addCommand(subscription, 'rotate', { does, examples: ['business status_changed --grace 30m'] }),
-    ),
-  ).action(
-    run(
-      inSession(
-        (given: SubscriptionArguments, options: GraceOptions) => ({
-          key: toSubscriptionKey(given),
-          input: parseRotateInput(graceOf(options)),
-        }),
-        async (context, session, { key, input }) =>
-          tellStatus(
-            context,
-            key,
-            await change(session, key, (handle) => handle.executeUpdate(rotateSubscriptionUpdate, { args: [input] })),
-          ),
-      ),
-    ),
-  );
+  const examples = ['business status_changed --grace 30m'];
+  addCommand(subscription, 'rotate <account> <eventType>', { does, examples })
+    .option(...graceOption)
+    .action(run(reading(toRotate, inSession(change))));
 };
 
 /** `subscription move <account> <eventType>` */
 export const addMove: AddCommand = (subscription, run) => {
   const does = 'have a subscription deliver to another public URL';
   const examples = ['business status_changed --public-url https://rides.example'];
-  graceOption(withSubscriptionArguments(addCommand(subscription, 'move', { does, examples })))
-    .requiredOption('--public-url <url>', 'public https base of the ingress')
-    .action(
-      run(
-        inSession(
-          (given: SubscriptionArguments, options: GraceOptions & { publicUrl: string }) => ({
-            key: toSubscriptionKey(given),
-            input: parseMoveInput({ publicUrl: options.publicUrl, ...graceOf(options) }),
-          }),
-          async (context, session, { key, input }) =>
-            tellStatus(
-              context,
-              key,
-              await change(session, key, (handle) => handle.executeUpdate(moveSubscriptionUpdate, { args: [input] })),
-            ),
-        ),
-      ),
-    );
+  addCommand(subscription, 'move <account> <eventType>', { does, examples })
+    .requiredOption(...publicUrlOption)
+    .option(...graceOption)
+    .action(run(reading(toMove, inSession(change))));
 };
 
 /** `subscription end <account> <eventType>` */
 export const addEnd: AddCommand = (subscription, run) => {
   const does = 'end a subscription: the ingress refuses its deliveries';
   const examples = ['business status_changed --reason "moved away"'];
-  withSubscriptionArguments(addCommand(subscription, 'end', { does, examples }))
-    .option('--reason <text>', 'why, 1 to 200 characters', 'ended by hand')
-    .action(
-      run(
-        inSession(
-          (given: SubscriptionArguments, { reason }: CommonOptions & { reason: string }) => ({
-            key: toSubscriptionKey(given),
-            input: parseEndInput({ reason }),
-          }),
-          async (context, session, { key, input }) => {
-            const end = await change(session, key, (handle) =>
-              handle.executeUpdate(endSubscriptionUpdate, { args: [input] }),
-            );
-            context.tell({ workflowId: subscriptionId(key), end }, subscriptionEndText(end, context.paint));
-            return exitCodes.done;
-          },
-        ),
-      ),
-    );
+  addCommand(subscription, 'end <account> <eventType>', { does, examples })
+    .option(...reasonOption, 'ended by hand')
+    .action(run(reading(toEnd, inSession(change))));
 };
 
-function tellStatus(context: CommandContext, key: SubscriptionKey, status: SubscriptionStatus): number {
-  context.tell({ workflowId: subscriptionId(key), subscription: status }, subscriptionText(status, context.paint));
-  return exitCodes.done;
+/** What changes a subscription. */
+interface Change {
+  key: SubscriptionKey;
+  send(handle: ReturnType<typeof handleOf>): Promise<SubscriptionStatus | SubscriptionEnd>;
+}
+
+type GraceGiven = SubscriptionKey & { grace?: number };
+
+function toRotate({ account, eventType, grace: graceMs }: GraceGiven): Change {
+  const input = parseRotateInput({ graceMs });
+  return {
+    key: { account, eventType },
+    send: (handle) => handle.executeUpdate(rotateSubscriptionUpdate, { args: [input] }),
+  };
+}
+
+function toMove({ account, eventType, publicUrl, grace: graceMs }: GraceGiven & { publicUrl: string }): Change {
+  const input = parseMoveInput({ publicUrl, graceMs });
+  return {
+    key: { account, eventType },
+    send: (handle) => handle.executeUpdate(moveSubscriptionUpdate, { args: [input] }),
+  };
+}
+
+function toEnd({ account, eventType, reason }: SubscriptionKey & { reason: string }): Change {
+  const input = parseEndInput({ reason });
+  return {
+    key: { account, eventType },
+    send: (handle) => handle.executeUpdate(endSubscriptionUpdate, { args: [input] }),
+  };
 }
 
 const handleOf = ({ client }: Session, key: SubscriptionKey) => client.workflow.getHandle(subscriptionId(key));
 
-/** Sends an update to the running subscription. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
-async function change<Answer>(
-  session: Session,
-  key: SubscriptionKey,
-  send: (handle: ReturnType<typeof handleOf>) => Promise<Answer>,
-): Promise<Answer> {
+/** Sends an update to the running subscription and shows the answer. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
+async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
   await getSubscription(session, key);
-  return await sendUpdate(
+  const answer = await sendUpdate(
     session,
     () => send(handleOf(session, key)),
     () => noAnswer(session, key),
   );
+  const workflowId = subscriptionId(key);
+  if ('endedAt' in answer) context.tell({ workflowId, end: answer }, subscriptionEndText(answer, context.paint));
+  else context.tell({ workflowId, subscription: answer }, subscriptionText(answer, context.paint));
+  return exitCodes.done;
 }
 
 async function noAnswer(session: Session, key: SubscriptionKey): Promise<CliFailure> {

@@ -1,24 +1,23 @@
 import { InvalidInput } from '../../domain/errors.js';
 import { parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
-import { subscriptionId } from '../../domain/workflow-ids.js';
-import { type SubscriptionArguments, toSubscriptionKey, withSubscriptionArguments } from '../arguments.js';
+import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import {
   type AddCommand,
   addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
   inSession,
+  reading,
   type Session,
 } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { ingressWarning } from '../ingress-reachability.js';
+import { judgeIngress } from '../ingress-reachability.js';
 import { missingWorkers } from '../workers-alive.js';
 import { awaitSubscription, findSubscription } from './run.js';
 import { subscriptionText } from './view.js';
 
-interface CreateOptions extends CommonOptions {
+interface CreateGiven extends SubscriptionKey {
   publicUrl?: string;
   resubscribe?: boolean;
 }
@@ -34,17 +33,16 @@ service has not, or when the subscription has another public URL.`;
 export const addCreate: AddCommand = (subscription, run) => {
   const does = 'have the service deliver events to the ingress';
   const examples = ['business status_changed --public-url https://rides.example', 'business business_report'];
-  withSubscriptionArguments(addCommand(subscription, 'create', { does, examples, more: help }))
+  addCommand(subscription, 'create <account> <eventType>', { does, examples, more: help })
     .option('--public-url <url>', 'public https base of the ingress (default: FARETRAIL_PUBLIC_URL)')
     .option('--resubscribe', 'subscribe again by itself when deliveries stop coming')
-    .action(run(inSession(toInput, create)));
+    .action(run(reading(toInput, inSession(create))));
 };
 
-function toInput(given: SubscriptionArguments, options: CreateOptions, context: CommandContext): SubscriptionInput {
-  const publicUrl = options.publicUrl ?? context.loadSettings().publicUrl;
+function toInput(given: CreateGiven, context: CommandContext): SubscriptionInput {
+  const { account, eventType, publicUrl = context.loadSettings().publicUrl, resubscribe } = given;
   if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
-  const resubscribe = options.resubscribe ? { resubscribe: true } : {};
-  const input = parseSubscriptionInput({ ...toSubscriptionKey(given), publicUrl, ...resubscribe });
+  const input = parseSubscriptionInput({ account, eventType, publicUrl, ...(resubscribe ? { resubscribe } : {}) });
   refusePartner(context, input);
   return input;
 }
@@ -71,12 +69,16 @@ async function create(context: CommandContext, session: Session, input: Subscrip
   if (warnings.length === 0) context.note('Waiting up to 30 s for the service to confirm the subscription.');
   // Without a worker nothing would come of waiting.
   const status = await awaitSubscription(session, input, warnings.length === 0 ? inPlaceWithinMs : 0);
-  const ingress = await ingressWarning(status?.publicUrl ?? input.publicUrl);
+  const ingress = await judgeIngress(status?.publicUrl ?? input.publicUrl);
   const result = {
     workflowId: subscriptionId(input),
     state: before?.isOpen ? 'alreadySubscribed' : 'started',
     subscription: status ?? null,
-    warnings: [...warnings, ...(ingress ? [ingress] : []), ...elsewhere(context, input, status)],
+    warnings: [
+      ...warnings,
+      ...(ingress.result === 'ok' ? [] : [ingress.message]),
+      ...elsewhere(context, input, status),
+    ],
   };
   const asked = 'The subscription has been started, but no worker has answered yet.';
   context.tell(result, status ? subscriptionText(status, context.paint) : asked);

@@ -1,7 +1,7 @@
 import type { AccountName } from '../../domain/keys.js';
 import { fromSubscriptionId, type SubscriptionKey } from '../../domain/workflow-ids.js';
-import { withAccountOption } from '../arguments.js';
-import { type AddCommand, addCommand, type CommonOptions, inSession, type Session } from '../command.js';
+import { accountOption } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { listRuns, readEach, runningQuery } from '../visibility.js';
 import { findSubscription, readSubscriptionStatus } from './run.js';
@@ -16,25 +16,20 @@ the runs.`;
 
 /** `subscription list`: the running subscriptions and how they stand. */
 export const addSubscriptionList: AddCommand = (subscription, run) => {
-  const does = 'list running subscriptions';
-  withAccountOption(
-    addCommand(subscription, 'list', { does, examples: ['', '--account business --json'], more: help }),
-  ).action(
-    run(
-      inSession(
-        (_none: [], { account }: CommonOptions & { account?: AccountName }) => runningQuery('subscription', account),
-        async (context, session, query) => {
-          const { found, hasMore } = await listRuns(session, query, limit);
-          const keys = found.flatMap(({ workflowId }) => fromSubscriptionId(workflowId) ?? []);
-          const subscriptions = await readEach(keys, (key) => readOne(session, key));
-          context.tell({ subscriptions, hasMore }, subscriptionsText(subscriptions, Date.now(), context.paint));
-          if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
-          return exitCodes.done;
-        },
-      ),
-    ),
-  );
+  const examples = ['', '--account business --json'];
+  addCommand(subscription, 'list', { does: 'list running subscriptions', examples, more: help })
+    .option(...accountOption)
+    .action(run(inSession(list)));
 };
+
+async function list(context: CommandContext, session: Session, { account }: { account?: AccountName }) {
+  const { found, hasMore } = await listRuns(session, runningQuery('subscription', account), limit);
+  const keys = found.flatMap(({ workflowId }) => fromSubscriptionId(workflowId) ?? []);
+  const subscriptions = await readEach(keys, (key) => readOne(session, key));
+  context.tell({ subscriptions, hasMore }, subscriptionsText(subscriptions, Date.now(), context.paint));
+  if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
+  return exitCodes.done;
+}
 
 async function readOne(session: Session, key: SubscriptionKey): Promise<ListedSubscription[]> {
   const outline = await findSubscription(session, key);
