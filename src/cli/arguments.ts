@@ -97,7 +97,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Who is told of changes; may be given several times. */
+/** A receiver of notices; may be given several times. */
 export const notifyOption = [
   '--notify <who>',
   'send each change to a URL, or to workflowId:signal; may be repeated',

@@ -83,7 +83,7 @@ const answersWithinMs = 8_000;
 
 async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
   const recognised = toRecognised(info);
-  if (!recognised) return []; // a run under a foreign id; it fails by itself
+  if (!recognised) return []; // a run under an id that is not ours; it fails by itself
   const { kind, account, id, shown, query } = recognised;
   const told = query === undefined ? shown : await ask(session, info.workflowId, query, until);
   const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';

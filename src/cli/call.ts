@@ -83,9 +83,9 @@ async function call(context: CommandContext, session: Session, input: BusinessCa
 
 function startText({ paint }: CommandContext, input: BusinessCallInput, start: CallStart): string {
   const head = {
-    started: `Asking for ${input.operation} of account ${input.account}`,
-    alreadyRunning: `The call with this key is under way already; waiting for its outcome`,
-    alreadyEnded: `This key was used before: nothing was sent now; this is what became of that call`,
+    started: `Calling ${input.operation} of account ${input.account}`,
+    alreadyRunning: `A call with this key is running; waiting for its outcome`,
+    alreadyEnded: `This key was used before; nothing was sent now. The outcome of that call:`,
   }[start];
   return [paint('strong', head), `  key       ${input.key}`, `  workflow  ${businessCallId(input)}`].join('\n');
 }
@@ -96,10 +96,10 @@ function resultText({ paint }: CommandContext, { operation, status, body, orderI
   return [paint('strong', `${operation}: done (HTTP ${status})${order}`), ...lines].join('\n');
 }
 
-/** What the call of this key was when it was asked for. */
+/** Whether there was a call with this key before. */
 type CallStart = 'started' | 'alreadyRunning' | 'alreadyEnded';
 
-/** Asks for a call; a key that was used before starts nothing. */
+/** Starts a call; a key that was used before starts nothing. */
 async function startCall(session: Session, input: BusinessCallInput): Promise<CallStart> {
   const { client, config, within } = session;
   const isThere = await hasRun(session, input); // only for the wording: the start itself is idempotent

@@ -175,17 +175,17 @@ export const inSession =
   (context, input) =>
     withSession(context, (session) => act(context, session, input));
 
-/** Reads what was given before `act` begins: so wrong usage is told before any connection. */
+/** Reads what was given before `act` begins, so that wrong usage ends the command before any connection. */
 export const reading =
   <Given, Input>(read: (given: Given, context: CommandContext) => Input, act: Act<Input>): Act<Given> =>
   async (context, given) =>
     await act(context, read(given, context));
 
-/** A checkout has no `faretrail` on its path; whoever came through its script can do so again. */
+/** In a checkout `faretrail` is not on the path: a caller who used its script is shown the script. */
 export const programName = (env: Env): string =>
   env.npm_lifecycle_event === 'starter' ? 'npm run starter --' : 'faretrail';
 
-/** Help and messages name commands at the start of an indented line or after a colon; here as `commandLine` has them. */
+/** Texts name our commands at the start of an indented line or after a colon; this puts the caller's program name there. */
 export const withProgramName = (text: string, env: Env): string =>
   text.replaceAll(/(?<=^ {2}|: )faretrail (?=[a-z])/gm, `${programName(env)} `);
 

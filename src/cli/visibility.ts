@@ -8,7 +8,7 @@ import { CliFailure, grpcErrorOf } from './failure.js';
 
 const invalidArgument = 3;
 
-/** The first `limit` runs that fit, open ones first, in the server's own order: not every server can sort otherwise. */
+/** The first `limit` runs that fit, open ones first, in the server's own order: not every server can sort in another one. */
 export async function listRuns(
   { client, within }: Session,
   query: string,
@@ -62,18 +62,18 @@ export interface RunFilter {
 export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 /**
- * Reads a status to look for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server
+ * Reads a status to search for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server
  * over SQL never finds however it is escaped (measured on 1.31).
  */
 export function toStatusFilter(text: string): string {
-  if (/["\\]/.test(text)) throw new InvalidInput('--status: Temporal cannot look for words with a backslash or a "');
+  if (/["\\]/.test(text)) throw new InvalidInput('--status: Temporal cannot search for words with a backslash or a "');
   if (text === '' || text.length > 200 || /\p{C}/u.test(text)) {
     throw new InvalidInput('--status: must be 1 to 200 characters without control characters');
   }
   return toRideStatus(text);
 }
 
-/** The runs of orders that fit. A run that went on as another one is left out: that other one stands for both. */
+/** The runs of orders that fit. A run that continued as new is left out: the newer run stands for both. */
 export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
   [
     "WorkflowType = 'followOrder'",

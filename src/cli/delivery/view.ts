@@ -44,7 +44,7 @@ function toText(bytes: Buffer): string | undefined {
   }
 }
 
-/** The secrets that the service may have put into the body. One that cannot be opened is hidden by its field's name. */
+/** The secrets that the service may have put into the body. One that cannot be opened is hidden by the name of its field. */
 async function readSecrets(
   { client, within }: Session,
   sealer: Pick<Sealer, 'unseal'>,

@@ -122,7 +122,7 @@ const tokenTimeoutMs = 20_000;
 /** The scopes of the tokens that an account's work needs. */
 const scopesOf = (account: Account, profile: ContractProfile): Scope[] => [orderScope(account, profile)];
 
-/** Gets each token as a worker does: through the fleet's lease, so a token that serves is not asked for again (I4). */
+/** Gets each token as a worker does, through the fleet's lease: a token that still serves is not requested again. */
 async function checkTokens(session: Session, accounts: readonly Account[], sealingKeys: KeyRing): Promise<Check[]> {
   const { client, config } = session;
   const sealer = createSealer(sealingKeys);

@@ -72,7 +72,10 @@ async function noAnswer(session: Session, key: FollowOrderKey): Promise<CliFailu
   const { trail } = await readTrail(session, key, await getOrderRun(session, key));
   const standing = trail?.attention ? `${trail.attention.code}: ${trail.attention.message}` : 'the service may be slow';
   const why = (await hasWorker(session, queue)) ? standing : noWorkerText(queue);
-  return new CliFailure('NoAnswer', `no answer within ${answerWithinMs / 1_000} s, but the run has been asked: ${why}`);
+  return new CliFailure(
+    'NoAnswer',
+    `no answer within ${answerWithinMs / 1_000} s, but the run has the request: ${why}`,
+  );
 }
 
 /** Tells a command that comes too late how the following ended. Failed only when the run failed, so left no trail. */
@@ -83,7 +86,7 @@ export async function tellEnded(context: CommandContext, session: Session, key: 
     { ...toRunJson(ended), state: 'alreadyEnded' },
     `Following has already ended${when}.\n\n${runText(ended, key, context.paint)}`,
   );
-  // The order itself may go on.
+  // The run has ended, but maybe not the order.
   if (ended.trail?.terminal !== true) {
     const command = context.commandLine('order', 'follow', key.account, key.orderId, '--again');
     context.note(`To follow the order again: ${plain(command)}`);

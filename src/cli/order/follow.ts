@@ -74,7 +74,7 @@ type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
 async function follow(context: CommandContext, session: Session, { input, again, watch }: Following): Promise<number> {
   const start = await startFollowing(session, input, again);
-  // Never a second run of an ended one (I5); its trail is what the caller wanted.
+  // An order that has ended gets no second run; the command shows its trail.
   if (start === 'alreadyEnded') return await tellEnded(context, session, input);
   const warnings = await missingWorkers(session, input.account);
   const workflowId = followOrderId(input);

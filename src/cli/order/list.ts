@@ -48,7 +48,7 @@ export interface ListedOrder {
 
 function toListedOrder(info: WorkflowExecutionInfo): ListedOrder[] {
   const key = fromFollowOrderId(info.workflowId);
-  if (!key) return []; // somebody's run under a foreign id; it fails by itself
+  if (!key) return []; // a run under an id that is not ours; it fails by itself
   const attributes = info.typedSearchAttributes;
   const { state, startedAt, endedAt } = toRunTimes(info);
   return [

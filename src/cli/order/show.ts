@@ -77,12 +77,12 @@ async function show(context: CommandContext, session: Session, key: FollowOrderK
   return exitCodes.done;
 }
 
-/** What a program is told of a run. */
+/** The JSON of a run. */
 export function toRunJson({ version: _version, isOpen: _isOpen, ...run }: OrderRun): Record<string, unknown> {
   return run;
 }
 
-/** The trail; without one, what Temporal itself knows, and why there is no more. */
+/** The trail; without one, what Temporal itself knows, and why the trail is missing. */
 export function runText(run: OrderRun, key: FollowOrderKey, paint: Paint): string {
   if (run.trail) return `${trailText(run.trail, paint)}\n\n${paint('faint', runLine(run))}`;
   const { status, seenBy, attention } = run.known;
@@ -98,7 +98,7 @@ export function runText(run: OrderRun, key: FollowOrderKey, paint: Paint): strin
 function whyNoTrail({ failure, isOpen }: OrderRun): string {
   if (failure) return `${failure.code}: ${plain(failure.message)}`;
   return isOpen
-    ? 'No worker answered, so this is what Temporal itself knows. For the timeline start one: npm run worker'
+    ? 'No worker answered, so this is what Temporal itself knows. For the timeline, start a worker: npm run worker'
     : 'The run left no trail.';
 }
 

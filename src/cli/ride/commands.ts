@@ -74,7 +74,7 @@ async function request(context: CommandContext, session: Session, { input, watch
   return watch ? await watchRide(context, session, input) : exitCodes.done;
 }
 
-/** Never a second ride of one request id; how it ended is what the caller wanted. */
+/** One request id is one ride: the command shows how that one ended. */
 async function tellEnded(context: CommandContext, session: Session, input: RequestRideInput): Promise<number> {
   const result = await readRideResult(session, input);
   const text = `This request id was used before; nothing was ordered now.\n${resultText(result, context.paint)}`;
@@ -162,7 +162,7 @@ function toResolution({ order, tryAgain, giveUp }: Omit<ResolveGiven, keyof Requ
   return parseResolveRideInput(order === undefined ? { tryAgain } : { orderId: order });
 }
 
-/** Sends an update to the open run and shows where the ride stands then. */
+/** Sends an update to the open run and shows the ride's state after it. */
 async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
   const tellLate = async (): Promise<number> => {
     const result = await readRideResult(session, key);
@@ -183,6 +183,6 @@ async function change(context: CommandContext, session: Session, { key, send }: 
 }
 
 async function noAnswer(): Promise<CliFailure> {
-  const message = `no answer within ${answerWithinMs / 1_000} s, but the ride has been asked: the service may be slow`;
+  const message = `no answer within ${answerWithinMs / 1_000} s, but the ride has the request: the service may be slow`;
   return new CliFailure('NoAnswer', message);
 }

@@ -10,7 +10,7 @@ import { getRide, readRideResult, readStanding } from './run.js';
 const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
 
-/** Where a ride stands, and what a person can do where one is needed. */
+/** The state of a ride, and what a person can do when it needs one. */
 export function standingText(standing: RideStanding, commandLine: CommandLine, paint: Paint): string {
   const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
   const pairs: [string, string][] = [

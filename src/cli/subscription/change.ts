@@ -94,6 +94,6 @@ async function change(context: CommandContext, session: Session, { key, send }: 
 async function noAnswer(session: Session, key: SubscriptionKey): Promise<CliFailure> {
   const attention = (await readSubscriptionStatus(session, key))?.attention;
   const why = attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
-  const message = `no answer within ${answerWithinMs / 1_000} s, but the subscription has been asked and goes on trying: ${why}`;
+  const message = `no answer within ${answerWithinMs / 1_000} s, but the subscription has the request and keeps trying: ${why}`;
   return new CliFailure('NoAnswer', message);
 }

@@ -67,7 +67,7 @@ async function create(context: CommandContext, session: Session, input: Subscrip
   );
   const warnings = await missingWorkers(session, input.account);
   if (warnings.length === 0) context.note('Waiting up to 30 s for the service to confirm the subscription.');
-  // Without a worker nothing would come of waiting.
+  // Without a worker, waiting is of no use.
   const status = await awaitSubscription(session, input, warnings.length === 0 ? inPlaceWithinMs : 0);
   const ingress = await judgeIngress(status?.publicUrl ?? input.publicUrl);
   const result = {
@@ -89,7 +89,7 @@ async function create(context: CommandContext, session: Session, input: Subscrip
 const isInPlace = ({ publicUrl }: SubscriptionInput, status: SubscriptionStatus | undefined): boolean =>
   status?.state === 'active' && status.publicUrl === publicUrl;
 
-/** One line when the subscription is not where it was asked for. */
+/** One line when the subscription has another public URL. */
 function elsewhere(
   { commandLine }: CommandContext,
   { account, eventType, publicUrl }: SubscriptionInput,
