@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { type CliProcess, createContext } from '../../src/cli/command.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import type { Env } from '../../src/settings/env-reader.js';
-import { textFile } from '../support/json-file.js';
+import { newRide } from '../sandbox/booking-calls.js';
+import { jsonFile, textFile } from '../support/json-file.js';
 import { nowhere, runHere } from './fake-process.js';
 
+const order = jsonFile(newRide());
 const parked = '0f'.repeat(16);
 const created = ['subscription', 'create', 'business', 'status_changed'];
 
@@ -60,6 +62,10 @@ describe('wrong usage', () => {
     [['call', 'business', 'companySettings', '--order', '1'], 'orderId: companySettings has no use for it'],
     [['call', 'business', 'createOrder', '--key', 'a/b'], '--key: must be 1 to 100 characters'],
     [['call', 'business', 'createOrder', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
+    [['ride', 'request', 'business', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
+    [['ride', 'request', 'business', '--input', jsonFile({ stops: [] })], 'body.'],
+    [['ride', 'request', 'business', '--input', order, '--request-id', 'a/b'], 'requestId: must be'],
+    [['ride', 'resolve', 'business', 'x', '--try-again', '--order', '1'], 'give one of --order'],
     [['order', 'list', '--colour'], "unknown option '--colour'"],
     [['order', 'list', '--address', 'http://temporal.example:7233'], '--address: must be a host with its port'],
     [['doctor', '--address', 'temporal.example:99999'], '--address: must be a host with its port'],
