@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toDurationMs } from '../../src/cli/arguments.js';
-import {
-  ageText,
-  subscriptionEndText,
-  subscriptionsText,
-  subscriptionText,
-  toListedSubscription,
-} from '../../src/cli/subscription/view.js';
+import { ageText, subscriptionsText, toListedSubscription } from '../../src/cli/subscription/list.js';
+import { subscriptionEndText, subscriptionText } from '../../src/cli/subscription/view.js';
 import { withoutColour } from '../../src/cli/text.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
