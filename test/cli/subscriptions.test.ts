@@ -78,5 +78,5 @@ it('an end is shown with what the service may still do', () => {
   const text = subscriptionEndText(end, withoutColour);
   expect(text).toContain('Removed at the service: a');
   expect(text).toContain('still registered at the service: b');
-  expect(text).toContain('nobody knows: 1');
+  expect(text).toContain('unknown outcome: 1');
 });
