@@ -1,34 +1,83 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandContext, Session } from './command.js';
 import { exitCodes, isTransient } from './failure.js';
 
-/** A look reads the outline of the run, which costs the run nothing; the run itself is asked only after a change. */
-export const lookEveryMs = 1_000;
+/** How to watch one kind of run. */
+interface Watched<Outline extends { isOpen: boolean; version: string }, Answer> {
+  /** What to say when a person interrupts the command. */
+  farewell: string;
+  /** What Temporal itself knows. It costs the run nothing; `version` changes whenever anything happened in the run. */
+  outline(): Promise<Outline>;
+  /** Queries the run while it is open, else reads its result. Null when no worker answers. */
+  ask(outline: Outline): Promise<Answer | null>;
+  /** Prints what is new. Throws `RunFailed`. */
+  print(answer: Answer): void;
+}
 
-/** Watches until the end or until a person interrupts it, then says `farewell`, and gives the exit code. */
-export async function untilInterrupted(
+const troubles = {
+  noWorker: 'no worker answers; changes appear once one runs: npm run worker',
+  noTemporal: 'Temporal cannot be reached; trying again',
+};
+const lookEveryMs = 1_000;
+const askAgainMs = 5_000;
+
+/** Prints each change until the run ends or a person interrupts the command, and gives the exit code. */
+export async function watchRun<Outline extends { isOpen: boolean; version: string }, Answer>(
   context: CommandContext,
   session: Session,
-  farewell: string,
-  watch: (signal: AbortSignal) => Promise<void>,
+  watched: Watched<Outline, Answer>,
 ): Promise<number> {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // every call to Temporal listens
   const unlisten = context.onInterrupt(() => stop.abort());
   try {
-    await session.connection.withAbortSignal(stop.signal, () => watch(stop.signal));
+    await session.connection.withAbortSignal(stop.signal, () => printChanges(context, watched, stop.signal));
     return exitCodes.done;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    context.note(farewell);
+    context.note(watched.farewell);
     return exitCodes.interrupted;
   } finally {
     unlisten();
   }
 }
 
-/** Undefined while Temporal or a worker cannot be reached: what is watched goes on all the same, so whoever watches waits. */
-export async function unlessTransient<T>(act: () => Promise<T>): Promise<T | undefined> {
+async function printChanges<Outline extends { isOpen: boolean; version: string }, Answer>(
+  context: CommandContext,
+  { outline, ask, print }: Watched<Outline, Answer>,
+  signal: AbortSignal,
+): Promise<void> {
+  let version: string | undefined;
+  let askFrom = 0;
+  let said: keyof typeof troubles | undefined;
+  const note = (trouble: keyof typeof troubles): void => {
+    signal.throwIfAborted(); // an interrupted call is no trouble
+    if (said !== trouble) context.note(context.paint('bad', troubles[trouble]));
+    said = trouble;
+  };
+  for (;;) {
+    const found = await unlessTransient(outline);
+    if (found === undefined) {
+      note('noTemporal');
+    } else if (!found.isOpen || (found.version !== version && Date.now() >= askFrom)) {
+      const answer = await unlessTransient(() => ask(found));
+      if (answer === undefined || answer === null) {
+        askFrom = Date.now() + askAgainMs;
+        note(answer === null ? 'noWorker' : 'noTemporal');
+      } else {
+        said = undefined;
+        version = found.version;
+        print(answer);
+        if (!found.isOpen) return;
+      }
+    }
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+}
+
+/** Undefined while Temporal cannot be reached. The run goes on meanwhile, so the command waits. */
+async function unlessTransient<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();
   } catch (error) {

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { toDurationMs } from '../../src/cli/subscription/change.js';
-import {
-  ageText,
-  subscriptionEndText,
-  subscriptionsText,
-  subscriptionText,
-  toListedSubscription,
-} from '../../src/cli/subscription/view.js';
+import { toDurationMs } from '../../src/cli/arguments.js';
+import { ageText, subscriptionsText, toListedSubscription } from '../../src/cli/subscription/list.js';
+import { subscriptionEndText, subscriptionText } from '../../src/cli/subscription/view.js';
 import { withoutColour } from '../../src/cli/text.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
@@ -83,5 +78,5 @@ it('an end is shown with what the service may still do', () => {
   const text = subscriptionEndText(end, withoutColour);
   expect(text).toContain('Removed at the service: a');
   expect(text).toContain('still registered at the service: b');
-  expect(text).toContain('nobody knows: 1');
+  expect(text).toContain('unknown outcome: 1');
 });

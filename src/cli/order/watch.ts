@@ -1,72 +1,39 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import {
-  type CommandContext,
-  type OrderArguments,
-  type RunCommand,
-  type Session,
-  withOrderArguments,
-  withSession,
-} from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
-import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
+import { watchRun } from '../watching.js';
 import { getOrderRun, type OrderRun, readTrail } from './run.js';
-import { attentionLine, timelineLine } from './view.js';
+import { attentionLine, timelineLine } from './show.js';
 
 const help = `
-Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends the watching, not
-the following (exit code 130).
+Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends
+the watching (exit code 130); the run goes on following the order.`;
 
-Examples:
-  faretrail watch partner 42
-  faretrail watch partner 42 --json | jq -r 'select(.change == "status") | .status'`;
-
-/** `watch <account> <orderId>`: each change as it comes, until the end. */
-export function addWatchCommand(program: Command, run: RunCommand): void {
-  withOrderArguments(program.command('watch'))
-    .description('print each change of an order until it ends')
-    .addHelpText('after', help)
-    .action(
-      run<OrderArguments>((context, [account, orderId]) =>
-        withSession(context, (session) => watchOrder(context, session, { account, orderId })),
-      ),
-    );
-}
-
-/** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
-export const watchOrder = (context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> =>
-  untilInterrupted(context, session, 'No longer watched; the order is still followed.', (signal) =>
-    printChanges(context, session, key, signal),
-  );
-
-const troubles = {
-  noWorker: 'no worker answers, so nothing can be shown until one runs: npm run worker',
-  noTemporal: 'Temporal cannot be reached; trying on',
+/** `order watch <account> <orderId>`: each change as it comes, until the end. */
+export const addWatch: AddCommand = (order, run) => {
+  const does = 'print each change of an order until it ends';
+  const examples = ['partner 42', `partner 42 --json | jq -r 'select(.change == "status") | .status'`];
+  addCommand(order, 'watch <account> <orderId>', { does, examples, more: help }).action(run(inSession(watchOrder)));
 };
 
-async function printChanges(
-  context: CommandContext,
-  session: Session,
-  key: FollowOrderKey,
-  signal: AbortSignal,
-): Promise<void> {
+/** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
+export function watchOrder(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
   let seen: OrderTrail | null = null;
-  let said: string | undefined;
-  for await (const look of looksAt(session, key, { signal })) {
-    if ('trouble' in look) {
-      if (said !== look.trouble) context.note(context.paint('bad', troubles[look.trouble]));
-      said = look.trouble;
-      continue;
-    }
-    said = undefined;
-    const { run } = look;
-    if (run.failure) throw new RunFailed(run.failure);
-    for (const change of changesBetween(seen, run)) context.tell(change, changeText(change, context.paint));
-    seen = run.trail ?? seen;
-  }
+  return watchRun(context, session, {
+    farewell: 'No longer watched; the order is still followed.',
+    outline: () => getOrderRun(session, key),
+    async ask(outline) {
+      const run = await readTrail(session, key, outline);
+      return run.trail === null && run.isOpen ? null : run;
+    },
+    print(run) {
+      if (run.failure) throw new RunFailed(run.failure);
+      for (const change of changesBetween(seen, run)) context.tell(change, changeText(change, context.paint));
+      seen = run.trail ?? seen;
+    },
+  });
 }
 
 /** One change as a line for people. */
@@ -113,38 +80,4 @@ function newEntries(before: readonly TimelineEntry[], now: readonly TimelineEntr
     return at === last.at && rawStatus === last.rawStatus && source === last.source;
   });
   return now.slice(known + 1);
-}
-
-/** The run after something happened in it, or why it cannot be seen now. */
-type OrderLook = { run: OrderRun } | { trouble: 'noWorker' | 'noTemporal' };
-
-const askAgainMs = 5_000;
-
-/** Looks at the run of an order until it has ended. Throws `CliFailure` NotFollowed, and the reason of `signal`. */
-async function* looksAt(
-  session: Session,
-  key: FollowOrderKey,
-  { signal }: { signal: AbortSignal },
-): AsyncGenerator<OrderLook> {
-  let version: string | undefined;
-  let askFrom = 0;
-  for (;;) {
-    const outline = await unlessTransient(() => getOrderRun(session, key));
-    if (outline === undefined) {
-      yield { trouble: 'noTemporal' };
-    } else if (!outline.isOpen || (outline.version !== version && Date.now() >= askFrom)) {
-      const run = await unlessTransient(() => readTrail(session, key, outline));
-      const isAnswered = run !== undefined && (run.trail !== null || !run.isOpen);
-      if (isAnswered) {
-        version = outline.version;
-        yield { run };
-        if (!run.isOpen) return;
-      } else {
-        askFrom = Date.now() + askAgainMs;
-        signal.throwIfAborted();
-        yield { trouble: run === undefined ? 'noTemporal' : 'noWorker' };
-      }
-    }
-    await sleep(lookEveryMs, undefined, { signal });
-  }
 }

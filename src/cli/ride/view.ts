@@ -1,18 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { followedAgainText, type RideResult, type RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import type { Env } from '../../settings/env-reader.js';
-import { type CommandContext, commandLine, type Session } from '../command.js';
-import { trailText } from '../order/view.js';
+import type { CommandContext, CommandLine, Session } from '../command.js';
+import { trailText } from '../order/show.js';
 import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
-import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
+import { watchRun } from '../watching.js';
 import { getRide, readRideResult, readStanding } from './run.js';
 
 const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
 
-/** Where a ride stands, and what a person can do where one is needed. */
-export function standingText(standing: RideStanding, env: Env, paint: Paint): string {
+/** The state of a ride, and what a person can do when it needs one. */
+export function standingText(standing: RideStanding, commandLine: CommandLine, paint: Paint): string {
   const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
   const pairs: [string, string][] = [
     ['stage', stage],
@@ -26,7 +24,7 @@ export function standingText(standing: RideStanding, env: Env, paint: Paint): st
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];
   if (attention === null) return lines.join('\n');
-  const resolve = plain(commandLine(env, 'resolve-ride', account, requestId));
+  const resolve = plain(commandLine('ride', 'resolve', account, requestId));
   return [
     ...lines,
     paint('bad', `${attention.code} since ${utc(attention.since)} UTC: ${plain(attention.message)}`),
@@ -45,32 +43,28 @@ export function resultText(result: RideResult, paint: Paint): string {
 }
 
 /** Prints each change of a ride until it ends, and gives the exit code. Throws `RunFailed`. */
-export const watchRide = (context: CommandContext, session: Session, key: RequestRideKey): Promise<number> =>
-  untilInterrupted(context, session, 'No longer watched; the ride goes on.', (signal) =>
-    printChanges(context, session, key, signal),
-  );
-
-async function printChanges(
-  context: CommandContext,
-  session: Session,
-  key: RequestRideKey,
-  signal: AbortSignal,
-): Promise<void> {
-  let version: string | undefined;
+export function watchRide(context: CommandContext, session: Session, key: RequestRideKey): Promise<number> {
   let said: string | undefined;
-  for (;;) {
-    const ride = await unlessTransient(() => getRide(session, key));
-    if (ride && !ride.isOpen) break;
-    const standing =
-      ride && ride.version !== version ? await unlessTransient(() => readStanding(session, key)) : undefined;
-    if (standing) version = ride?.version;
-    const line = standing && lineOf(standing);
-    if (standing && line !== said) context.tell({ change: 'ride', ...standing }, line ?? '');
-    said = line ?? said;
-    await sleep(lookEveryMs, undefined, { signal });
-  }
-  const result = await readRideResult(session, key);
-  context.tell({ change: 'ended', result }, resultText(result, context.paint));
+  return watchRun(context, session, {
+    farewell: 'No longer watched; the ride goes on.',
+    outline: () => getRide(session, key),
+    async ask({ isOpen }): Promise<{ standing: RideStanding } | { result: RideResult } | null> {
+      if (!isOpen) return { result: await readRideResult(session, key) };
+      return await readStanding(session, key).then(
+        (standing) => ({ standing }),
+        () => null,
+      );
+    },
+    print(answer) {
+      if ('result' in answer) {
+        context.tell({ change: 'ended', ...answer }, resultText(answer.result, context.paint));
+        return;
+      }
+      const line = lineOf(answer.standing);
+      if (line !== said) context.tell({ change: 'ride', ...answer.standing }, line);
+      said = line;
+    },
+  });
 }
 
 const lineOf = ({ stage, orderId, status, attention, followedAgain }: RideStanding): string =>

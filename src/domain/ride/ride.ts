@@ -146,7 +146,7 @@ export function describeRide(ride: RideStanding): string {
   const broken =
     followedAgain === undefined ? [] : [`The following of the order ${messageCell(followedAgainText(followedAgain))}`];
   const commands = ['--order ID', '--try-again', '--give-up REASON']
-    .map((way) => `- \`faretrail resolve-ride ${account} ${requestId} ${way}\``)
+    .map((way) => `- \`faretrail ride resolve ${account} ${requestId} ${way}\``)
     .join('\n');
   return [
     head,

@@ -1,7 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import { attentionLine, timelineLine, trailText } from '../../src/cli/order/view.js';
+import { attentionLine, timelineLine, trailText } from '../../src/cli/order/show.js';
+import { changesBetween } from '../../src/cli/order/watch.js';
 import { withColour } from '../../src/cli/text.js';
-import { aTrail, entry } from './trails.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import type { OrderTrail, TimelineEntry } from '../../src/domain/order/trail.js';
+
+const entry = (status: string, second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
+  status,
+  rawStatus: status,
+  at: new Date(Date.UTC(2026, 4, 1, 8, 30, second, 123)).toISOString(),
+  source: 'read',
+  ...more,
+});
+
+/** The trail of an order that is being driven. */
+const aTrail = (more: Partial<OrderTrail> = {}): OrderTrail => ({
+  account: toAccountName('partner'),
+  orderId: toOrderId('42'),
+  status: 'Driving',
+  rawStatus: 'Driving',
+  since: '2026-05-01T08:30:20.123Z',
+  terminal: false,
+  outcome: null,
+  timeline: [entry('Pending', 0), entry('Driving', 20)],
+  deliveries: { received: 0, duplicate: 0 },
+  reads: 12,
+  pushed: false,
+  attention: null,
+  details: null,
+  ...more,
+});
 
 describe('a trail as text', () => {
   it('shows status, outcome, attention, counts and the timeline, in UTC to the second', () => {
@@ -66,5 +94,41 @@ describe('a line of a timeline', () => {
     const seen = entry('Driving', 5, { source: 'delivery' });
     expect(timelineLine(seen)).toBe('2026-05-01 08:30:05  Driving       delivery');
     expect(timelineLine(seen, withColour)).toContain('\u001b[1m');
+  });
+});
+
+const attention = { code: 'forbidden', message: 'ask', since: '2026-05-01T08:31:00.000Z' } as const;
+const open = (trail: ReturnType<typeof aTrail> | null) => ({ trail, isOpen: true });
+
+describe('what watch prints', () => {
+  it('is the whole timeline at first, then only what is new', () => {
+    const before = aTrail();
+    expect(changesBetween(null, open(before)).map((change) => 'status' in change && change.status)).toEqual([
+      'Pending',
+      'Driving',
+    ]);
+    const after = aTrail({ timeline: [...before.timeline, entry('CareReq', 30), entry('Driving', 40)] });
+    expect(changesBetween(before, open(after))).toEqual([
+      { change: 'status', ...entry('CareReq', 30) },
+      { change: 'status', ...entry('Driving', 40) },
+    ]);
+    expect(changesBetween(after, open(after))).toEqual([]);
+  });
+
+  it('goes on rightly when the timeline has lost its oldest entries', () => {
+    const after = aTrail({ timeline: [entry('Driving', 20), entry('CareReq', 30)] });
+    expect(changesBetween(aTrail(), open(after))).toEqual([{ change: 'status', ...entry('CareReq', 30) }]);
+  });
+
+  it('tells when a person is needed and when no longer', () => {
+    expect(changesBetween(aTrail(), open(aTrail({ attention })))).toEqual([{ change: 'attention', attention }]);
+    expect(changesBetween(aTrail({ attention }), open(aTrail({ attention })))).toEqual([]);
+    expect(changesBetween(aTrail({ attention }), open(aTrail()))).toEqual([{ change: 'attention', attention: null }]);
+  });
+
+  it('ends with the trail, and is nothing while no worker answers', () => {
+    const ended = aTrail({ outcome: 'completed', terminal: true });
+    expect(changesBetween(ended, { trail: ended, isOpen: false })).toEqual([{ change: 'ended', trail: ended }]);
+    expect(changesBetween(aTrail(), open(null))).toEqual([]);
   });
 });
