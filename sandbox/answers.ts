@@ -19,7 +19,7 @@ export function jsonAnswer(status: number, value: unknown, headers: Record<strin
   return { status, headers: { 'content-type': jsonType, ...headers }, text: JSON.stringify(value) };
 }
 
-/** An error in the envelope of upstream section 9.2 (assumed). */
+/** An error in the envelope that we assume. */
 export function errorAnswer(
   status: number,
   code: string,

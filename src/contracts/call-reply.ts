@@ -10,8 +10,7 @@ const impersonalFields: Readonly<Record<string, readonly string[]>> = {
   'driver.vehicle': ['model'],
 };
 
-/** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling, upstream section
- *  5.2). Null for no answer. */
+/** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling). Null for no answer. */
 export const toKeptAnswer = (answer: unknown, { keepsPersonalData = false }: Keeping = {}): unknown =>
   keep(answer, '', keepsPersonalData);
 

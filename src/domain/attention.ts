@@ -1,4 +1,4 @@
-/** Why a run needs a person (closed list, design section 3). */
+/** Why a run needs a person (closed list). */
 export const attentionCodes = [
   'credentialsRejected',
   'scopeRejected',

@@ -3,7 +3,7 @@ import { InvalidInput } from './errors.js';
 import { checkDepth, toInputFields, toInputName } from './input-fields.js';
 import { type AccountName, type OrderId, toAccountName, toOrderId } from './keys.js';
 
-/** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
+/** The operations of the business interface that a caller may ask for by name (given). */
 export const businessOperations = [
   'companySettings',
   'products',
@@ -49,7 +49,7 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 /** One call for the activity `callService`. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** Stands in the header that keeps the service from doing this twice, where the profile names one. Fixed before the
-   *  first attempt (upstream R11). */
+   *  first attempt. */
   requestId: string;
 }
 
@@ -233,6 +233,6 @@ export function parseBusinessCallInput(value: unknown): BusinessCallInput {
   };
 }
 
-/** The company's settings give it as an integer (assumed, upstream section 5.3). */
+/** The company's settings give it as an integer (assumed). */
 const toReferenceFieldId = (value: unknown): string =>
   toInputName(Number.isSafeInteger(value) ? String(value) : value, 'referenceFieldId');

@@ -17,7 +17,7 @@ export function readTraceparent(value: unknown): TraceContext | null {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
-/** One webhook delivery as a run is told of it: a hint, never the truth (upstream R1). */
+/** One webhook delivery as a run is told of it: a hint, never the truth. */
 export interface DeliveryNotice {
   deliveryId: string;
   eventType: string;

@@ -43,7 +43,7 @@ describe('list --attention', () => {
     await handle.terminate();
   });
 
-  it('shows a ride of which nobody knows whether it was ordered', async () => {
+  it('shows a ride whose create had an unknown outcome', async () => {
     stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
     stack.sandbox.setFault({ kind: 'forbidden', operation: 'createOrder', times: 1 });
     const { handle, requestId } = await requestedRide(stack);

@@ -65,7 +65,7 @@ it('a ride is changed where the service allows it, with its words where not, and
   expect(cancelled.json).toMatchObject([{ state: 'done', ride: { status: 'Cancelled', outcome: 'cancelled' } }]);
 });
 
-it('a ride of which nobody knows whether it was ordered is shown with what to do, and given up', async () => {
+it('a ride whose create had an unknown outcome is shown with what to do, and given up', async () => {
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
   stack.sandbox.setFault({ kind: 'forbidden', operation: 'createOrder', times: 1 });
   const id = randomUUID();

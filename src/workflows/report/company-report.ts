@@ -39,7 +39,7 @@ export interface CompanyReportLimits {
   quietMs: number;
 }
 
-/** A receipt is usually final within seven days (assumed, upstream section 5.3). */
+/** A receipt is usually final within seven days (assumed). */
 const defaultLimits: CompanyReportLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
 
 /** What reports ask of the run. */
