@@ -80,7 +80,7 @@ const isDuplicate = (error: unknown): error is JsonObject & { index: number } =>
 
 /**
  * The answer to codes that had been sent before, with nothing heard of it: those refused as duplicates are there as they were
- * meant, so they count as added (R14), with a null `id`. Any other answer stays as it came.
+ * meant, so they count as added, with a null `id`. Any other answer stays as it came.
  */
 export function withDuplicatesAdded(body: unknown, sent: unknown): unknown {
   const errors = ownValue(body, 'errors');

@@ -71,7 +71,7 @@ export const effects: Record<BusinessOperation, CallEffect> = {
 /** Does a call of it change something at the service? */
 export const isChanging = (operation: BusinessOperation): boolean => effects[operation] !== 'none';
 
-/** Can the effect be read in the order (R13)? */
+/** Can the effect be read in the order? */
 export const showsInOrder = (operation: BusinessOperation): boolean => effects[operation] === 'changedOrder';
 
 /**

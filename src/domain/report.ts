@@ -66,7 +66,7 @@ export interface CompanyReport {
   deliveries: { received: number; duplicate: number };
   /** Newest last, the last 20; a duplicate is counted above and not listed again. */
   reports: { deliveryId: string; receivedAt: string }[];
-  /** As the last read found it; it may change again (R17). */
+  /** As the last read found it; it may change again. */
   receipt: Record<string, unknown> | null;
   /** When that was; an ISO instant. */
   receiptAt: string | null;

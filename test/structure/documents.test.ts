@@ -95,7 +95,7 @@ describe('the check of pages', () => {
   });
 
   it('finds citations of foreign notes, and leaves those of RFCs', () => {
-    const text = 'given, upstream section 4\nRFC 6749 section 3.2\nsee design.md\n(upstream R9)';
-    expect(foreignCitations(page('a.ts', text))).toEqual(['a.ts:1', 'a.ts:3', 'a.ts:4']);
+    const text = 'given, upstream section 4\nRFC 6749 section 3.2\nsee design.md\n(upstream R9)\nassumed (5.3)';
+    expect(foreignCitations(page('a.ts', text))).toEqual(['a.ts:1', 'a.ts:3', 'a.ts:4', 'a.ts:5']);
   });
 });

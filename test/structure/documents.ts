@@ -6,12 +6,11 @@ export interface Page {
   text: string;
 }
 
-/** What the files of the checkout are, for links that point to them; folders included. */
+/** The checkout, for links to files and folders that are not pages. */
 export interface Place {
   has(path: string): boolean;
 }
 
-const isPage = (path: string): boolean => path.endsWith('.md');
 const withoutCode = (text: string): string => text.replace(/^( *)```.*?^\1```$/gms, '').replace(/`[^`\n]*`/g, '');
 
 /** Targets of links and pictures, without those to other sites. */
@@ -84,12 +83,13 @@ export function strayKinds(pages: readonly Page[]): string[] {
   });
 }
 
-/** Pages of docs that a file names, by a path from the top, and that do not exist. */
+/** Pages of docs that a file names, by a path from the top. */
 export const namedPages = ({ text }: Page): string[] =>
   [...text.matchAll(/(?<![\w./-])docs\/[\w./-]+\.md\b/g)].map(([path]) => path);
 
 // Notes that helped to write this and are in no checkout. RFCs have sections, too, and stay.
-const foreignNotes = /\b(upstream|design|temporal)(\.md)? sections?\b|\bupstream R\d|\b(upstream|design)\.md\b/i;
+const foreignNotes =
+  /\b(upstream|design|temporal)(\.md)? sections?\b|\bupstream R?\d|\b(upstream|design)\.md\b|\(R\d+( to R\d+)?\)|\b(given|assumed|unknown),? \(?\d\.\d\)/i;
 
 /** Lines that cite notes which are not in the repository. */
 export const foreignCitations = ({ path, text }: Page): string[] =>
@@ -102,5 +102,5 @@ export const figuresIn = ({ text }: Page): { name: string; shown: string }[] =>
     shown,
   }));
 
-/** Whether a file is a page: Markdown, outside of what was installed. */
-export const pagesAmong = (files: readonly Page[]): Page[] => files.filter(({ path }) => isPage(path));
+/** The Markdown files. */
+export const pagesAmong = (files: readonly Page[]): Page[] => files.filter(({ path }) => path.endsWith('.md'));
