@@ -13,7 +13,7 @@ const marked = /<!-- figures:([\w-]+) -->(.*?)<!-- \/figures -->/gs;
 const differences = [];
 for (const page of pages) {
   const text = readFileSync(join(root, page), 'utf8');
-  const written = text.replace(marked, (place, name, shown) => {
+  const written = text.replace(marked, (_place, name, shown) => {
     const figure = figures[name];
     if (figure === undefined) throw new Error(`${page}: docs/figures.json has no figure "${name}"`);
     if (shown !== figure) differences.push(`${page}: ${name} is ${figure}, the page says ${shown}`);
