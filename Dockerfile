@@ -30,7 +30,7 @@ COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist/src dist/src
 COPY deploy/image/bin bin
-# Tells this build from others where workers are versioned, see docs/upgrading.md.
+# Tells this build from others where workers are versioned, see docs/how-to/upgrade.md.
 ARG BUILD_ID
 ENV TEMPORAL_WORKER_BUILD_ID=$BUILD_ID
 USER 1000:1000

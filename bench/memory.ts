@@ -31,7 +31,7 @@ const lanes = 32;
 const limitMs = 900_000;
 const samples = 5;
 const sampleEveryMs = 1_000;
-/** Both sides run as docs/operating.md advises for many orders. */
+/** Both sides run as docs/how-to/follow-real-orders.md advises for many orders. */
 const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=4'];
 const extraEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FaretrailClientError } from '../src/client/index.js';
 
-/** What became of something that somebody wanted. */
+/** What became of something that a caller wanted. */
 export type Answer<T> = { value: T } | { code: string; message: string };
 
 const pauseMs = 300;

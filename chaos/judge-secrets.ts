@@ -5,7 +5,7 @@ import { processNames } from './plan.js';
 import type { Stage } from './stage.js';
 import type { Verdict } from './verdict.js';
 
-/** By name: everything that nobody may find. */
+/** By name: everything that must not be found. */
 export async function secretsOf({ sandbox, settingSecrets }: Stage): Promise<Record<string, string>> {
   const tokens = (await sandbox.issuedTokens()).map((token, i) => [`token ${i}`, token]);
   const subscribers = (await sandbox.subscribers()).map(({ secretId }, i) => [`secret of subscriber ${i}`, secretId]);

@@ -18,7 +18,7 @@ export interface Member {
   resume(): void;
   /** All that it has written. */
   output(): Buffer;
-  /** Ends that nobody asked for. */
+  /** Ends that the suite did not cause. */
   ownEnds(): { at: number; code: number | null }[];
 }
 

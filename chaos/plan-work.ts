@@ -2,7 +2,7 @@ import type { RideInterface } from '../src/domain/account.js';
 import type { Draw } from './draw.js';
 import { type StrangeMessage, type StrangePayload, strangePayloads } from './strange-messages.js';
 
-/** One thing that somebody wants done. Times count from the start of the faults, scripts are in real milliseconds. */
+/** One thing that a caller wants done. Times count from the start of the faults, scripts are in real milliseconds. */
 export type PlannedWork = { atMs: number } & (
   | {
       kind: 'follow';

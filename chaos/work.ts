@@ -51,7 +51,7 @@ interface Place {
   stage: Stage;
   rides: FaretrailClient;
   done: WorkDone;
-  /** When nobody asks any more. */
+  /** When the fault suite stops asking. */
   until: () => number;
 }
 
@@ -173,7 +173,7 @@ async function ride(place: Place, work: PlannedWork & { kind: 'ride' }): Promise
   done.rides.push({ requestId, end });
 }
 
-/** Until the ride has ended: a person, who looks at the service where nobody knows whether the ride was ordered. */
+/** Until the ride has ended: plays the person, who looks at the service when a create had an unknown outcome. */
 async function resolveDoubt(place: Place, handle: RideHandle, ending: Promise<unknown>): Promise<void> {
   const { stage, done, until } = place;
   const { requestId } = handle;

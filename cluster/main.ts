@@ -45,7 +45,7 @@ function toRounds(text: string): number {
 let starting: Promise<Cluster> | undefined;
 const startLimitMs = 15_000;
 
-/** Once: whoever calls it again waits for the same end. What is about to start is ended too. */
+/** Once: a second caller waits for the same end. It also ends what is about to start. */
 let ending: Promise<void> | undefined;
 function endAll(): Promise<void> {
   ending ??= (async () => {

@@ -13,7 +13,7 @@ export const arrived = ({ deliveries }: OrderTrail): number => deliveries.receiv
 /** What is wrong with the trail of an order that has ended; undefined when it ended rightly and nothing is missing. */
 export function faultOf({ statuses, acknowledged }: LedOrder, trail: OrderTrail): string | undefined {
   const read = trail.timeline.filter(({ source }) => source === 'read').map(({ status }) => status);
-  // A status may come and go while nobody can look; what was seen is in its order, once, and the last one is the end.
+  // A status may come and go while no worker can read; what was read is in its order, once, and the last one is the end.
   const expected = statuses.filter((status) => read.includes(status));
   if (read.join() !== expected.join()) return `went through ${read.join(' ')}`;
   if (trail.outcome !== 'completed' || trail.status !== statuses.at(-1)) return `ended ${trail.outcome}`;

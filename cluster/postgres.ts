@@ -87,7 +87,7 @@ interface Process {
 async function startProcess(programs: string, { data, port, owner }: Process): Promise<ServerProcess> {
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
-  // SIGQUIT is "immediate": nobody needs the data afterwards, and a restart is to be a rough one.
+  // SIGQUIT is "immediate": the data is not needed afterwards, and a restart should be a rough one.
   const options = { user: owner, cwd: data, stopSignal: 'SIGQUIT' } as const;
   const server = await startServerProcess(join(programs, 'postgres'), args, options);
   const deadline = Date.now() + readyWithinMs;

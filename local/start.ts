@@ -79,7 +79,7 @@ async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Pro
   const { client, connection } = await connectClient({ ...process.env, TEMPORAL_ADDRESS: temporal.address });
   running.push({ stop: () => connection.close() });
   const { FARETRAIL_TASK_QUEUE: taskQueue = 'faretrail', FARETRAIL_PUBLIC_URL: publicUrl = '' } = settings;
-  // On a server of somebody else that is for somebody else to decide.
+  // On another server its operator decides that.
   if (temporal.isOurs) {
     await ensureEndpoint(client, { name: 'faretrail', taskQueue });
     say('Nexus     endpoint faretrail, for callers in other namespaces');
@@ -120,7 +120,7 @@ async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Pro
   return results.every(({ fault }) => fault === null);
 }
 
-/** What commands in another terminal need. Local keys and sandbox credentials only, yet nobody else has to read them. */
+/** What commands in another terminal need. Local keys and sandbox credentials only; still, other users need not read them. */
 function writeSettings(env: Record<string, string>): string {
   const file = join(folder, 'local.env');
   const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);

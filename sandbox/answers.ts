@@ -19,7 +19,7 @@ export function jsonAnswer(status: number, value: unknown, headers: Record<strin
   return { status, headers: { 'content-type': jsonType, ...headers }, text: JSON.stringify(value) };
 }
 
-/** An error in the envelope of upstream section 9.2 (assumed). */
+/** An error in the envelope that we assume. */
 export function errorAnswer(
   status: number,
   code: string,
@@ -39,10 +39,10 @@ const tokenErrorText = {
 
 export type TokenError = keyof typeof tokenErrorText;
 
-/** How a token error is written; both shapes are assumed (upstream 3.3, 9.2). */
+/** How a token error is written; both shapes are assumed. */
 export type TokenErrorShape = 'rfc6749' | 'envelope';
 
-/** A token error: the names are given (3.3), the HTTP code and the shape are assumed. */
+/** A token error: the names are given, the HTTP code and the shape are assumed. */
 export function tokenErrorAnswer(
   error: TokenError,
   message: string = tokenErrorText[error],

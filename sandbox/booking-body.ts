@@ -38,7 +38,7 @@ const Fields = z.looseObject({
   references: z.array(z.looseObject({ id: z.int(), title: Text, value: Text })).optional(),
 });
 
-/** The body of a create (upstream 5.1, assumed); fields that nobody knows are let through. */
+/** The body of a create (assumed); unknown fields are accepted. */
 export const NewOrderSchema = Fields.superRefine(({ category, stops }, context) => {
   const problems = [
     ...orderOfStops(stops),

@@ -8,7 +8,7 @@ import { type LiveOrder, statusAt } from './orders.js';
 import { invalidBody, parsedBody, refuseBusinessCall } from './request-checks.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** Create an order: name and scope given, the rest assumed (upstream 5.1). */
+/** Create an order: name and scope given, the rest assumed. */
 export const createOrderEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'createOrder',
   method: 'POST',
@@ -19,7 +19,7 @@ export const createOrderEndpoint = (state: SandboxState): Endpoint => ({
   }),
 });
 
-/** Change a scheduled order: name and scope given, the rest assumed (5.3). */
+/** Change a scheduled order: name and scope given, the rest assumed. */
 export const updateOrderEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'updateOrder',
   method: 'PATCH',
@@ -32,7 +32,7 @@ export const updateOrderEndpoint = (state: SandboxState): Endpoint => ({
   }),
 });
 
-/** Cancel an order: name and scope given, the rest assumed (5.3). */
+/** Cancel an order: name and scope given, the rest assumed. */
 export const cancelOrderEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'cancelOrder',
   method: 'POST',

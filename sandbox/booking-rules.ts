@@ -67,7 +67,7 @@ export interface EditedOrder {
   product: SandboxProduct | undefined;
 }
 
-/** Only scheduled orders that wait for their time, of a product that allows it, and before the cut-off (5.3, assumed). */
+/** Only scheduled orders that wait for their time, of a product that allows it, and before the cut-off (assumed). */
 export function refuseEdit(
   { status, scheduledAt, product }: EditedOrder,
   { speed, now }: { speed: number; now: number },

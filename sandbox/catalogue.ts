@@ -1,4 +1,4 @@
-/** The products of a sandbox (upstream 5.3, assumed). `editable`: a scheduled order of it can be changed. */
+/** The products of a sandbox (assumed). `editable`: a scheduled order of it can be changed. */
 export const sandboxProducts = {
   standard: {
     id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a001',

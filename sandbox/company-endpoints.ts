@@ -6,7 +6,7 @@ import type { AddedCode } from './reference-codes.js';
 import { invalidBody, parsedBody, refuseBusinessCall } from './request-checks.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** Settings of the company: name and scope given, the rest assumed (upstream 5.3). */
+/** Settings of the company: name and scope given, the rest assumed. */
 export const companySettingsEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'companySettings',
   method: 'GET',
@@ -17,7 +17,7 @@ export const companySettingsEndpoint = (state: SandboxState): Endpoint => ({
   }),
 });
 
-/** What can be ordered at a place: name and scope given, the rest assumed (upstream 5.3). */
+/** What can be ordered at a place: name and scope given, the rest assumed. */
 export const productsEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'products',
   method: 'POST',
@@ -28,7 +28,7 @@ export const productsEndpoint = (state: SandboxState): Endpoint => ({
   }),
 });
 
-/** New codes of a reference field, each accepted or refused by itself: name and scope given, the rest assumed (5.3). */
+/** New codes of a reference field, each accepted or refused by itself: name and scope given, the rest assumed. */
 export const addReferenceCodeEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'addReferenceCode',
   method: 'POST',
@@ -60,7 +60,7 @@ const ProductsBody = z.looseObject({
   scheduled_at: z.iso.datetime({ offset: true }).optional(),
 });
 
-const polarLatitude = 75; // nobody drives beyond it, so that there is a place to be refused
+const polarLatitude = 75; // no product is offered beyond it, so that tests have a place to be refused
 
 function answerProducts(body: unknown): Answer {
   const { data, error } = ProductsBody.safeParse(body);

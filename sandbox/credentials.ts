@@ -22,5 +22,5 @@ export const sandboxCredentials = {
   },
 } as const;
 
-/** Seconds; 3600 is typical at the partner interface, 899 stands in the usage example of the other (given, 3.2). */
+/** Seconds; 3600 is typical at the partner interface, 899 stands in the usage example of the other (given). */
 export const defaultLifetimeSeconds: Record<RideInterface, number> = { partner: 3600, business: 899 };

@@ -1,6 +1,6 @@
 import type { EventType } from '../src/domain/subscription/subscription.js';
 
-/** The assumed shapes of a delivery's body (upstream section 8); `test` is the message that tells of no order. */
+/** The assumed shapes of a delivery's body; `test` is the message that tells of no order. */
 export const deliveryShapes = ['flat', 'nested', 'data', 'dataOrder', 'value', 'valueOrder', 'test'] as const;
 export type DeliveryShape = (typeof deliveryShapes)[number];
 

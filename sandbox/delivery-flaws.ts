@@ -57,7 +57,7 @@ function withInvalidBytes(usual: Buffer): Buffer {
   return Buffer.concat([usual.subarray(0, at), Buffer.from([0xff, 0xfe]), usual.subarray(at)]);
 }
 
-/** An address that nobody has given out: one letter in the middle of the last segment is another. */
+/** An address that the ingress never made: one letter in the middle of the last segment is another. */
 export function wrongPath(address: string): string {
   const start = address.lastIndexOf('/') + 1;
   const at = start + Math.floor((address.length - start) / 2);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const HeaderName = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header');
 
-/** Where a delivery carries `secret_id`; all assumed (upstream section 8). */
+/** Where a delivery carries `secret_id`; all assumed. */
 export const SecretPlaceSchema = z.discriminatedUnion('mode', [
   z.strictObject({ mode: z.literal('none') }),
   z.strictObject({ mode: z.literal('header'), name: HeaderName }),

@@ -16,7 +16,7 @@ export interface AnnouncerPorts {
 }
 
 interface Watch {
-  /** How many steps of the order have been announced or passed over; steps that are reached never change. */
+  /** How many steps of the order have been announced or skipped; steps that are reached never change. */
   announced: number;
   timer?: NodeJS.Timeout | undefined;
 }
@@ -30,7 +30,7 @@ const reachedSteps = ({ steps }: LiveOrder, now: number): number => {
   return next < 0 ? steps.length : next;
 };
 
-/** Tells of each status in the moment that an order takes it. An order without a subscriber has no timer. */
+/** Tells of each status in the moment that an order takes it. Orders without subscribers have no timer. */
 export function createOrderAnnouncer({ orders, isWanted, countsFirstStatus, announce }: AnnouncerPorts) {
   const watches = new Map<LiveOrder, Watch>();
 
@@ -67,7 +67,7 @@ export function createOrderAnnouncer({ orders, isWanted, countsFirstStatus, anno
       if (known) look(order, known);
       else watch(order, isNew && countsFirstStatus() ? 0 : 1);
     },
-    /** To call when `isWanted` may answer otherwise than before. A change without a subscriber is not told later. */
+    /** To call when `isWanted` may answer otherwise than before. It does not announce later what happened before. */
     update(): void {
       for (const order of orders()) {
         if (!isWanted(order)) forget(order);

@@ -14,7 +14,7 @@ const minute = 60_000;
 const accepted = new Set(['Confirmed', 'Waiting', 'Driving', 'ActiveOrder', 'Completed']);
 const withDriver = new Set(['Confirmed', 'Waiting', 'Driving']);
 
-/** The business answer to order details (upstream 5.2, assumed): fields appear as the order advances. */
+/** The business answer to order details (assumed): fields appear as the order advances. */
 export function orderDetailsBody(live: LiveOrder, now: number): unknown {
   const status = statusAt(live, now);
   const known = toRideStatus(status);
@@ -40,7 +40,7 @@ export function orderDetailsBody(live: LiveOrder, now: number): unknown {
 const pastIso = (at: number | undefined, now: number): string | undefined =>
   at !== undefined && at <= now ? new Date(at).toISOString() : undefined;
 
-/** Personal data that nobody has: what leaks of it into a trail or a log can be searched for. */
+/** Invented personal data: what leaks of it into a trail or a log can be searched for. */
 export const fakeDriver = {
   name: 'Sandy Boxwell',
   phone: '15550100****',

@@ -4,7 +4,7 @@ import { orderDetailsBody, orderStatusBody } from './order-bodies.js';
 import type { SandboxState } from './sandbox-state.js';
 import { mediaTypeOf } from './token-form.js';
 
-/** Order status at the partner interface: path and the Content-Type on a GET are given (upstream section 4). */
+/** Order status at the partner interface: path and the Content-Type on a GET are given. */
 export const orderStatusEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'orderStatus',
   method: 'GET',
@@ -20,7 +20,7 @@ export const orderStatusEndpoint = (state: SandboxState): Endpoint => ({
   },
 });
 
-/** Order details at the business interface: scope given, path and `businessId` assumed (upstream section 5). */
+/** Order details at the business interface: scope given, path and `businessId` assumed. */
 export const orderDetailsEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'orderDetails',
   method: 'GET',

@@ -14,7 +14,7 @@ export const ScriptSchema = z
     'afterMs counts from the adding of the order, so it must not decrease',
   );
 
-/** The assumed shapes of the partner's order status (upstream section 4). */
+/** The assumed shapes of the partner's order status. */
 export const statusShapes = ['nested', 'wrapped', 'flat'] as const;
 export type StatusShape = (typeof statusShapes)[number];
 

@@ -5,7 +5,7 @@ import { refuseCompany } from './order-endpoints.js';
 import type { LiveOrder } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** The receipt of an order: scope given, path and body assumed (upstream section 5.3). None before the order has ended. */
+/** The receipt of an order: scope given, path and body assumed. None before the order has ended. */
 export const orderReceiptEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'orderReceipt',
   method: 'GET',

@@ -5,7 +5,7 @@ import { refuseCompany } from './order-endpoints.js';
 import type { SandboxState } from './sandbox-state.js';
 import { mediaTypeOf } from './token-form.js';
 
-/** Refuses a call of the business interface that lacks what every one of them carries (upstream section 5, assumed). */
+/** Refuses a call of the business interface that lacks what every one of them carries (assumed). */
 export function refuseBusinessCall(state: SandboxState, call: ServiceCall, scope: string): Answer | undefined {
   const token = state.tokens.ofHeader(call.headers.authorization);
   return (

@@ -13,7 +13,7 @@ export interface SampleOrder {
 const second = 1000;
 const minute = 60 * second;
 
-/** One of each kind of course an order can take (upstream 6.1, assumed). */
+/** One of each kind of course an order can take (assumed). */
 export const sampleOrders = {
   onDemand: {
     name: 'on-demand ride',

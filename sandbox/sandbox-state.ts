@@ -17,7 +17,7 @@ import { createSubscriberBook, type SubscriberBook } from './subscribers.js';
 
 /** How to start a sandbox; what is left out has a default. */
 export interface SandboxOptions {
-  /** Default 127.0.0.1. Any caller that reaches it may use the commands. */
+  /** Default 127.0.0.1. All who reach it can use the commands. */
   host?: string;
   /** Default 0: any free port. */
   port?: number;

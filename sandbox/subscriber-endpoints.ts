@@ -6,7 +6,7 @@ import { invalidBody, parsedBody, refuseHeaders } from './request-checks.js';
 import type { SandboxState } from './sandbox-state.js';
 import { type Subscriber, SubscriptionBodySchema } from './subscribers.js';
 
-/** Create a subscriber: path, headers, body, answer and the token without scope are given (upstream section 7). */
+/** Create a subscriber: path, headers, body, answer and the token without scope are given. */
 export const createSubscriberEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'createSubscriber',
   method: 'POST',

@@ -10,7 +10,7 @@ function isHookAddress(text: string): boolean {
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && loopbackHosts.has(url.hostname));
 }
 
-/** The body of a subscription, exactly as given (upstream section 7): one event type, as a plain string. */
+/** The body of a subscription, exactly as given: one event type, as a plain string. */
 export const SubscriptionBodySchema = z.strictObject({
   hook_address: z.string().refine(isHookAddress, 'must be an https URL, or an http one at a loopback address'),
   event_types: z.enum(eventTypes, 'must be one event type, as a string'),

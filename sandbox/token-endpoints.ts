@@ -7,7 +7,7 @@ import { readTokenForm } from './token-form.js';
 const formFields = ['client_id', 'client_secret', 'grant_type', 'scope'];
 const businessScopes = new Set(['order', 'company.reference', 'finance']);
 
-/** The token endpoint of the partner interface; path and encoding are given (upstream 3.1). */
+/** The token endpoint of the partner interface; path and encoding are given. */
 export const partnerTokenEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'partnerToken',
   method: 'POST',
@@ -63,7 +63,7 @@ function refusal({ clients }: SandboxState, at: RideInterface, form: URLSearchPa
   return isAcceptedScope(at, form.get('scope')) ? undefined : 'invalid_scope';
 }
 
-/** An empty `scope=` is refused: its effect is unknown (3.1), so nobody may come to rely on it. */
+/** An empty `scope=` is refused: its effect is unknown, so no code may rely on it. */
 function isAcceptedScope(at: RideInterface, scope: string | null): boolean {
   if (at === 'partner') return scope === 'demand_partner';
   return scope === null || scope.split(' ').every((value) => businessScopes.has(value));

@@ -62,7 +62,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 export type LogLevel = (typeof logLevels)[number];
 
-/** Every setting that needs no upstream credentials (design section 4). `null` means off or not set. */
+/** Every setting that needs no upstream credentials. `null` means off or not set. */
 export interface CliConfig {
   readonly accounts: readonly AccountSettings[];
   readonly profile: ContractProfile;

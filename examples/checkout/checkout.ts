@@ -58,7 +58,7 @@ export async function checkout({ amountMinor, currency, ...ride }: CheckoutInput
 
 type Ride = Pick<CheckoutInput, 'account' | 'orderId' | 'ridesQueue'>;
 
-/** Has the order followed with this run to be told. Gives why the following failed: a run that fails tells nobody. */
+/** Has the order followed, with this run as a receiver of notices. Gives why the following failed: a run that fails sends no notice. */
 async function follow({ account, orderId, ridesQueue }: Ride): Promise<() => string | undefined> {
   let failure: string | undefined;
   const order = `order/${account}/${orderId}`;
@@ -81,7 +81,7 @@ async function follow({ account, orderId, ridesQueue }: Ride): Promise<() => str
   return () => failure;
 }
 
-/** A delivery, or another service, has had the order followed before: that run is told of this one. */
+/** A delivery or another service has had the order followed before: this adds our run to the receivers of that one. */
 async function join(order: string, request: object): Promise<void> {
   try {
     await getExternalWorkflowHandle(order).signal('followRequested', request);

@@ -1,4 +1,4 @@
-// A worker with a checkout that is told of the changes of an order by signal.
+// A worker with a checkout that gets a signal for each change of an order.
 //   node dist/examples/checkout/main.js <account> <orderId>
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';

@@ -30,9 +30,9 @@ type OrderTrail struct {
 	} `json:"timeline"`
 }
 
-// follow has the order followed. Any number of callers share one run of it: whoever comes
-// second tells it what it wants. Of one that has ended before it gives that run, whose
-// trail is the result all the same.
+// follow has the order followed. Any number of callers share one run: a later caller adds
+// what it wants. For an order that has ended before it gives the ended run, whose trail is
+// the result all the same.
 func follow(ctx context.Context, c client.Client, account, orderID string) (client.WorkflowRun, error) {
 	id := "order/" + account + "/" + orderID
 	input := map[string]any{"account": account, "orderId": orderID, "reference": "trip-9"}

@@ -28,7 +28,7 @@ console.log(JSON.stringify(result));
 await native.close();
 await connection.close();
 
-/** For a laptop; elsewhere somebody else makes namespaces. */
+/** For a laptop; elsewhere an operator makes namespaces. */
 async function makeNamespace(): Promise<void> {
   const workflowExecutionRetentionPeriod = { seconds: day as never };
   try {

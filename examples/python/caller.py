@@ -21,7 +21,7 @@ Trail = dict[str, Any]
 
 
 async def follow(client: Client, account: str, order_id: str) -> WorkflowHandle[Any, Trail]:
-    """Has the order followed. Any number of callers share one run of it: whoever comes second tells it what it wants."""
+    """Has the order followed. Any number of callers share one run: a later caller adds what it wants."""
     workflow_id = f"order/{account}/{order_id}"
     request = {"reference": "trip-9"}
     try:

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { projectRoot } from '../temporal/project-root.js';
 
-/** Flags of Node, each with its reason in docs/operating.md. */
+/** Flags of Node, each with its reason in docs/internals/bench-diary.md. */
 export const nodeFlags = { worker: [], ingress: ['--single-threaded-gc'] } as const satisfies Record<string, string[]>;
 
 /** A process of a deployment: what Node is given to start it as npm and the image do. Needs a compiled checkout. */

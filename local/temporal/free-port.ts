@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 
 /**
  * A free port on 127.0.0.1, for a program that cannot take port 0. One connection is made to it and closed from the
- * listening side: the port then rests in TIME_WAIT, so that the system gives it to nobody who asks for any port, while a
+ * listening side: the port then rests in TIME_WAIT, so that the system does not give it to a process that asks for any port, while a
  * program that names it may have it. The Temporal server picks its inner ports in the same way.
  */
 export async function freePort(): Promise<number> {

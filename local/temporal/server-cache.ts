@@ -11,7 +11,7 @@ export function serverCache(): string {
   return directory;
 }
 
-/** A name for unfinished work on `path`: nobody takes it for the finished thing, and nobody else writes to it. */
+/** A name for unfinished work on `path`: no process takes it for finished work, and no other process writes to it. */
 export const partialOf = (path: string): string => `${path}.${process.pid}.partial`;
 
 const lookAgainEveryMs = 250;

@@ -81,7 +81,7 @@ const isTokenRejected = (error: unknown): boolean => error instanceof RideApiErr
 const mostTokens = 3;
 
 /**
- * After a 401 the call is repeated with another token (upstream section 3.2, given). It fails when a token is rejected that was
+ * After a 401 the call is repeated with another token (given). It fails when a token is rejected that was
  * requested after that: then the service rejects this call, and the fleet is told, so that it replaces no more tokens for it.
  */
 export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: AuthorizedCallPorts): AuthorizedCall {

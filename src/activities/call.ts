@@ -57,7 +57,7 @@ type AttemptEnd = { kind: 'done'; result: BusinessCallResult } | (AttemptOutcome
 
 /**
  * Makes the activity. One attempt is one request; repeating is left to Temporal's retry, which writes no history. A changing
- * call whose outcome is unclear is repeated only where that cannot make a second effect (R11 to R14).
+ * call whose outcome is unclear is repeated only where that cannot make a second effect.
  */
 export function createCallActivities({
   account: accountOf,

@@ -10,7 +10,7 @@ import { FaretrailError } from '../domain/errors.js';
 import { PayloadCodecError } from '../sealing/payload-codec.js';
 import { plain } from './text.js';
 
-/** Exit codes of every command (design section 6); `interrupted` is what shells expect of Ctrl-C. */
+/** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, interrupted: 130 } as const;
 
 export type CliFailureCode =

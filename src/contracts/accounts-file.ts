@@ -42,7 +42,7 @@ const entries = {
   }),
 } satisfies Record<RideInterface, z.ZodType>;
 
-/** One account of the file, in the words of design section 4. */
+/** One account of the file, in its own words. */
 export const AccountEntry = z.discriminatedUnion('interface', [entries.partner, entries.business], {
   error: (issue) => (issue.code === 'invalid_union' ? `must be "${rideInterfaces.join('" or "')}"` : undefined),
 });

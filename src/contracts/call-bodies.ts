@@ -4,8 +4,8 @@ import { InvalidInput } from '../domain/errors.js';
 import { readInstant } from '../domain/instant.js';
 import { isJsonObject } from './json.js';
 
-// What we know of the bodies (all assumed, upstream sections 5.1 and 5.3). Only forms are checked: words such as `category`
-// are the service's own. Unknown fields go out as they came (R18). No message holds a value.
+// What we know of the bodies (all assumed, docs/explanation/service.md). Only forms are checked: words such as `category`
+// are the service's own. Unknown fields are sent as they came. No message holds a value.
 
 const Text = z.string('must be a text').min(1, 'must not be empty');
 const Uuid = z.guid('must be a UUID');

@@ -10,8 +10,7 @@ const impersonalFields: Readonly<Record<string, readonly string[]>> = {
   'driver.vehicle': ['model'],
 };
 
-/** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling, upstream section
- *  5.2). Null for no answer. */
+/** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling). Null for no answer. */
 export const toKeptAnswer = (answer: unknown, { keepsPersonalData = false }: Keeping = {}): unknown =>
   keep(answer, '', keepsPersonalData);
 
@@ -81,7 +80,7 @@ const isDuplicate = (error: unknown): error is JsonObject & { index: number } =>
 
 /**
  * The answer to codes that had been sent before, with nothing heard of it: those refused as duplicates are there as they were
- * meant, so they count as added (R14), with a null `id`. Any other answer stays as it came.
+ * meant, so they count as added, with a null `id`. Any other answer stays as it came.
  */
 export function withDuplicatesAdded(body: unknown, sent: unknown): unknown {
   const errors = ownValue(body, 'errors');

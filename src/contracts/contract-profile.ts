@@ -32,7 +32,7 @@ const Verification = z.discriminatedUnion('mode', [
   }),
 ]);
 
-/** The shape of the contract profile: all that the service does not show, as data (upstream section 11). */
+/** The shape of the contract profile: all that the service does not show, as data. */
 export const ContractProfileSchema = z.strictObject({
   operations: z.strictObject({
     orderStatus: Operation,

@@ -6,7 +6,7 @@ import type { ContractProfile } from './contract-profile.js';
 import { type JsonObject, ownValue, valueAt } from './json.js';
 import { usableText } from './order-reply.js';
 
-/** What the body of a delivery claims, wherever the profile looks for it. Never the truth about an order (upstream R1). */
+/** What the body of a delivery claims, wherever the profile looks for it. Never the truth about an order. */
 export interface DeliveryReading {
   orderId: OrderId | null;
   /** Something stands where an order id belongs, but no order can be named so. */
@@ -20,7 +20,7 @@ export interface DeliveryReading {
 export type DeliveryPointers = ContractProfile['pointers']['delivery'];
 
 const maxTextLength = 100;
-/** A delivery may name the event in the plural (assumed, upstream section 7). */
+/** A delivery may name the event in the plural (assumed). */
 const otherNames: ReadonlyMap<string, EventType> = new Map([['business_reports', 'business_report']]);
 
 /** A reader for one profile. It never throws and looks only where the pointers say, however large or deep the body. */
@@ -49,7 +49,7 @@ export function createDeliveryReader(
   };
 }
 
-/** Made to try an address: acknowledged, and nothing else happens (assumed, upstream section 8). */
+/** Made to try an address: acknowledged, and nothing else happens (assumed). */
 export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
 
 /** Why this delivery must be parked; null when it can be forwarded. Event type and company follow from its address. */

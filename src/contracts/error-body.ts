@@ -13,7 +13,7 @@ const shortWord = /^[A-Za-z0-9_.-]{1,64}$/;
 export const toShortWord = (value: unknown): string | null =>
   typeof value === 'string' && shortWord.test(value) ? value : null;
 
-/** Reads the code of an error body in either shape of upstream section 9.2 (RFC 6749 5.2, or the envelope). */
+/** Reads the code of an error body in either shape that we assume (RFC 6749 5.2, or the envelope). */
 export function parseErrorBody(body: unknown): ErrorBody {
   const error = ownValue(body, 'error');
   return {

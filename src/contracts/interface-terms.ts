@@ -6,7 +6,7 @@ export type TokenEncoding = ContractProfile['tokens']['businessEncoding'];
 
 /** What differs from one interface of the service to the other. */
 interface InterfaceTerms {
-  /** The operation that reads one order: each order is read at the interface it belongs to (R2). */
+  /** The operation that reads one order: each order is read at the interface it belongs to. */
   readOperation: keyof ContractProfile['pointers'] & keyof ContractProfile['operations'];
   /** Path of the token endpoint. */
   tokenPath: string;

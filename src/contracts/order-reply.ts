@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, parentPointer, valueAt } from './json.js
 import { UnusableReply } from './unusable-reply.js';
 
 /** What a service may want of an order besides its status. `driver` and the plate are personal data, and only there where
- *  they may be kept. Texts as they came; the spelling on the wire is assumed (upstream section 5.2). */
+ *  they may be kept. Texts as they came; the spelling on the wire is assumed. */
 type RideDetails = {
   requestedAt?: string;
   scheduledAt?: string;
@@ -89,7 +89,7 @@ export function findOrderId(body: unknown, pointers: string[]): string | undefin
   return usable === undefined ? undefined : String(usable);
 }
 
-/** Reads what an order look-up returned, at either interface (upstream section 4).
+/** Reads what an order look-up returned, at either interface.
  *  Throws `UnusableReply`: ORDER_MISMATCH when it names another order, UNREADABLE_STATUS when no status is found. */
 export function parseOrderReply(
   body: unknown,
@@ -114,7 +114,7 @@ export function parseOrderReply(
 /** In characters. A receipt has a few dozen fields; a far bigger answer is none, and Temporal would have to keep it. */
 const maxReceiptLength = 65_536;
 
-/** Reads the answer of the receipt call (assumed, upstream section 5.3): an object, kept as it came, since amounts may be
+/** Reads the answer of the receipt call (assumed): an object, kept as it came, since amounts may be
  *  numbers or text and more fields may come. Undefined for anything else. */
 export function parseReceiptReply(body: unknown): JsonObject | undefined {
   if (!isJsonObject(body)) return undefined;

@@ -26,7 +26,7 @@ function timeOf(value: unknown): string | null {
   return text === null ? null : shownText(text);
 }
 
-/** Reads one subscriber (fields given, upstream section 7). Undefined when nothing names it: all else may be missing. */
+/** Reads one subscriber (fields given). Undefined when nothing names it: all else may be missing. */
 export function parseSubscriber(body: unknown): Subscriber | undefined {
   const idOnWire = ownValue(body, 'id');
   const id = textOf(Number.isSafeInteger(idOnWire) ? String(idOnWire) : idOnWire, maxIdLength);

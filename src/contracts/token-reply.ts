@@ -40,7 +40,7 @@ function grants(granted: string, wanted: Scope): boolean {
   return wanted === '' || wanted.split(' ').every((value) => values.has(value));
 }
 
-/** Reads a success of the token endpoint with the tolerance of upstream section 3.4.
+/** Reads a success of the token endpoint with the tolerance that token endpoints need.
  *  Throws `UnusableReply`: NO_TOKEN, WRONG_TOKEN_TYPE or SCOPE_NOT_GRANTED. */
 export function parseTokenReply(body: unknown, expected: TokenExpectation): TokenReply {
   const accessToken = ownValue(body, 'access_token');

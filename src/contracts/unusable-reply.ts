@@ -15,7 +15,7 @@ export type UnusableReplyCode =
   /** The scope that was asked for is not among those granted. */
   | 'SCOPE_NOT_GRANTED';
 
-/** A success whose JSON does not say what we need (upstream sections 3.4 and 4). Holds no part of the body.
+/** A success whose JSON does not say what we need. Holds no part of the body.
  *  Not for a body that is no JSON (`RideApiGarbled`), nor for an answer that says no (`RideApiError`). */
 export class UnusableReply extends FaretrailError<UnusableReplyCode> {
   override readonly name = 'UnusableReply';

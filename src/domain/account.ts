@@ -1,6 +1,6 @@
 import type { AccountName } from './keys.js';
 
-/** The two interfaces of the service (given, upstream section 2). */
+/** The two interfaces of the service (given). */
 export const rideInterfaces = ['partner', 'business'] as const;
 
 /** `partner` or `business`. */

@@ -1,6 +1,6 @@
 import { answered, answerOf, type Read } from './schema.js';
 
-/** Why a run needs a person (closed list, design section 3). */
+/** Why a run needs a person (closed list). */
 export const attentionCodes = [
   'credentialsRejected',
   'scopeRejected',

@@ -4,7 +4,7 @@ import { readInput, shallow } from './input-fields.js';
 import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
 import * as s from './schema.js';
 
-/** The operations of the business interface that a caller may ask for by name (given, upstream section 5). */
+/** The operations of the business interface that a caller may ask for by name (given). */
 export const businessOperations = [
   'companySettings',
   'products',
@@ -25,7 +25,7 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 /** One call for the activity `callService`. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** Stands in the header that keeps the service from doing this twice, where the profile names one. Fixed before the
-   *  first attempt (upstream R11). */
+   *  first attempt. */
   requestId: string;
 }
 
@@ -47,7 +47,7 @@ export const effects: Record<BusinessOperation, CallEffect> = {
 /** Does a call of it change something at the service? */
 export const isChanging = (operation: BusinessOperation): boolean => effects[operation] !== 'none';
 
-/** Can the effect be read in the order (R13)? */
+/** Can the effect be read in the order? */
 export const showsInOrder = (operation: BusinessOperation): boolean => effects[operation] === 'changedOrder';
 
 /**
@@ -187,7 +187,7 @@ export const BusinessAccountSchema = s.described(
   'Name of a business account that the workers hold.',
 );
 
-/** The company's settings give it as an integer (assumed, upstream section 5.3). */
+/** The company's settings give it as an integer (assumed). */
 const ReferenceFieldSchema: s.Schema<string, string | number> = {
   read: (value, at) => s.nameText.read(Number.isSafeInteger(value) ? String(value) : value, at),
   json: { anyOf: [s.nameText.json, s.wholeNumber().json] },

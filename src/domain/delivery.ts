@@ -27,7 +27,7 @@ export const DeliveryNoticeSchema = s.answerOf({
   status: s.absentOr(shortText),
 });
 
-/** One webhook delivery as a run is told of it: a hint, never the truth (upstream R1). */
+/** One webhook delivery as a run is told of it: a hint, never the truth. */
 export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
   /** Of the trace that the delivery began, where traces are on. */
   traceparent?: string;

@@ -3,7 +3,7 @@ import * as s from './schema.js';
 
 declare const brand: unique symbol;
 
-/** The name of one set of credentials at one interface; 1 to 40 of `a-z`, `0-9`, `-` (given, design section 3). */
+/** The name of one set of credentials at one interface; 1 to 40 of `a-z`, `0-9`, `-`. */
 export type AccountName = string & { readonly [brand]: 'AccountName' };
 
 /** The service's id of an order, always text. It never holds a "/" and has at most 128 characters. */

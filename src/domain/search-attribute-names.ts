@@ -1,4 +1,4 @@
-/** Wire names of our search attributes, all of type Keyword (design section 3). */
+/** Wire names of our search attributes, all of type Keyword. */
 export const searchAttributeNames = {
   account: 'RideAccount',
   status: 'RideStatus',

@@ -48,7 +48,7 @@ function backOffMs(code: TroubleCode, failures: number, isShown: boolean): numbe
   return Math.min(firstBackOffMs * 2 ** failures, code === 'orderNotFound' ? unknownOrderBackOffMs : slowRetryMs);
 }
 
-/** Do both belong to one stretch of trouble? An outage shows itself now as a time-out, now as a broken answer. */
+/** Are both the same trouble, so that a change between them does not restart its timer? An outage shows itself now as a time-out, now as a broken answer. */
 const isSameStretch = (a: TroubleCode, b: TroubleCode): boolean =>
   a === b || (a !== 'orderNotFound' && b !== 'orderNotFound' && mayPass(a) && mayPass(b));
 

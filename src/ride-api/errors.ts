@@ -13,7 +13,7 @@ export interface UpstreamWords {
   upstreamMessage?: string | null;
 }
 
-/** Why upstream said no (upstream section 9.1). */
+/** Why upstream said no. */
 export type RideApiErrorCode =
   | 'BAD_REQUEST' // 400
   | 'TOKEN_REJECTED' // 401 of any call but the token call
@@ -109,7 +109,7 @@ const remedies: Record<TokenRefusedCode, string> = {
   grantRejected: 'the token request is not accepted as we send it; check `tokens` in the contract profile.',
 };
 
-/** The token endpoint said no, for a reason that only a person can repair (upstream section 3.3).
+/** The token endpoint said no, for a reason that only a person can repair.
  *  Not for its rate limit, failure or absence, which pass (`RideApiError`, `RideApiUnreachable`). */
 export class TokenRefused extends FaretrailError<TokenRefusedCode> {
   override readonly name = 'TokenRefused';
@@ -135,7 +135,7 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
 const unsentCodes: readonly string[] = ['CONNECTION_REFUSED', 'CONNECT_TIMEOUT', 'DNS', 'TLS'];
 
 /**
- * May a changing call that failed like this have been carried out all the same (upstream section 9.1)? Only what the
+ * May a changing call that failed like this have been carried out all the same? Only what the
  * service surely refused, and what never reached it, is clear; for any other error the answer is yes.
  */
 export function isOutcomeUnclear(error: unknown): boolean {

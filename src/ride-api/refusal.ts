@@ -22,7 +22,7 @@ const codeByStatus: Partial<Record<number, RideApiErrorCode>> = {
   429: 'RATE_LIMITED',
 };
 
-/** A 2xx that is not an error envelope in disguise (upstream section 9.2). */
+/** A 2xx that is not an error envelope in disguise. */
 export const isSuccess = ({ status, body }: ApiReply): boolean =>
   status >= 200 && status < 300 && !isErrorEnvelope(body);
 

@@ -41,7 +41,7 @@ export function retryAfterMs(headers: WaitHeaders, { now, maxWaitMs }: WaitTerms
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, minWaitMs), maxWaitMs);
 }
 
-/** May the same request succeed later by itself? By the HTTP status alone (upstream section 9.1). 401 is not in here: it needs
+/** May the same request succeed later by itself? By the HTTP status alone. 401 is not in here: it needs
  *  a new token, not patience. */
 export const isPassing = (status: number): boolean => status === 429 || status >= 500;
 

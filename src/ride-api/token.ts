@@ -10,7 +10,7 @@ import type { ApiReply, ApiRequest } from './http.js';
 import { isSuccess, toRideApiError, upstreamWords } from './refusal.js';
 import { isPassing, type WaitTerms } from './retry-decision.js';
 
-// Lower case; RFC 6749 section 5.2 and the envelope's own words (upstream section 3.3).
+// Lower case; RFC 6749 section 5.2 and the envelope's own words.
 const refusalByUpstreamCode = new Map<string, TokenRefusedCode>([
   ['invalid_client', 'credentialsRejected'],
   ['unauthorized_client', 'credentialsRejected'],
@@ -33,7 +33,7 @@ const refusalByStatus = new Map<number, TokenRefusedCode>([
 const formHeaders = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
 /** The client credentials request (RFC 6749 section 4.4.2) in the form of the account's interface. An empty scope is
- *  left out: that is how the unscoped token of subscriptions is asked for (given, upstream section 3.1). */
+ *  left out: that is how the unscoped token of subscriptions is asked for (given). */
 export function tokenRequest(account: Account, scope: Scope, profile: ContractProfile): ApiRequest {
   const { tokenPath, tokenEncoding } = interfaceTerms[account.interface];
   const fields = {

@@ -36,7 +36,7 @@ const ownHeap = 100;
 const runsPerMebibyte = 8;
 const fewestRuns = 200;
 
-/** How many runs a worker keeps at hand. The SDK's own choice assumes runs fifteen times as big as ours. */
+/** How many runs the workflow cache of a worker holds. The SDK's own choice assumes runs fifteen times as big as ours. */
 export function cachedRuns(): number {
   const heap = getHeapStatistics().heap_size_limit / mebibyte;
   return Math.max(fewestRuns, Math.floor((heap - ownHeap) * runsPerMebibyte));

@@ -18,7 +18,7 @@ interface AcceptanceOptions {
   readSince?: number;
 }
 
-/** What each subscription accepts, kept at hand so that a delivery rarely waits for Temporal. */
+/** What each subscription accepts, cached so that a delivery rarely waits for Temporal. */
 export interface AcceptedSubscriptions {
   /** Answers within two seconds, mostly at once. Never rejects. */
   acceptanceOf(key: SubscriptionKey, generation: string, options?: AcceptanceOptions): Promise<Acceptance>;
@@ -148,7 +148,7 @@ interface ReadValue<T> {
   readAt: number;
 }
 
-/** A value that lives elsewhere: read one at a time, not too often, and kept at hand. */
+/** A cached value that lives elsewhere: read one at a time, and not too often. */
 interface RepeatedRead<T> {
   latest(): ReadValue<T> | undefined;
   /** Reads again in the background when the latest value is older than this. */

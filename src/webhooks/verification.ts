@@ -3,7 +3,7 @@ import type { ContractProfile } from '../contracts/contract-profile.js';
 import { valueAt } from '../contracts/json.js';
 import type { RawDelivery } from './delivery-request.js';
 
-/** How deliveries prove where they come from, as the contract profile says (assumed, upstream section 8). */
+/** How deliveries prove where they come from, as the contract profile says (assumed). */
 export type VerificationSettings = ContractProfile['delivery']['verification'];
 
 /** A `secret_id` in clear, in this process alone. */
@@ -26,7 +26,7 @@ export interface AcceptedProof {
   hasUnreadableSecret: boolean;
 }
 
-/** `noSecretYet`: there is nothing to compare with, so this is our fault and not the sender's (upstream R9). */
+/** `noSecretYet`: there is nothing to compare with, so this is our fault and not the sender's. */
 export type Verdict = 'verified' | 'wrongSecret' | 'noSecretYet';
 
 /** One verification mode. */

@@ -8,7 +8,7 @@ const { pointers, statuses } = defaultContractProfile;
 const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
 const company = '7b0c1d7e-5a53-4d7e-9d0c-1f2a3b4c5d6e';
 
-/** The assumed shapes of upstream section 8. */
+/** The assumed shapes of a delivery. */
 const shapes: [string, (order: object, rest: object) => object][] = [
   ['flat', ({ id: order_id, ...order }: { id?: unknown }, rest) => ({ ...rest, order_id, ...order })],
   ['nested', (order, rest) => ({ ...rest, order })],

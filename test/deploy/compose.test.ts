@@ -75,7 +75,7 @@ describe('the compose file', () => {
   it('starts the UI with the sandbox, at the address that the page about deploying names', () => {
     expect(composeFile.services.sandbox?.depends_on).toHaveProperty('temporal-ui');
     const [port = ''] = composeFile.services['temporal-ui']?.ports ?? [];
-    expect(readFileSync(inProject('docs/deploying.md'), 'utf8')).toContain(
+    expect(readFileSync(inProject('docs/how-to/deploy.md'), 'utf8')).toContain(
       `http://localhost:${withDefaults(port).split(':')[1]}`,
     );
   });

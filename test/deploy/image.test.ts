@@ -90,7 +90,7 @@ describe('a command of the image', () => {
     const launcher = readFileSync(inProject(`deploy/image/bin/${name}`), 'utf8').replace(/"\$.+\.\.\//, '');
     expect(scripts[name]).toMatch(new RegExp(`&& ${command}$`));
     expect(launcher).toContain(`exec ${command}"`);
-    expect(readFileSync(inProject('docs/operating.md'), 'utf8')).toContain(`\`${command}\``);
+    expect(readFileSync(inProject('docs/how-to/deploy.md'), 'utf8')).toContain(`\`${command}\``);
   });
 
   it('is one of these', () => {

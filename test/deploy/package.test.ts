@@ -40,7 +40,7 @@ describe('the published package', () => {
 });
 
 describe('the page about dependencies', () => {
-  const rows = readFileSync(inProject('docs/dependencies.md'), 'utf8')
+  const rows = readFileSync(inProject('docs/internals/dependencies.md'), 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split('|').map((cell) => cell.trim()));

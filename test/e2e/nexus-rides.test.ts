@@ -77,7 +77,7 @@ describe('a workflow in another namespace', () => {
     expect(await asks('cancelRide', key)).toEqual({ type: 'AlreadyEnded' });
   });
 
-  it('is answered by a slow service, too, and holds up no other call meanwhile', { timeout: 90_000 }, async () => {
+  it('is answered by a slow service, too, and does not delay other calls meanwhile', { timeout: 90_000 }, async () => {
     stack.sandbox.setBookingSettings({ script: null });
     const [{ key, end }, other] = await Promise.all([requested(scheduled()), requested()]);
     await becomes('rideStatus', key, { status: 'Reserved' });
@@ -95,7 +95,7 @@ describe('a workflow in another namespace', () => {
     expect(await end).toMatchObject({ answer: { outcome: 'cancelled' } });
   });
 
-  it('resolves a ride of which nobody knows whether it was ordered', async () => {
+  it('resolves a ride whose create had an unknown outcome', async () => {
     stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
     stack.sandbox.setFault({ kind: 'forbidden', operation: 'createOrder', times: 1 });
     const key = { account, requestId: randomUUID() };

@@ -15,7 +15,7 @@ const lostAnswer = { kind: 'dropConnection', operation: 'createOrder', when: 'an
 const shownAttention = async (handle: Awaited<ReturnType<typeof requestedRide>>['handle']) =>
   (await handle.describe()).searchAttributes.RideAttention?.[0] ?? null;
 
-/** A ride of which nobody knows whether its order was made. It was. */
+/** A ride whose create had an unknown outcome. The service made the order. */
 async function unknown() {
   const before = stack.sandbox.createdOrders().length;
   stack.sandbox.setFault(lostAnswer);

@@ -55,7 +55,7 @@ describe('rides with the typed client', () => {
     expect(await rides.getRide(account, ride.requestId).status()).toMatchObject({ stage: 'ended' });
   });
 
-  it('of which nobody knows whether they were booked are resolved', async () => {
+  it('whose create had an unknown outcome are resolved', async () => {
     stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
     const ride = await rides.request({ account, requestId: key(), order: newRide() });
     await expect.poll(() => ride.status()).toMatchObject({ attention: { code: 'outcomeUnknown' } });

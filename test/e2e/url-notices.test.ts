@@ -107,7 +107,7 @@ describe('a URL', () => {
     expect(new Set(attempts.slice(0, 3).map(({ id }) => id)).size).toBe(1);
   });
 
-  it('that is down holds up no other, nor the order, nor its end; another run goes on to tell it', async () => {
+  it('that is down delays neither other URLs nor the order nor its end; another run goes on to tell it', async () => {
     const [down, up] = [newPath(), newPath()];
     receiver.answer(down, 500);
     const followed = await follow([down, up]);

@@ -1,4 +1,4 @@
-/** One metric as a page of metrics shows it or docs/metrics.md describes it. */
+/** One metric as a page of metrics shows it or docs/reference/metrics.md describes it. */
 export interface DescribedMetric {
   name: string;
   type: string;

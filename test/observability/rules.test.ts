@@ -10,7 +10,7 @@ const folder = join(projectRoot, 'deploy/observability');
 const rules = readFileSync(join(folder, 'alerts.yml'), 'utf8');
 const dashboard = JSON.parse(readFileSync(join(folder, 'grafana-dashboard.json'), 'utf8')) as { panels: Panel[] };
 const described = new Set(
-  describedMetrics(readFileSync(join(projectRoot, 'docs/metrics.md'), 'utf8')).map(({ name }) => name),
+  describedMetrics(readFileSync(join(projectRoot, 'docs/reference/metrics.md'), 'utf8')).map(({ name }) => name),
 );
 const unknown = (text: string): string[] => metricsIn(text).filter((name) => !described.has(name));
 
@@ -23,7 +23,7 @@ interface Panel {
 const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
 describe('the dashboard', () => {
-  it('asks for metrics of docs/metrics.md alone, in every panel', () => {
+  it('asks for metrics of docs/reference/metrics.md alone, in every panel', () => {
     expect(expressions.length).toBeGreaterThan(20);
     for (const expression of expressions) {
       expect(metricsIn(expression), expression).not.toEqual([]);
@@ -37,15 +37,15 @@ describe('the dashboard', () => {
 describe('the alerts', () => {
   const names = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
 
-  it('ask for metrics of docs/metrics.md alone', () => {
+  it('ask for metrics of docs/reference/metrics.md alone', () => {
     const code = rules.replace(/^#.*$/gm, '').replace(/summary: .*$/gm, '');
     expect(metricsIn(code).length).toBeGreaterThan(names.length);
     expect(unknown(code)).toEqual([]);
   });
 
-  it('have their remedies in docs/operating.md, one row each', () => {
-    const operating = readFileSync(join(projectRoot, 'docs/operating.md'), 'utf8');
-    const rows = [...operating.matchAll(/^\| `(Faretrail\w+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, name = '']) => name);
+  it('have their remedies in docs/reference/alerts.md, one row each', () => {
+    const page = readFileSync(join(projectRoot, 'docs/reference/alerts.md'), 'utf8');
+    const rows = [...page.matchAll(/^\| `(Faretrail\w+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, name = '']) => name);
     expect(names.length).toBeGreaterThan(10);
     expect(rows).toEqual(names);
   });

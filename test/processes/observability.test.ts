@@ -73,10 +73,10 @@ const untilPollRests = (handle: FollowHandle, status: string): Promise<void> =>
 
 const metrics = async (url: string): Promise<string> => await (await fetch(`${url}/metrics`)).text();
 
-it('shows the metrics of docs/metrics.md, with these types and labels, and no others of ours', async () => {
+it('shows the metrics of docs/reference/metrics.md, with these types and labels, and no others of ours', async () => {
   await expect.poll(() => metrics(ingress.url)).toContain('\nfaretrail_forwarded_total{'); // counted after the signal
   const shown = shownMetrics(`${await metrics(workerUrl)}\n${await metrics(ingress.url)}`);
-  const described = describedMetrics(page('metrics.md'));
+  const described = describedMetrics(page('reference/metrics.md'));
   const isOurs = ({ name }: { name: string }) => name.startsWith('faretrail_');
   const names = (list: { name: string }[]) => [...new Set(list.map(({ name }) => name))].sort();
   expect(names(shown.filter(isOurs))).toEqual(names(described.filter(isOurs)));
@@ -117,8 +117,8 @@ it('sends one trace from the delivery through journal and run to the read at the
   expect(new Set(chain().map((span) => span?.traceId)).size).toBe(1);
 });
 
-it('writes JSON lines with the fields that docs/operating.md names, and no secret into them or into traces', () => {
-  const [, table = ''] = /## Logs\n([\s\S]*?)\n## /.exec(page('operating.md')) ?? [];
+it('writes JSON lines with the fields that docs/reference/logs-and-traces.md names, and no secret into them or into traces', () => {
+  const [, table = ''] = /## Logs\n([\s\S]*?)\n## /.exec(page('reference/logs-and-traces.md')) ?? [];
   const output = [ingress, ...scene.fleet.workers].map((process) => process.output()).join('');
   const lines = output
     .trim()

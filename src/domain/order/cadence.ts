@@ -39,7 +39,7 @@ function activeMs({ since, now }: CadenceInput, cadence: Cadence): number {
 /** Milliseconds until the next read of an order. Pure: the same input gives the same pace. */
 export function nextReadMs(input: CadenceInput, cadence: Cadence): number {
   const ownPace = isReserved(input.status) ? reservedMs(input, cadence) : activeMs(input, cadence);
-  // Customer care takes its time (upstream section 6.1); the slow pace also serves where deliveries announce changes.
+  // Customer care takes its time; the slow pace also serves where deliveries announce changes.
   const slow = input.pushed || isSameStatus(input.status, 'CareReq');
   return Math.round(slow ? Math.max(ownPace, cadence.pushedMs) : ownPace);
 }

@@ -1,6 +1,6 @@
 import { shownText } from '../json.js';
 
-/** Every status we know (assumed, upstream section 6). Others are normal input and stay the word they came as. */
+/** Every status we know (assumed). Others are normal input and stay the word they came as. */
 export const rideStatuses = [
   'Pending',
   'Reserved',

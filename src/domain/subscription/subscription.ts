@@ -1,4 +1,4 @@
-/** The events that can be subscribed to, one subscription each (given, upstream section 7). */
+/** The events that can be subscribed to, one subscription each (given). */
 export const eventTypes = ['status_changed', 'business_report'] as const;
 
 /** One of the names in `eventTypes`. */

@@ -114,7 +114,7 @@ export const longestWaitMs = 600_000;
 
 const lifetimeShareAhead = 5;
 
-/** How long before its end a token is renewed: `earlyMs`, or a fifth of a short lifetime (upstream section 3.2). */
+/** How long before its end a token is renewed: `earlyMs`, or a fifth of a short lifetime. */
 export const renewAheadMs = (lifetimeMs: number, earlyMs: number): number =>
   Math.min(earlyMs, lifetimeMs / lifetimeShareAhead);
 

@@ -62,7 +62,7 @@ interface UrlNoticesOptions {
 /** A receiver that is well answers a request that is under way sooner. */
 const hushMs = 1_000;
 
-/** A URL that refuses or stays silent holds up no other, and never the run itself. */
+/** A URL that refuses or stays silent delays neither other URLs nor the run. */
 export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   const { firstRunId, maxWaiting, onChange } = options;
   const urls = [...options.urls];

@@ -39,7 +39,7 @@ export interface CompanyReportLimits {
   quietMs: number;
 }
 
-/** A receipt is usually final within seven days (assumed, upstream section 5.3). */
+/** A receipt is usually final within seven days (assumed). */
 const defaultLimits: CompanyReportLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
 
 /** What reports ask of the run. */
@@ -72,7 +72,7 @@ interface Reporting {
 }
 
 /**
- * Reports about one order, or one that names none. A report is a hint: it leads to reading the receipt (R17), one read for
+ * Reports about one order, or one that names none. A report is a hint: it leads to reading the receipt, one read for
  * all that came before it. Ends when nothing was reported for seven days. Fails with `InvalidInput` (names the field).
  */
 export async function companyReport(

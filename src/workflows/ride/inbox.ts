@@ -71,7 +71,7 @@ async function cancel(ride: Ride): Promise<RideStanding> {
     const isOver = (): boolean => ride.standing.outcome !== null || isEnded(ride);
     if (['cancelled', 'withdrawn'].includes(ride.standing.outcome ?? '')) return ride.standing;
     await change(ride, { operation: 'cancelOrder' });
-    // The call was accepted; the order is cancelled when it reads so (R13).
+    // The call was accepted; the order is cancelled when it reads so.
     if (!isOver()) await condition(isOver, ride.limits.cancelShownMs);
     return ride.standing;
   });

@@ -18,7 +18,7 @@ export interface RequestRideLimits {
   receiptEveryMs: number;
   /** A receipt that stayed the same for so long counts as settled. */
   receiptUnchangedMs: number;
-  /** In all: amounts may still change days later (assumed, upstream section 5.3); `companyReport` tells of that. */
+  /** In all: amounts may still change days later (assumed); `companyReport` tells of that. */
   receiptAtMostMs: number;
   /** How long a cancel waits until the order reads cancelled. */
   cancelShownMs: number;

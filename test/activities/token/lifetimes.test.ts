@@ -139,7 +139,7 @@ describe('a service that answers 401 whatever the token', () => {
     expect(fleet.requests.length).toBeLessThanOrEqual(2 + 10 + 3);
   });
 
-  it('to one operation costs a few requests, and holds up no other, though tokens live 15 s and it does not say so', async () => {
+  it('to one operation costs a few requests, and does not delay the others, though tokens live 15 s and it does not say so', async () => {
     const rejects = (operation: string) => operation === 'readReceipt';
     const { fleet, work } = createWorkers({ realMs: 15 * second, rejects });
     fleet.lifetimeMs = believedMs;

@@ -4,7 +4,7 @@ import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { describeTrail, recordObservation } from '../../../src/domain/order/trail.js';
 import { after, claim, newTrail, reading, trailOf } from './trails.js';
 
-/** The limit is on the encoded payload (temporal.md section 1). */
+/** The limit is on the encoded payload. */
 const encodedBytes = (markdown: string): number => Buffer.byteLength(JSON.stringify(markdown));
 
 const rowsOf = (markdown: string): string[] => markdown.split('\n').filter((line) => line.startsWith('|'));

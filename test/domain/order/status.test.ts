@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSameStatus, rideStatuses, statusKey, toRideStatus } from '../../../src/domain/order/status.js';
 
-/** Upstream section 6, in its own spelling. */
+/** The known statuses, in the spelling of the service. */
 const statuses = [
   'Pending',
   'Reserved',
@@ -21,7 +21,7 @@ const statuses = [
 const inWords = (status: string): string[] => status.split(/(?=[A-Z])/);
 
 const separators = fc.stringMatching(/^[ _-]{0,2}$/);
-/** Any spelling that section 6.2 calls the same: letter case, blanks, `_` and `-` do not count. */
+/** Any spelling that counts as the same: letter case, blanks, `_` and `-` do not count. */
 const spellingsOf = (status: string): fc.Arbitrary<string> =>
   fc.array(fc.tuple(fc.boolean(), separators), { minLength: status.length, maxLength: status.length }).map((marks) =>
     [...status]
