@@ -85,7 +85,7 @@ async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Pro
     say('Nexus     endpoint faretrail, for callers in other namespaces');
   }
   if (sandboxed.length === 0) {
-    say('All accounts are real: there are no sample orders. Follow one of yours with: npm run starter -- track');
+    say('All accounts are real: there are no sample orders. Follow one of yours with: npm run starter -- order follow');
     return true;
   }
   if (sandboxed.includes('business')) {
@@ -131,9 +131,9 @@ function writeSettings(env: Record<string, string>): string {
 function sayHowToGoOn({ uiUrl }: LocalTemporal, { logFile }: LocalProcess, settingsFile: string): void {
   heading('Still running. Try, in another terminal:');
   say(`  set -a; . ${settingsFile}; set +a`);
-  say('  npm run starter -- list');
-  say('  npm run starter -- subscriptions');
-  say('  npm run starter -- deliver business status_changed --order 42 --status Confirmed');
+  say('  npm run starter -- order list');
+  say('  npm run starter -- subscription list');
+  say('  npm run starter -- delivery send business status_changed --order 42 --status Confirmed');
   say(`  tail -f ${inProject(logFile)}`);
   if (uiUrl) say(`  open ${uiUrl}`);
   say('Ctrl-C stops it.');

@@ -14,8 +14,36 @@ import {
 } from '../domain/workflow-ids.js';
 import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
 import { rideAttentionKey } from '../workflows/search-attributes.js';
-import { quoted, type Session } from './command.js';
+import { accountOption, checked, limitOption } from './arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, quoted, type Session } from './command.js';
+import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
+import { attentionQuery, listRuns, moreText, type RunFilter, readEach, toStatusFilter } from './visibility.js';
+
+const help = `
+Lists running orders, rides, calls, subscriptions, reports and tokens that need
+a person, and all parked deliveries, each with the command that helps or shows
+more. The list is about a second behind the runs.`;
+
+/** `attention`: what needs a person, of any kind. */
+export const addAttention: AddCommand = (program, run) => {
+  const does = 'list what needs a person, and the command that helps';
+  addCommand(program, 'attention', { does, examples: ['', '--account business --json'], more: help })
+    .option(...accountOption)
+    .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
+    .option(...limitOption)
+    .action(run(inSession(list)));
+};
+
+async function list(context: CommandContext, session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
+  const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
+  const until = Date.now() + answersWithinMs;
+  const runs = await readEach(found, (info) => readOne(session, info, until));
+  const told = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
+  context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
+  if (hasMore) context.note(moreText(limit));
+  return exitCodes.done;
+}
 
 /** What kind of run needs a person. */
 type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
@@ -45,25 +73,12 @@ interface Recognised {
   query?: string;
 }
 
-/** For the answers of all runs: without a worker the list comes all the same. */
+/** For the answers of all runs together, so that the list also comes when no worker answers. */
 const answersWithinMs = 8_000;
-/** Questions at a time. */
-const batch = 10;
-
-/** Reads what the runs of a list need. A run under a foreign id is left out; it fails by itself. */
-export async function readAttention(session: Session, listed: readonly WorkflowExecutionInfo[]): Promise<RunInNeed[]> {
-  const until = Date.now() + answersWithinMs;
-  const runs: RunInNeed[] = [];
-  for (let from = 0; from < listed.length; from += batch) {
-    const some = listed.slice(from, from + batch).map((info) => readOne(session, info, until));
-    runs.push(...(await Promise.all(some)).flat());
-  }
-  return runs;
-}
 
 async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
   const recognised = toRecognised(info);
-  if (!recognised) return [];
+  if (!recognised) return []; // a run under an id that is not ours; it fails by itself
   const { kind, account, id, shown, query } = recognised;
   const told = query === undefined ? shown : await ask(session, info.workflowId, query, until);
   const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';
@@ -137,17 +152,20 @@ const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', '
 
 /** The words of the command that helps, or shows more. */
 export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
-  if (kind === 'token' || tokenCodes.includes(code)) return ['tokens'];
+  if (kind === 'token' || tokenCodes.includes(code)) return ['token', 'list'];
   switch (kind) {
     case 'order':
-      return ['show', account, id];
+      return ['order', 'show', account, id];
     case 'ride':
-      return code === 'outcomeUnknown' ? ['resolve-ride', account, id] : ['doctor'];
+      return code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : ['doctor'];
     case 'subscription':
-      return code === 'subscriptionSilent' ? ['rotate', account, id] : ['subscriptions', '--account', account];
+      return code === 'subscriptionSilent'
+        ? ['subscription', 'rotate', account, id]
+        : ['subscription', 'list', '--account', account];
     case 'parked':
-      return ['route', account, id, '--order', 'ID'];
-    default:
+      return ['delivery', 'route', account, id, '--order', 'ID'];
+    case 'call':
+    case 'report':
       return ['doctor'];
   }
 }

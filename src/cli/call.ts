@@ -1,89 +1,69 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Command } from 'commander';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import {
   type BusinessCallInput,
   type BusinessCallResult,
-  businessOperations,
+  type BusinessOperation,
   parseBusinessCallInput,
-  toBusinessOperation,
   toCallerKey,
 } from '../domain/call.js';
-import { type OrderId, toAccountName, toOrderId } from '../domain/keys.js';
+import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { businessCallStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
+import { checked, orderOption, readJsonInput } from './arguments.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
-  checked,
-  type RunCommand,
-  readJsonInput,
+  inSession,
+  reading,
   type Session,
-  withSession,
 } from './command.js';
 import { exitCodes, RunFailed, toRunFailure } from './failure.js';
 import { plain } from './text.js';
 import { missingWorkers } from './workers-alive.js';
 
-interface CallOptions extends CommonOptions {
+interface CallGiven {
+  account: AccountName;
+  operation: BusinessOperation;
   input?: string;
   order?: OrderId;
   referenceField?: string;
   key?: string;
 }
 
-type CallArguments = [account: string, operation: string];
-
 const help = `
-Operations: ${businessOperations.slice(0, 4).join(', ')},
-  ${businessOperations.slice(4).join(', ')}.
-The same key never makes a second effect: the second time the outcome of the first is shown.
-
-Examples:
-  faretrail call business products --input place.json
-  faretrail call business createOrder --input order.json --key trip-9
-  faretrail call business cancelOrder --order 7b21`;
+The same key never makes a second effect: the second call with it shows the
+outcome of the first, for as long as Temporal keeps its run.`;
 
 /** `call <account> <operation>`: one business operation, durably. */
-export function addCallCommand(program: Command, run: RunCommand): void {
-  program
-    .command('call')
-    .argument('<account>', 'name of a business account', checked(toAccountName))
-    .argument('<operation>', 'name of the operation', checked(toBusinessOperation))
-    .description('ask for one business operation, durably')
-    .option('--input <file>', 'file with the JSON body to send; - for standard input')
-    .option(
-      '--order <id>',
-      'the order it is about',
-      checked((text) => toOrderId(text, '--order')),
-    )
-    .option('--reference-field <id>', 'the reference field that codes are added to')
-    .option(
-      '--key <text>',
-      'your identity of this call; a random one unless given',
-      checked((text) => toCallerKey(text, '--key')),
-    )
-    .addHelpText('after', help)
-    .action(
-      run<CallArguments, CallOptions>(async (context, [account, operation], options) => {
-        const input = toInput(account, operation, options); // before any connection
-        return await withSession(context, (session) => call(context, session, input));
-      }),
-    );
-}
+export const addCall: AddCommand = (program, run) => {
+  const does = 'carry out one business operation, durably';
+  const examples = [
+    'business products --input place.json',
+    'business createOrder --input order.json --key trip-9',
+    'business cancelOrder --order 7b21',
+  ];
+  addCommand(program, 'call <account> <operation>', { does, examples, more: help })
+    .option('--input <file>', 'JSON body to send; - for standard input')
+    .option(...orderOption('the order that it is about'))
+    .option('--reference-field <id>', 'the reference field that addReferenceCode adds to')
+    .option('--key <text>', 'your identity of this call; a random one by default', checked(toCallerKey, '--key'))
+    .action(run(reading(toInput, inSession(call))));
+};
 
-function toInput(account: string, operation: string, options: CallOptions): BusinessCallInput {
+function toInput({ account, operation, key, order, referenceField, input: file }: CallGiven): BusinessCallInput {
   const input = parseBusinessCallInput({
     account,
     operation,
-    key: options.key ?? randomUUID(),
-    orderId: options.order,
-    referenceFieldId: options.referenceField,
-    body: options.input === undefined ? undefined : readJsonInput(options.input),
+    key: key ?? randomUUID(),
+    orderId: order,
+    referenceFieldId: referenceField,
+    body: file === undefined ? undefined : readJsonInput(file),
   });
   parseCallBody(input.operation, input.body);
   return input;
@@ -92,11 +72,7 @@ function toInput(account: string, operation: string, options: CallOptions): Busi
 async function call(context: CommandContext, session: Session, input: BusinessCallInput): Promise<number> {
   const start = await startCall(session, input);
   context.note(startText(context, input, start));
-  if (start !== 'alreadyEnded') {
-    for (const warning of await missingWorkers(session, input.account)) {
-      context.note(`${context.paint('bad', 'warning:')} ${warning}`);
-    }
-  }
+  if (start !== 'alreadyEnded') context.warn(await missingWorkers(session, input.account));
   const result = await awaitCall(session, input);
   context.tell(
     { workflowId: businessCallId(input), key: input.key, state: start, result },
@@ -107,9 +83,9 @@ async function call(context: CommandContext, session: Session, input: BusinessCa
 
 function startText({ paint }: CommandContext, input: BusinessCallInput, start: CallStart): string {
   const head = {
-    started: `Asking for ${input.operation} of account ${input.account}`,
-    alreadyRunning: `The call with this key is under way already; waiting for its outcome`,
-    alreadyEnded: `This key was used before: nothing was sent now; this is what became of that call`,
+    started: `Calling ${input.operation} of account ${input.account}`,
+    alreadyRunning: `A call with this key is running; waiting for its outcome`,
+    alreadyEnded: `This key was used before; nothing was sent now. The outcome of that call:`,
   }[start];
   return [paint('strong', head), `  key       ${input.key}`, `  workflow  ${businessCallId(input)}`].join('\n');
 }
@@ -120,10 +96,10 @@ function resultText({ paint }: CommandContext, { operation, status, body, orderI
   return [paint('strong', `${operation}: done (HTTP ${status})${order}`), ...lines].join('\n');
 }
 
-/** What the call of this key was when it was asked for. */
+/** Whether there was a call with this key before. */
 type CallStart = 'started' | 'alreadyRunning' | 'alreadyEnded';
 
-/** Asks for a call; a key that was used before starts nothing. */
+/** Starts a call; a key that was used before starts nothing. */
 async function startCall(session: Session, input: BusinessCallInput): Promise<CallStart> {
   const { client, config, within } = session;
   const isThere = await hasRun(session, input); // only for the wording: the start itself is idempotent

@@ -1,38 +1,34 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import type { Command } from 'commander';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { z } from 'zod';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { createLogger } from '../observability/logging.js';
 import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
 import type { CodecSettings } from '../settings/codec.js';
-import type { CommandContext, RunCommand } from './command.js';
+import { type AddCommand, addCommand, type CommandContext } from './command.js';
 import { exitCodes } from './failure.js';
 
 const help = `
-Decrypts payloads for the Temporal UI and CLI, with FARETRAIL_PAYLOAD_KEYS. It listens at
-FARETRAIL_CODEC_HOST and FARETRAIL_CODEC_PORT, answers pages of FARETRAIL_CODEC_ORIGINS (the UI) and wants
-FARETRAIL_CODEC_TOKEN as a bearer token. It needs no connection to Temporal. Ctrl-C or SIGTERM ends it.
-
-Examples:
-  faretrail codec
-  temporal workflow show --workflow-id order/partner/42 --codec-endpoint http://127.0.0.1:8481`;
+The endpoint decrypts with FARETRAIL_PAYLOAD_KEYS. It listens at
+FARETRAIL_CODEC_HOST and FARETRAIL_CODEC_PORT, answers pages of
+FARETRAIL_CODEC_ORIGINS (the UI), and expects FARETRAIL_CODEC_TOKEN as a bearer
+token. It opens no connection to Temporal. Ctrl-C or SIGTERM ends it. Temporal's
+own command line uses it with:
+  temporal workflow show --workflow-id order/partner/42 \\
+    --codec-endpoint http://127.0.0.1:8481`;
 
 /** `codec`: the endpoint that decrypts for people. */
-export function addCodecCommand(program: Command, run: RunCommand): void {
-  program
-    .command('codec')
-    .description('decrypt payloads for the Temporal UI and CLI')
-    .addHelpText('after', help)
-    .action(run(serve));
-}
+export const addCodec: AddCommand = (program, run) => {
+  const does = 'decrypt payloads for the Temporal UI and its command line';
+  addCommand(program, 'codec', { does, more: help }).action(run(serve));
+};
 
 async function serve(context: CommandContext): Promise<number> {
   const { payloads, codec: settings, logLevel } = context.loadSettings();
   if (payloads.keys === null)
-    throw new InvalidInput('FARETRAIL_PAYLOAD_KEYS: missing; without keys nothing is decrypted');
+    throw new InvalidInput('FARETRAIL_PAYLOAD_KEYS: missing; set the keys that payloads are encrypted with');
   const logger = createLogger({ level: logLevel, process: 'codec' });
   const told = new Set<string>(); // a page of history may hold hundreds of the same kind
   const server = await startCodecServer({
@@ -45,7 +41,7 @@ async function serve(context: CommandContext): Promise<number> {
     },
     onFailure: (error) => logger.error({ err: error }, 'a request failed'),
   });
-  const asks = settings.token === null ? 'everybody on this machine' : 'whoever shows the token';
+  const asks = settings.token === null ? 'every program on this machine' : 'callers with the token';
   context.tell(
     { url: server.url, origins: settings.origins, needsToken: settings.token !== null },
     `codec endpoint ${server.url} decrypts for ${asks}; pages of ${settings.origins.join(', ')}`,

@@ -24,7 +24,7 @@ export type CliFailureCode =
   | 'NoAnswer'
   | 'SearchAttributesMissing';
 
-/** A command could not do what it was asked for; the message says why and what to do. Not for wrong usage. */
+/** A command failed; the message says why and what to do. Not for wrong usage. */
 export class CliFailure extends FaretrailError<CliFailureCode> {
   override readonly name = 'CliFailure';
 }
@@ -46,7 +46,7 @@ export class RunFailed extends FaretrailError {
   }
 }
 
-/** What the caller of the command is told. `code` is stable, `message` is for people. */
+/** An error as a command reports it. `code` is stable, `message` is for people. */
 export interface CliError {
   code: string;
   message: string;
@@ -59,7 +59,11 @@ const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotPa
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CommanderError) {
-    return { code: 'UsageError', message: plain(error.message.replace(/^error: /, '')), exitCode: exitCodes.usage };
+    return {
+      code: 'UsageError',
+      message: plain(error.message.replace(/^error: /, '').replaceAll('\n', ' ')),
+      exitCode: exitCodes.usage,
+    };
   }
   if (error instanceof FaretrailError) {
     const exitCode = error instanceof RunFailed ? exitCodes.failed : exitCodeOf(error.code);

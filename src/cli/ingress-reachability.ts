@@ -7,7 +7,7 @@ const withinMs = 5_000;
 const maxReason = 200;
 
 /** Whether an ingress takes deliveries, as its `/readyz` says. `hidden`: something answers, but not with that page. */
-export type IngressState = { is: 'ready' } | { is: 'notReady' | 'unreachable' | 'hidden'; why: string };
+type IngressState = { is: 'ready' } | { is: 'notReady' | 'unreachable' | 'hidden'; why: string };
 
 /** The ingress of these settings: the public one, else the one on this machine; null where its port is any free one. An
  *  ingress that listens everywhere is asked at the loopback address. */
@@ -20,7 +20,7 @@ export function ingressUrl({ publicUrl, ingressHost, ingressPort }: IngressPlace
 }
 
 /** Asks the ingress at `baseUrl`. Never throws. */
-export async function askIngress(baseUrl: string): Promise<IngressState> {
+async function askIngress(baseUrl: string): Promise<IngressState> {
   try {
     const answer = await fetch(`${baseUrl}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(withinMs) });
     const [line = ''] = (await answer.text()).slice(0, maxReason).split('\n');
@@ -38,17 +38,19 @@ function obstacleOf(error: unknown): string {
   return typeof code === 'string' ? code : 'no answer';
 }
 
-/** What an operator should know of the ingress at `baseUrl`; undefined when it takes deliveries. */
-export async function ingressWarning(baseUrl: string): Promise<string | undefined> {
+/** Whether the ingress at `baseUrl` takes deliveries, and the remedy. `skipped`: that cannot be seen from here. */
+export async function judgeIngress(baseUrl: string): Promise<{ result: 'ok' | 'failed' | 'skipped'; message: string }> {
   const state = await askIngress(baseUrl);
   switch (state.is) {
     case 'ready':
-      return undefined;
+      return { result: 'ok', message: `${baseUrl} takes deliveries` };
     case 'notReady':
-      return `the ingress at ${baseUrl} takes no deliveries now: ${state.why}`;
-    case 'unreachable':
-      return `no ingress can be reached from here at ${baseUrl} (${state.why}); start one: npm run ingress`;
+      return { result: 'failed', message: `the ingress at ${baseUrl} takes no deliveries now: ${state.why}` };
+    case 'unreachable': {
+      const remedy = 'start the ingress (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
+      return { result: 'failed', message: `no connection to ${baseUrl} (${state.why}); ${remedy}` };
+    }
     case 'hidden':
-      return `something answers at ${baseUrl}, but not as the ingress (${state.why} for /readyz)`;
+      return { result: 'skipped', message: `${baseUrl} answers, but does not show /readyz (${state.why})` };
   }
 }

@@ -1,99 +1,158 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { addCallCommand } from './call.js';
-import { addCodecCommand } from './codec.js';
+import { addAttention } from './attention.js';
+import { addCall } from './call.js';
+import { addCodec } from './codec.js';
 import {
   type Act,
+  type AddCommand,
   type CliProcess,
   type CommonOptions,
   createContext,
   programName,
   type RunCommand,
+  withCommonOptions,
   withProgramName,
 } from './command.js';
-import { addParkedChanges, addParkedCommand } from './delivery/parked.js';
-import { addDeliverCommand } from './delivery/send.js';
-import { addDoctorCommand } from './doctor/doctor.js';
+import { addCompletion } from './completion.js';
+import { addDiscard, addParked, addRoute } from './delivery/parked.js';
+import { addSend } from './delivery/send.js';
+import { addDoctor } from './doctor/doctor.js';
 import { exitCodes, toCliError } from './failure.js';
-import { addChangeCommands } from './order/change.js';
-import { addTrackCommand } from './order/follow.js';
-import { addListCommand } from './order/list.js';
-import { addShowCommand } from './order/show.js';
-import { addWatchCommand } from './order/watch.js';
-import { addResolveRideCommand, addRideChanges, addRideCommand } from './ride/commands.js';
-import { addSubscriptionChanges } from './subscription/change.js';
-import { addSubscribeCommand } from './subscription/create.js';
-import { addSubscriptionsCommand } from './subscription/list.js';
+import { addRefresh, addStop } from './order/change.js';
+import { addFollow } from './order/follow.js';
+import { addOrderList } from './order/list.js';
+import { addShow } from './order/show.js';
+import { addWatch } from './order/watch.js';
+import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
+import { addEnd, addMove, addRotate } from './subscription/change.js';
+import { addCreate } from './subscription/create.js';
+import { addSubscriptionList } from './subscription/list.js';
 import { toJsonLine, toLines } from './text.js';
-import { addTokensCommand } from './token.js';
+import { addTokenList } from './token.js';
 
-/** In the order of the help. */
-const additions: readonly ((program: Command, run: RunCommand) => void)[] = [
-  addTrackCommand,
-  addShowCommand,
-  addWatchCommand,
-  addChangeCommands,
-  addListCommand,
-  addRideCommand,
-  addRideChanges,
-  addResolveRideCommand,
-  addCallCommand,
-  addSubscribeCommand,
-  addSubscriptionsCommand,
-  addSubscriptionChanges,
-  addParkedCommand,
-  addParkedChanges,
-  addTokensCommand,
-  addDeliverCommand,
-  addDoctorCommand,
-  addCodecCommand,
+/** A command of its own, or a noun with its verbs. */
+type Entry = AddCommand | { noun: string; does: string; verbs: readonly AddCommand[] };
+
+/** All commands, in the order of the help. A new verb needs its own file and its place here. */
+const entries: readonly Entry[] = [
+  {
+    noun: 'order',
+    does: 'follow orders to their end, and show their trails',
+    verbs: [addFollow, addShow, addWatch, addRefresh, addStop, addOrderList],
+  },
+  {
+    noun: 'ride',
+    does: 'order rides at the service, change and cancel them',
+    verbs: [addRequest, addUpdate, addCancel, addResolve],
+  },
+  {
+    noun: 'subscription',
+    does: 'have the service deliver events to the ingress',
+    verbs: [addCreate, addSubscriptionList, addRotate, addMove, addEnd],
+  },
+  {
+    noun: 'delivery',
+    does: 'place parked deliveries, and send a test delivery',
+    verbs: [addParked, addRoute, addDiscard, addSend],
+  },
+  addCall,
+  { noun: 'token', does: "show the fleet's access tokens", verbs: [addTokenList] },
+  addAttention,
+  addDoctor,
+  addCodec,
+  addCompletion,
 ];
 
+/** What commands were called before each had a noun. Such a command ends with an error that names the new one. */
+const formerNames: Readonly<Record<string, string>> = {
+  track: 'order follow',
+  show: 'order show',
+  watch: 'order watch',
+  refresh: 'order refresh',
+  stop: 'order stop',
+  list: 'order list',
+  'list --attention': 'attention',
+  ride: 'ride request',
+  'update-ride': 'ride update',
+  'cancel-ride': 'ride cancel',
+  'resolve-ride': 'ride resolve',
+  subscribe: 'subscription create',
+  subscriptions: 'subscription list',
+  rotate: 'subscription rotate',
+  move: 'subscription move',
+  unsubscribe: 'subscription end',
+  parked: 'delivery parked',
+  route: 'delivery route',
+  discard: 'delivery discard',
+  deliver: 'delivery send',
+  tokens: 'token list',
+};
+
 const helpEnd = `
-Settings come from the environment: TEMPORAL_* and FARETRAIL_*.
+To see the commands of a noun: faretrail order --help
+Settings come from the environment: TEMPORAL_* and FARETRAIL_*. Every command
+takes --address and --namespace, which override TEMPORAL_ADDRESS and
+TEMPORAL_NAMESPACE, and --json: one JSON document on stdout (watch: one line for
+each change), errors as {"error":{"code","message"}} on stderr.
 Results go to stdout, errors and hints to stderr; times are UTC.
-With --json: one JSON document on stdout (watch: one line for each change), errors as
-{"error":{"code","message"}} on stderr.
 Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 not found.
 
 Examples:
-  faretrail track partner 42 --watch
-  faretrail list --attention
+  faretrail order follow partner 42 --watch
+  faretrail attention
   faretrail doctor`;
 
 /** Runs one command line (without node and script) and gives the exit code. Never throws. */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
+  const { env } = process;
   let exitCode: number = exitCodes.done;
+  let inTheirWords = (message: string): string => withProgramName(message, env);
   const run: RunCommand =
-    (act) =>
-    async (...given) => {
-      exitCode = await start(act, given, process);
+    <Given>(act: Act<Given>) =>
+    async (...all) => {
+      const command = all.at(-1) as Command; // it has checked what was given, as the command declares
+      const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
+      const context = createContext(process, command.opts<CommonOptions>());
+      inTheirWords = context.inTheirWords;
+      exitCode = await act(context, { ...Object.fromEntries(given), ...command.opts() } as Given);
     };
   try {
-    await createProgram(run, process).parseAsync([...argv], { from: 'user' });
+    const program = createProgram(run, process);
+    refuseFormerName(argv, program);
+    await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done; // help and version
-    return tellError(error, argv, process);
+    return tellError(error, argv, process, inTheirWords);
   }
 }
 
-/** Commander gives the arguments, then the options, then the command; it has checked them as the command declares. */
-function start<Arguments extends unknown[], Options extends CommonOptions>(
-  act: Act<Arguments, Options>,
-  given: unknown[],
-  process: CliProcess,
-): Promise<number> {
-  const options = given.at(-2) as Options;
-  return act(createContext(process, options), given.slice(0, -2) as Arguments, options);
+function refuseFormerName([word = '', ...more]: readonly string[], program: Command): void {
+  const verbs = program.commands.find((command) => command.name() === word)?.commands.map((verb) => verb.name());
+  // Only `ride` is both: an account followed it where a verb does now.
+  const isInUse = verbs !== undefined && (more.length === 0 || [...verbs, '--help'].includes(more[0] ?? ''));
+  const former = word === 'list' && more.includes('--attention') ? 'list --attention' : word;
+  if (isInUse || !Object.hasOwn(formerNames, former)) return;
+  const shown = verbs === undefined ? former : `${word} ${more[0]}`;
+  throw new CommanderError(
+    exitCodes.usage,
+    'faretrail.formerName',
+    `there is no command "${shown}"; use this one: faretrail ${formerNames[former]}`,
+  );
 }
 
 function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Command {
   const program = new Command(programName(env))
-    .description('Follows ride orders durably, and shows what became of them.')
+    .description('follow ride orders durably, and show what became of them')
+    .usage('<command> [options]')
     .version(readVersion(), '--version', 'print the version')
     .helpOption('--help', 'explain the command')
     .helpCommand(false)
+    .configureHelp({
+      commandDescription: (command) => command.description().replace(/^[a-z]/, (letter) => letter.toUpperCase()),
+      subcommandTerm: (command) => [command.name(), ...argumentsOf(command)].join(' '),
+    })
     .addHelpText('after', helpEnd)
     .exitOverride()
     .configureOutput({
@@ -101,14 +160,34 @@ function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Co
       writeErr: (text) => void stderr.write(withProgramName(text, env)),
       outputError: () => {}, // told with the other errors
     });
-  for (const add of additions) add(program, run);
-  for (const command of program.commands) command.option('--json', 'print JSON');
+  for (const entry of entries) {
+    if (typeof entry === 'function') entry(program, run);
+    else addNoun(program, run, entry);
+  }
+  for (const command of program.commands.flatMap((one) => (one.commands.length > 0 ? one.commands : [one]))) {
+    withCommonOptions(command);
+  }
   return program;
 }
 
-function tellError(error: unknown, argv: readonly string[], { stderr, env }: CliProcess): number {
+/** The overview shows names alone, so that each command has one line. */
+const argumentsOf = (command: Command): string[] =>
+  command.parent?.parent ? command.registeredArguments.map((argument) => `<${argument.name()}>`) : [];
+
+function addNoun(program: Command, run: RunCommand, { noun, does, verbs }: Exclude<Entry, AddCommand>): void {
+  const command = program.command(noun).description(does).usage('<command> [options]').helpCommand(false);
+  command.addHelpText('after', '\nExamples:'); // each verb adds one of its own
+  for (const add of verbs) add(command, run);
+}
+
+function tellError(
+  error: unknown,
+  argv: readonly string[],
+  { stderr, env }: CliProcess,
+  inTheirWords: (message: string) => string,
+): number {
   const { code, exitCode, ...told } = toCliError(error);
-  const message = withProgramName(told.message, env);
+  const message = inTheirWords(told.message);
   if (code === 'UsageError' && message === '(outputHelp)') return exitCode; // no command given: the help was printed
   const wantsStack = env.FARETRAIL_LOG_LEVEL === 'debug' || env.FARETRAIL_LOG_LEVEL === 'trace';
   const stack = wantsStack && error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};

@@ -1,58 +1,39 @@
 import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
-import type { Command } from 'commander';
 import { publishedLease } from '../domain/published.js';
 import { isUsable, type TokenLease } from '../domain/token/lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
-import { callTimeoutMs, type RunCommand, type Session, withSession } from './command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, inSession, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { type RunOutline, toRunTimes } from './order/run.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
-import { listRuns } from './visibility.js';
+import { listRuns, readEach } from './visibility.js';
 
 const limit = 200;
-/** Calls at a time; each is a small read at the server. */
-const batch = 10;
 
 const help = `
-States: serving; renewal due (it still serves, the next call renews it); expired (nobody has asked
-since); failed: <why> (asked again later by itself); waiting (no answer yet); ended (two idle
-lifetimes, the next call starts anew). Neither a token nor a sealed one is ever shown.
+States: serving; renewal due (still serving, the next call renews it); expired
+(no call has needed it since); failed: <why> (the run tries again by itself);
+waiting (no answer yet); ended (two idle lifetimes, the next call starts a run).
+Neither a token nor its sealed form is ever shown.`;
 
-Example:
-  faretrail tokens`;
+/** `token list`: how the fleet's access tokens stand. */
+export const addTokenList: AddCommand = (token, run) => {
+  const does = 'list access tokens with state, expiry and renewals';
+  addCommand(token, 'list', { does, more: help }).action(run(inSession(list)));
+};
 
-/** `tokens`: how the fleet's access tokens stand. */
-export function addTokensCommand(program: Command, run: RunCommand): void {
-  program
-    .command('tokens')
-    .description("show how the fleet's access tokens stand")
-    .addHelpText('after', help)
-    .action(
-      run(async (context) => {
-        return await withSession(context, async (session) => {
-          const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
-          const { found, hasMore } = await listRuns(session, query, limit);
-          const tokens = await readTokens(session, newestOfEach(found));
-          context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
-          if (hasMore) context.note(`Only the first ${limit} runs are shown; those that go on come first.`);
-          return exitCodes.done;
-        });
-      }),
-    );
+async function list(context: CommandContext, session: Session): Promise<number> {
+  const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
+  const { found, hasMore } = await listRuns(session, query, limit);
+  const tokens = await readEach(newestOfEach(found), (workflowId) => readToken(session, workflowId));
+  context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
+  if (hasMore) context.note(`Only the first ${limit} runs are shown; running ones come first.`);
+  return exitCodes.done;
 }
 
 /** The list has open runs first, then the last that ended. */
 function newestOfEach(found: readonly WorkflowExecutionInfo[]): string[] {
   return [...new Set(found.map(({ workflowId }) => workflowId))];
-}
-
-async function readTokens(session: Session, workflowIds: readonly string[]): Promise<ListedToken[]> {
-  const tokens: ListedToken[] = [];
-  for (let from = 0; from < workflowIds.length; from += batch) {
-    const some = workflowIds.slice(from, from + batch).map((workflowId) => readToken(session, workflowId));
-    tokens.push(...(await Promise.all(some)).flat());
-  }
-  return tokens;
 }
 
 async function readToken({ client, within }: Session, workflowId: string): Promise<ListedToken[]> {
@@ -63,7 +44,7 @@ async function readToken({ client, within }: Session, workflowId: string): Promi
     const lease = publishedLease(found.memo);
     return [toListedToken(key, lease, toRunTimes(found), Date.now())];
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return []; // the list trails behind
+    if (error instanceof WorkflowNotFoundError) return []; // it ended after the list was made
     throw error;
   }
 }
@@ -112,7 +93,7 @@ function stateOf(lease: TokenLease | null, now: number): TokenState {
 
 /** The tokens as a table, and below it why one is missing. */
 export function tokensText(tokens: readonly ListedToken[], paint: Paint): string {
-  if (tokens.length === 0) return 'No token has been asked for yet; the first call to the service does.';
+  if (tokens.length === 0) return 'No token has been requested yet; the first call to the service requests one.';
   const rows = tokens.map((token) => [
     clip(token.account, 16),
     clip(token.scope === '' ? 'unscoped' : token.scope, 20),
@@ -123,7 +104,7 @@ export function tokensText(tokens: readonly ListedToken[], paint: Paint): string
   ]);
   const table = tableText(['account', 'scope', 'state', 'obtained (UTC)', 'expires (UTC)', 'so far'], rows, paint);
   const reasons = tokens.flatMap(({ account, failure }) =>
-    failure ? [`${account}: ${plain(failure.message)} Asked again from ${utc(failure.retryAt)} UTC.`] : [],
+    failure ? [`${account}: ${plain(failure.message)} Tried again from ${utc(failure.retryAt)} UTC.`] : [],
   );
   return [table, ...(reasons.length > 0 ? ['', ...reasons] : [])].join('\n');
 }

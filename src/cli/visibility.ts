@@ -8,7 +8,7 @@ import { CliFailure, grpcErrorOf } from './failure.js';
 
 const invalidArgument = 3;
 
-/** The first `limit` runs that fit, open ones first, in the server's own order: not every server can sort otherwise. */
+/** The first `limit` runs that fit, open ones first, in the server's own order: not every server can sort in another one. */
 export async function listRuns(
   { client, within }: Session,
   query: string,
@@ -27,12 +27,29 @@ export async function listRuns(
     if (answer?.code !== invalidArgument) throw error;
     throw new CliFailure(
       'SearchAttributesMissing',
-      `Temporal refuses the query (${answer.details}); the namespace may lack our search attributes, which a worker adds: faretrail doctor`,
+      `Temporal refuses the query (${answer.details}); the namespace may lack our search attributes, which a worker registers: faretrail doctor`,
       { cause: error },
     );
   }
   return { found: found.slice(0, limit), hasMore: found.length > limit };
 }
+
+/** What to say when the list had to stop at `limit`. */
+export const moreText = (limit: number): string => `There are more than ${limit}; narrow the list, or raise --limit.`;
+
+/** Reads one thing for each of `items`, ten at a time: each is a small call to the server. */
+export async function readEach<Item, Found>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<Found[]>,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (let from = 0; from < items.length; from += batch) {
+    found.push(...(await Promise.all(items.slice(from, from + batch).map(read))).flat());
+  }
+  return found;
+}
+
+const batch = 10;
 
 /** Which runs to list. */
 export interface RunFilter {
@@ -45,18 +62,18 @@ export interface RunFilter {
 export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 /**
- * Reads a status to look for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server
+ * Reads a status to search for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server
  * over SQL never finds however it is escaped (measured on 1.31).
  */
 export function toStatusFilter(text: string): string {
-  if (/["\\]/.test(text)) throw new InvalidInput('--status: Temporal cannot look for words with a backslash or a "');
+  if (/["\\]/.test(text)) throw new InvalidInput('--status: Temporal cannot search for words with a backslash or a "');
   if (text === '' || text.length > 200 || /\p{C}/u.test(text)) {
     throw new InvalidInput('--status: must be 1 to 200 characters without control characters');
   }
   return toRideStatus(text);
 }
 
-/** The runs of orders that fit. A run that went on as another one is left out: that other one stands for both. */
+/** The runs of orders that fit. A run that continued as new is left out: the newer run stands for both. */
 export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
   [
     "WorkflowType = 'followOrder'",
@@ -64,7 +81,7 @@ export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
     ...conditionsOf(filter),
   ].join(' AND ');
 
-/** The runs that need a person, of any kind; what has ended needs nobody any more. A parked delivery always does. */
+/** The running ones that need a person, of any kind. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>
   [isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, ...conditionsOf(filter)].join(
     ' AND ',
@@ -76,3 +93,9 @@ const conditionsOf = ({ account, status }: RunFilter): string[] => [
   ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
   ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
 ];
+
+/** The running runs of one type. */
+export const runningQuery = (
+  workflowType: 'subscription' | 'parkedDelivery',
+  account: AccountName | undefined,
+): string => [`WorkflowType = ${quote(workflowType)}`, isRunning, ...conditionsOf({ account })].join(' AND ');

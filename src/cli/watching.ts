@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { CommandContext, Session } from './command.js';
 import { exitCodes, isTransient } from './failure.js';
 
-/** A look reads the outline of the run, which costs the run nothing; the run itself is asked only after a change. */
+/** A look reads what Temporal knows of the run, which costs the run nothing; the command queries the run only after a change. */
 export const lookEveryMs = 1_000;
 
 /** Watches until the end or until a person interrupts it, then says `farewell`, and gives the exit code. */
@@ -27,7 +27,7 @@ export async function untilInterrupted(
   }
 }
 
-/** Undefined while Temporal or a worker cannot be reached: what is watched goes on all the same, so whoever watches waits. */
+/** Undefined while Temporal or a worker cannot be reached. The run goes on meanwhile, so the command waits. */
 export async function unlessTransient<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();

@@ -4,7 +4,7 @@ import { callTimeoutMs, type Session } from './command.js';
 // temporal.api.enums.v1.TaskQueueType
 const taskKinds = { workflows: 1, calls: 2 } as const;
 
-/** A living worker asks again at least every minute; the server remembers who asked for five. */
+/** A worker polls at least every minute; the server remembers a poller for five minutes. */
 const freshMs = 75_000;
 
 /** A task queue that work waits in, and what a worker takes from it. */
@@ -25,7 +25,7 @@ export const accountQueue = ({ config }: Pick<Session, 'config'>, account: Accou
   takes: 'calls',
 });
 
-/** Has a worker asked for tasks of this queue lately? One that was killed counts for up to 75 s more. */
+/** Does a worker poll this queue? One that was killed counts for up to 75 s more. */
 export async function hasWorker({ connection, namespace, within }: Session, queue: WorkQueue): Promise<boolean> {
   const { pollers } = await within(callTimeoutMs, () =>
     connection.workflowService.describeTaskQueue({

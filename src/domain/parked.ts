@@ -119,10 +119,10 @@ export function describeParked(delivery: ParkedDelivery): string {
   const facts = `${eventType} of account ${account}, received at ${cell(receivedAt.slice(0, 19).replace('T', ' '))} UTC.`;
   const commands = [
     aboutOrderId === undefined
-      ? `faretrail parked --account ${account} --open ${deliveryId}`
-      : `faretrail track ${account} ${cell(aboutOrderId, 128)} --again`,
-    `faretrail route ${account} ${deliveryId} --order ${cell(aboutOrderId ?? 'ID', 128)}`,
-    `faretrail discard ${account} ${deliveryId} --reason R`,
+      ? `faretrail delivery parked --account ${account} --open ${deliveryId}`
+      : `faretrail order follow ${account} ${cell(aboutOrderId, 128)} --again`,
+    `faretrail delivery route ${account} ${deliveryId} --order ${cell(aboutOrderId ?? 'ID', 128)}`,
+    `faretrail delivery discard ${account} ${deliveryId} --reason R`,
   ];
   const next = outcome === 'waiting' ? [commands.map((command) => `- \`${command}\``).join('\n')] : [];
   return [standing, facts, ...next].join('\n\n');

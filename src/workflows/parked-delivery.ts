@@ -85,9 +85,9 @@ function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId
     case 'ignored':
       return `Nobody follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
     case 'followingStopped':
-      return `The following of order ${orderId} was stopped. Follow it again first: track ${account} ${orderId} --again`;
+      return `The following of order ${orderId} was stopped. Follow it again first: faretrail order follow ${account} ${orderId} --again`;
     case 'endUnreadable':
-      return `How the following of order ${orderId} ended cannot be read here. Follow it again first: track ${account} ${orderId} --again`;
+      return `How the following of order ${orderId} ended cannot be read here. Follow it again first: faretrail order follow ${account} ${orderId} --again`;
     case 'signalled':
     case 'started':
     case 'late':

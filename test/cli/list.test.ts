@@ -7,7 +7,7 @@ import { attentionQuery, orderRunsQuery, quote, toStatusFilter } from '../../src
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName } from '../../src/domain/keys.js';
 
-describe('the query of list', () => {
+describe('the query of order list', () => {
   it('asks for runs of orders, each once', () => {
     expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
   });
@@ -18,7 +18,7 @@ describe('the query of list', () => {
     );
   });
 
-  it('with --attention asks for whatever runs and needs a person', () => {
+  it('of attention asks for whatever runs and needs a person', () => {
     expect(attentionQuery({ account: toAccountName('partner') })).toBe(
       "ExecutionStatus = 'Running' AND (RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery') " +
         "AND RideAccount = 'partner'",
@@ -37,7 +37,7 @@ describe('the query of list', () => {
   });
 });
 
-describe('the table of list', () => {
+describe('the table of order list', () => {
   const order: ListedOrder = {
     kind: 'order',
     account: 'partner',
@@ -64,7 +64,7 @@ describe('the table of list', () => {
   });
 });
 
-describe('the table of list --attention', () => {
+describe('the table of attention', () => {
   const run: RunInNeed = {
     kind: 'order',
     account: 'partner',
@@ -78,20 +78,23 @@ describe('the table of list --attention', () => {
   it('has a line for each run, with the command that helps', () => {
     const [head, line, ...more] = attentionText([run, { ...run, since: null }], withoutColour).split('\n');
     expect(head).toMatch(/^kind +account +id +attention +since \(UTC\) +what helps$/);
-    expect(line).toMatch(/^order +partner +4711 +forbidden +2026-05-01 08:30:00 +show partner 4711$/);
+    expect(line).toMatch(/^order +partner +4711 +forbidden +2026-05-01 08:30:00 +order show partner 4711$/);
     expect(more).toHaveLength(1);
     expect(attentionText([], withoutColour)).toBe('Nothing needs a person.');
-    expect(attentionText([{ ...run, id: '47 11' }], withoutColour)).toMatch(/show partner '47 11'$/);
+    expect(attentionText([{ ...run, id: '47 11' }], withoutColour)).toMatch(/order show partner '47 11'$/);
   });
 
   it.each<[Partial<RunInNeed>, string]>([
-    [{ code: 'credentialsRejected' }, 'tokens'],
-    [{ kind: 'token', code: 'upstreamUnavailable' }, 'tokens'],
-    [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'resolve-ride partner trip-9'],
+    [{ code: 'credentialsRejected' }, 'token list'],
+    [{ kind: 'token', code: 'upstreamUnavailable' }, 'token list'],
+    [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],
     [{ kind: 'ride', code: 'upstreamUnavailable' }, 'doctor'],
-    [{ kind: 'subscription', code: 'subscriptionSilent', id: 'status_changed' }, 'rotate partner status_changed'],
-    [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscriptions --account partner'],
-    [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'route partner ab --order ID'],
+    [
+      { kind: 'subscription', code: 'subscriptionSilent', id: 'status_changed' },
+      'subscription rotate partner status_changed',
+    ],
+    [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
+    [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
     [{ kind: 'call', code: 'upstreamUnavailable' }, 'doctor'],
   ])('%j: %s', (more, command) => {
     expect(commandFor({ ...run, ...more }).join(' ')).toBe(command);

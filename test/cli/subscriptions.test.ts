@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toDurationMs } from '../../src/cli/subscription/change.js';
+import { toDurationMs } from '../../src/cli/arguments.js';
 import {
   ageText,
   subscriptionEndText,

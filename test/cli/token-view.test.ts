@@ -55,7 +55,7 @@ describe('the list of tokens', () => {
       'account  scope           state                        obtained (UTC)       expires (UTC)        so far',
       'partner  demand_partner  failed: credentialsRejected  2026-05-01 08:00:00  2026-05-01 09:00:00  3',
       '',
-      'partner: check the client secret. Asked again from 2026-05-01 08:31:00 UTC.',
+      'partner: check the client secret. Tried again from 2026-05-01 08:31:00 UTC.',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attentionLine, timelineLine, trailText } from '../../src/cli/order/view.js';
+import { attentionLine, timelineLine, trailText } from '../../src/cli/order/show.js';
 import { withColour } from '../../src/cli/text.js';
 import { aTrail, entry } from './trails.js';
 

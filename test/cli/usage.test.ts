@@ -1,64 +1,71 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { type CliProcess, createContext } from '../../src/cli/command.js';
 import { FaretrailError } from '../../src/domain/errors.js';
+import type { Env } from '../../src/settings/env-reader.js';
+import { textFile } from '../support/json-file.js';
 import { nowhere, runHere } from './fake-process.js';
 
-const commands = [
-  'track',
-  'show',
-  'watch',
-  'refresh',
-  'stop',
-  'list',
-  'call',
-  'tokens',
-  'doctor',
-  'subscribe',
-  'subscriptions',
-  'rotate',
-  'move',
-  'unsubscribe',
-  'parked',
-  'route',
-  'discard',
-];
+const parked = '0f'.repeat(16);
+const created = ['subscription', 'create', 'business', 'status_changed'];
+
+/** What the help lists: the nouns, and every command with its noun. */
+async function levels(): Promise<{ nouns: string[]; commands: string[][] }> {
+  const listed = async (argv: string[]) => {
+    const { stdout } = await runHere([...argv, '--help']);
+    const [, list = ''] = /^Commands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
+    return [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
+  };
+  const top = await listed([]);
+  const below = await Promise.all(top.map(async (name) => ({ name, verbs: await listed([name]) })));
+  return {
+    nouns: below.filter(({ verbs }) => verbs.length > 0).map(({ name }) => name),
+    commands: below.flatMap(({ name, verbs }) => (verbs.length > 0 ? verbs.map((verb) => [name, verb]) : [[name]])),
+  };
+}
 
 describe('wrong usage', () => {
   it.each([
-    [['show', 'Partner', '42'], 'account: must be'],
-    [['show', 'partner', 'a/b'], 'orderId: must not hold "/"'],
-    [['track', 'partner', ''], 'orderId: must be a non-empty text'],
-    [['track', 'partner', '42', '--scheduled-at', 'tomorrow'], '--scheduled-at: must be an ISO 8601 instant'],
-    [['track', 'partner', '42', '--reference', ''], 'reference: must be a text'],
-    [['stop', 'partner', '42'], '--reason'],
-    [['stop', 'partner', '42', '--reason', ''], 'reason: must be a text'],
-    [['list', '--limit', '0'], '--limit: must be a whole number'],
-    [['list', '--status', 'a\nb'], '--status: must be'],
-    [['list', '--account', "x' OR 1=1"], '--account: must be'],
-    [['show', 'partner'], "missing required argument 'orderId'"],
-    [['show', 'partner', '42', '43'], 'too many arguments'],
+    [['order', 'show', 'Partner', '42'], 'account: must be'],
+    [['order', 'show', 'partner', 'a/b'], 'orderId: must not hold "/"'],
+    [['order', 'follow', 'partner', ''], 'orderId: must be a non-empty text'],
+    [['order', 'follow', 'partner', '42', '--scheduled-at', 'tomorrow'], '--scheduled-at: must be an ISO 8601 instant'],
+    [['order', 'follow', 'partner', '42', '--reference', ''], 'reference: must be a text'],
+    [['order', 'stop', 'partner', '42'], '--reason'],
+    [['order', 'stop', 'partner', '42', '--reason', ''], 'reason: must be a text'],
+    [['order', 'list', '--limit', '0'], '--limit: must be a whole number'],
+    [['order', 'list', '--status', 'a\nb'], '--status: must be'],
+    [['order', 'list', '--account', "x' OR 1=1"], '--account: must be'],
+    [['order', 'show', 'partner'], "missing required argument 'orderId'"],
+    [['order', 'show', 'partner', '42', '43'], 'too many arguments'],
     [['follow', 'partner', '42'], "unknown command 'follow'"],
-    [['subscribe', 'business', 'orders'], 'eventType: must be status_changed or business_report'],
-    [['subscribe', 'business', 'status_changed'], '--public-url: missing'],
+    [['order', 'shwo', 'partner', '42'], "unknown command 'shwo' (Did you mean show?)"],
+    [['subscription', 'create', 'business', 'orders'], 'eventType: must be status_changed or business_report'],
+    [created, '--public-url: missing'],
+    [[...created, '--public-url', 'http://rides.example'], 'publicUrl: must be an https'],
+    [['subscription', 'rotate', 'business', 'status_changed', '--grace', 'soon'], '--grace: must be a duration'],
+    [['subscription', 'move', 'business', 'status_changed'], '--public-url'],
     [
-      ['subscribe', 'business', 'status_changed', '--public-url', 'http://rides.example'],
+      ['subscription', 'move', 'business', 'status_changed', '--public-url', 'rides.example'],
       'publicUrl: must be an https',
     ],
-    [['rotate', 'business', 'status_changed', '--grace', 'soon'], '--grace: must be a duration'],
-    [['move', 'business', 'status_changed'], '--public-url'],
-    [['move', 'business', 'status_changed', '--public-url', 'rides.example'], 'publicUrl: must be an https'],
-    [['unsubscribe', 'business', 'status_changed', '--reason', ''], 'reason: must be a text'],
-    [['parked', '--open', 'xyz'], 'deliveryId: must be 32 hex digits'],
-    [['parked', '--open', '0f'.repeat(16)], 'FARETRAIL_WEBHOOK_KEYS: missing'],
-    [['route', 'business', '0f'.repeat(16)], '--order'],
-    [['route', 'business', '0f'.repeat(16), '--order', 'a/b'], '--order: must not hold "/"'],
-    [['discard', 'business', '0f'.repeat(16), '--reason', ''], 'reason: must be a text'],
+    [['subscription', 'end', 'business', 'status_changed', '--reason', ''], 'reason: must be a text'],
+    [['delivery', 'parked', '--open', 'xyz'], 'deliveryId: must be 32 hex digits'],
+    [['delivery', 'parked', '--open', parked], 'FARETRAIL_WEBHOOK_KEYS: missing'],
+    [['delivery', 'route', 'business', parked], '--order'],
+    [['delivery', 'route', 'business', parked, '--order', 'a/b'], '--order: must not hold "/"'],
+    [['delivery', 'discard', 'business', parked, '--reason', ''], 'reason: must be a text'],
     [['call', 'business', 'bookRide'], 'operation: must be one of companySettings'],
     [['call', 'business', 'cancelOrder'], 'orderId: cancelOrder needs it'],
     [['call', 'business', 'companySettings', '--order', '1'], 'orderId: companySettings has no use for it'],
     [['call', 'business', 'createOrder', '--key', 'a/b'], '--key: must be 1 to 100 characters'],
     [['call', 'business', 'createOrder', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
-    [['list', '--colour'], "unknown option '--colour'"],
+    [['order', 'list', '--colour'], "unknown option '--colour'"],
+    [['order', 'list', '--address', 'http://temporal.example:7233'], '--address: must be a host with its port'],
+    [['doctor', '--address', 'temporal.example:99999'], '--address: must be a host with its port'],
+    [['doctor', '--address', ''], '--address: must be a host with its port'],
+    [['token', 'list', '--namespace', 'two words'], '--namespace: must be a name'],
+    [['completion', 'tcsh'], 'shell: must be bash, zsh, fish'],
   ])('%j ends with 2 before any connection', async (argv, reason) => {
     const { exitCode, stdout, stderr } = await runHere(argv);
     expect(stderr).toContain(reason);
@@ -67,25 +74,93 @@ describe('wrong usage', () => {
   });
 
   it('is told as JSON where JSON is asked for', async () => {
-    const { exitCode, stderr } = await runHere(['show', 'Partner', '42', '--json']);
+    const { exitCode, stderr } = await runHere(['order', 'show', 'Partner', '42', '--json']);
     expect(exitCode).toBe(2);
     expect(JSON.parse(stderr)).toEqual({ error: { code: 'UsageError', message: expect.stringContaining('account') } });
   });
 
   it('never sends what was typed to the terminal as it is', async () => {
-    const { stderr } = await runHere(['show', '\u001b[2J', '42']);
+    const { stderr } = await runHere(['order', 'show', '\u001b[2J', '42']);
     expect(stderr).not.toContain('\u001b');
   });
 
-  it('without a command prints the help to stderr', async () => {
-    expect(await runHere([])).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('Usage:') });
+  it.each([[[]], [['order']]])('%j alone prints the help to stderr', async (argv) => {
+    expect(await runHere(argv)).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('Usage:') });
+  });
+});
+
+describe('a command by its former name', () => {
+  it.each([
+    ['track partner 42 --watch', 'order follow'],
+    ['show partner 42', 'order show'],
+    ['watch partner 42', 'order watch'],
+    ['refresh partner 42', 'order refresh'],
+    ['stop partner 42 --reason x', 'order stop'],
+    ['list --running', 'order list'],
+    ['list --attention', 'attention'],
+    ['ride business --input order.json', 'ride request'],
+    ['ride --input order.json business', 'ride request'],
+    ['cancel-ride business trip-9', 'ride cancel'],
+    ['update-ride business trip-9 --input change.json', 'ride update'],
+    ['resolve-ride business trip-9 --try-again', 'ride resolve'],
+    ['subscribe business status_changed', 'subscription create'],
+    ['subscriptions', 'subscription list'],
+    ['rotate business status_changed', 'subscription rotate'],
+    ['move business status_changed', 'subscription move'],
+    ['unsubscribe business status_changed', 'subscription end'],
+    ['parked', 'delivery parked'],
+    ['route business id', 'delivery route'],
+    ['discard business id', 'delivery discard'],
+    ['deliver business status_changed', 'delivery send'],
+    ['tokens --help', 'token list'],
+  ])('%s ends with 2 and one error that names %s', async (line, name) => {
+    const { exitCode, stdout, stderr } = await runHere(line.split(' '));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^error: there is no command "[a-z -]+"; use this one: faretrail ${name}\\n$`));
+  });
+
+  it('is told as JSON where JSON is asked for', async () => {
+    const { stderr } = await runHere(['tokens', '--json']);
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'UsageError', message: expect.stringMatching(/token list$/) },
+    });
+  });
+});
+
+describe('--address and --namespace', () => {
+  const profile = textFile('[profile.default]\naddress = "127.0.0.1:2"\nnamespace = "of-profile"\n');
+  const listAt = async (env: Env, ...argv: string[]) =>
+    (await runHere(['order', 'list', ...argv], env, { connectWithinMs: 300 })).stderr;
+
+  it('override the environment and the profile', async () => {
+    const fromProfile = { TEMPORAL_CONFIG_FILE: profile };
+    expect(await listAt(fromProfile)).toContain('Temporal at 127.0.0.1:2 cannot be reached');
+    for (const env of [fromProfile, { ...fromProfile, TEMPORAL_ADDRESS: '127.0.0.1:3' }]) {
+      expect(await listAt(env, '--address', '127.0.0.1:1')).toContain('Temporal at 127.0.0.1:1 cannot be reached');
+    }
+  });
+
+  it('stand in the message in place of the variable that they override', async () => {
+    expect(await listAt(nowhere, '--address', '127.0.0.1:1')).toMatch(/correct --address and TEMPORAL_TLS/);
+    const { stdout } = await runHere(['doctor', '--address', '127.0.0.1:1'], nowhere);
+    expect(stdout).toMatch(/^FAIL {2}Temporal .*correct --address/m);
+  });
+
+  it('stand in the commands that a hint names', () => {
+    const options = { address: 'temporal.example:7233', namespace: 'rides' };
+    const process = { env: nowhere, stdout: { write: String }, stderr: { write: String } } as unknown as CliProcess;
+    const { commandLine, env } = createContext(process, options);
+    expect(commandLine('order', 'show', 'partner', '4 2')).toBe(
+      "faretrail order show partner '4 2' --address temporal.example:7233 --namespace rides",
+    );
+    expect(env).toMatchObject({ TEMPORAL_ADDRESS: 'temporal.example:7233', TEMPORAL_NAMESPACE: 'rides' });
   });
 });
 
 describe('the settings', () => {
   it('end every command with 2 when one is wrong, by name and without its value', async () => {
     const env = { ...nowhere, FARETRAIL_POLL_ACTIVE_MS: 'quickly', FARETRAIL_SEALING_KEYS: 'my-key' };
-    const { exitCode, stderr } = await runHere(['list'], env);
+    const { exitCode, stderr } = await runHere(['order', 'list'], env);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('FARETRAIL_POLL_ACTIVE_MS: ');
     expect(stderr).toContain('FARETRAIL_SEALING_KEYS: ');
@@ -93,36 +168,42 @@ describe('the settings', () => {
   });
 
   it('that point nowhere end a command with 1 and one line that says what to do', async () => {
-    const { exitCode, stdout, stderr } = await runHere(['show', 'partner', '42']);
+    const { exitCode, stdout, stderr } = await runHere(['order', 'show', 'partner', '42']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/^error: Temporal at 127\.0\.0\.1:1 cannot be reached; .*TEMPORAL_ADDRESS.*\n$/);
   });
 
   it('show a stack only at the log level debug', async () => {
-    const { stderr } = await runHere(['show', 'partner', '42'], { ...nowhere, FARETRAIL_LOG_LEVEL: 'debug' });
+    const { stderr } = await runHere(['order', 'show', 'partner', '42'], { ...nowhere, FARETRAIL_LOG_LEVEL: 'debug' });
     expect(stderr).toMatch(/\n {4}at /);
   });
 });
 
 describe('the help', () => {
-  it.each(commands)('of %s has an example and names --json', async (command) => {
-    const { exitCode, stdout } = await runHere([command, '--help']);
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(new RegExp(`Examples?:\\n {2}faretrail ${command}`));
-    expect(stdout).toContain('--json');
+  it('of every command has an example and the common options', async () => {
+    const { commands } = await levels();
+    expect(commands.length).toBeGreaterThan(20);
+    for (const command of commands) {
+      const { exitCode, stdout } = await runHere([...command, '--help']);
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(new RegExp(`Examples?:\\n {2}faretrail ${command.join(' ')}`));
+      for (const option of ['--json', '--address', '--namespace']) expect(stdout).toContain(`\n  ${option} `);
+    }
   });
 
-  it('as a whole names every command and the exit codes', async () => {
+  it('as a whole shows the nouns with a line each, and the exit codes', async () => {
     const { exitCode, stdout } = await runHere(['--help']);
     expect(exitCode).toBe(0);
-    for (const command of commands) expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
+    expect((await levels()).nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'token']);
     expect(stdout).toContain('Exit codes: 0 done, 1 failed');
   });
 
-  it('stays within 100 columns', async () => {
-    for (const argv of [['--help'], ...commands.map((command) => [command, '--help'])]) {
-      const { stdout } = await runHere(argv);
-      expect(stdout.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  it('stays within 80 columns, examples that are copied within 100', async () => {
+    const { nouns, commands } = await levels();
+    for (const argv of [[], ...nouns.map((noun) => [noun]), ...commands]) {
+      const { stdout } = await runHere([...argv, '--help']);
+      const isTooLong = (line: string) => line.length > (line.startsWith('  faretrail ') ? 100 : 80);
+      expect(stdout.split('\n').filter(isTooLong)).toEqual([]);
     }
   });
 
@@ -135,21 +216,21 @@ describe('the help', () => {
 describe('where the script of a checkout was used', () => {
   const script = { ...nowhere, npm_lifecycle_event: 'starter' };
   const loadSettings = () => {
-    throw new FaretrailError('NotParked', 'no such delivery; see: faretrail parked');
+    throw new FaretrailError('NotParked', 'no such delivery; see: faretrail delivery parked');
   };
 
   it('help names commands as they can be typed there', async () => {
-    const { stdout } = await runHere(['subscribe', '--help'], script);
-    expect(stdout).toContain('Usage: npm run starter -- subscribe [options]');
-    expect(stdout).toContain('\n  npm run starter -- subscribe business business_report');
+    const { stdout } = await runHere(['subscription', 'create', '--help'], script);
+    expect(stdout).toContain('Usage: npm run starter -- subscription create [options]');
+    expect(stdout).toContain('\n  npm run starter -- subscription create business business_report');
     const overall = await runHere(['--help'], script);
-    expect(overall.stdout).toContain('Usage: npm run starter -- [options]');
+    expect(overall.stdout).toContain('Usage: npm run starter -- <command>');
     for (const shown of [stdout, overall.stdout]) expect(shown).not.toMatch(/\bfaretrail [a-z]+/);
   });
 
   it.each([
-    ['in text', ['list'], 'error: no such delivery; see: npm run starter -- parked\n'],
-    ['in JSON', ['list', '--json'], '"message":"no such delivery; see: npm run starter -- parked"'],
+    ['in text', ['order', 'list'], 'error: no such delivery; see: npm run starter -- delivery parked\n'],
+    ['in JSON', ['order', 'list', '--json'], '"message":"no such delivery; see: npm run starter -- delivery parked"'],
   ])('errors do so %s', async (_how, argv, wanted) => {
     expect((await runHere(argv, script, { loadSettings })).stderr).toContain(wanted);
     expect((await runHere(argv, nowhere, { loadSettings })).stderr).toContain(wanted.replace(/npm.*--/, 'faretrail'));
@@ -157,6 +238,6 @@ describe('where the script of a checkout was used', () => {
 
   it('what the doctor says does so', async () => {
     const { stdout } = await runHere(['doctor'], script, { loadSettings });
-    expect(stdout).toMatch(/^FAIL {2}Temporal +no such delivery; see: npm run starter -- parked$/m);
+    expect(stdout).toMatch(/^FAIL {2}Temporal +no such delivery; see: npm run starter -- delivery parked$/m);
   });
 });

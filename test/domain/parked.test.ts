@@ -63,14 +63,14 @@ describe('a parked delivery in the Temporal UI', () => {
   it('says why it waits, and the commands that end it', () => {
     const text = describeParked(waiting);
     expect(text).toContain('**Waits for a person**: no order id was found in it.');
-    expect(text).toContain(`\`faretrail route business ${input.deliveryId} --order ID\``);
+    expect(text).toContain(`\`faretrail delivery route business ${input.deliveryId} --order ID\``);
   });
 
   it('of an order whose following was stopped names the order, to be followed again', () => {
     const text = describeParked({ ...waiting, reason: 'followingStopped', aboutOrderId: toOrderId('42') });
     expect(text).toContain('**Waits for a person**: the following of its order was stopped.');
-    expect(text).toContain('`faretrail track business 42 --again`');
-    expect(text).toContain(`\`faretrail route business ${input.deliveryId} --order 42\``);
+    expect(text).toContain('`faretrail order follow business 42 --again`');
+    expect(text).toContain(`\`faretrail delivery route business ${input.deliveryId} --order 42\``);
   });
 
   it('says what became of it, and then offers no command', () => {

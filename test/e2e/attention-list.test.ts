@@ -14,14 +14,14 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 const list = (...more: string[]) =>
-  runHere(['list', '--attention', '--account', account, '--limit', '1000', ...more], {
+  runHere(['attention', '--account', account, '--limit', '1000', ...more], {
     TEMPORAL_ADDRESS: inject('temporalAddress'),
     FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
   });
 const listed = async () => (JSON.parse((await list('--json')).stdout) as { runs: Record<string, unknown>[] }).runs;
 const found = async (workflowId: string) => (await listed()).find((run) => run.workflowId === workflowId);
 
-describe('list --attention', () => {
+describe('attention', () => {
   it('shows an order with what is wrong, since when, and what helps', async () => {
     const orderId = stack.newOrder('business', [['Driving', 0]]);
     stack.sandbox.setFault({ kind: 'forbidden', orderId });
@@ -35,15 +35,15 @@ describe('list --attention', () => {
         code: 'forbidden',
         message: expect.stringContaining('403'),
         since: expect.stringMatching(/Z$/),
-        command: `show business ${orderId}`,
+        command: `order show business ${orderId}`,
       });
     expect((await list()).stdout).toMatch(
-      new RegExp(`^order +business +${orderId} +forbidden +20.* show business`, 'm'),
+      new RegExp(`^order +business +${orderId} +forbidden +20.* order show business`, 'm'),
     );
     await handle.terminate();
   });
 
-  it('shows a ride of which nobody knows whether it was ordered', async () => {
+  it('shows a ride whose create had an unknown outcome', async () => {
     stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
     stack.sandbox.setFault({ kind: 'forbidden', operation: 'createOrder', times: 1 });
     const { handle, requestId } = await requestedRide(stack);
@@ -54,7 +54,7 @@ describe('list --attention', () => {
         id: requestId,
         code: 'outcomeUnknown',
         message: expect.stringContaining('resolveRide'),
-        command: `resolve-ride business ${requestId}`,
+        command: `ride resolve business ${requestId}`,
       });
     await handle.terminate();
   });
@@ -92,7 +92,7 @@ describe('list --attention', () => {
       code: 'credentialsRejected',
       message: expect.any(String),
       since: expect.any(String),
-      command: 'tokens',
+      command: 'token list',
     };
     await expect
       .poll(() => found(handle.workflowId))

@@ -61,7 +61,7 @@ const key = ['business', 'status_changed'];
 
 describe('the commands of subscriptions', () => {
   it('subscribe once, however often it is asked for, and show where it stands', async () => {
-    const first = await run(['subscribe', ...key]);
+    const first = await run(['subscription', 'create', ...key]);
     expect(first).toMatchObject({
       exitCode: 0,
       json: {
@@ -71,31 +71,38 @@ describe('the commands of subscriptions', () => {
         warnings: [],
       },
     });
-    expect(await run(['subscribe', ...key])).toMatchObject({ exitCode: 0, json: { state: 'alreadySubscribed' } });
-    const elsewhere = await run(['subscribe', ...key, '--public-url', 'https://other.example']);
+    expect(await run(['subscription', 'create', ...key])).toMatchObject({
+      exitCode: 0,
+      json: { state: 'alreadySubscribed' },
+    });
+    const elsewhere = await run(['subscription', 'create', ...key, '--public-url', 'https://other.example']);
     expect(elsewhere).toMatchObject({ exitCode: 1, json: { subscription: { publicUrl } } });
-    expect(JSON.stringify(elsewhere.json.warnings)).toContain('move business status_changed --public-url');
+    expect(JSON.stringify(elsewhere.json.warnings)).toContain('subscription move business status_changed --public-url');
   });
 
   it('rotate, move, list and end it', async () => {
-    const rotated = await run(['rotate', ...key, '--grace', '30m']);
+    const rotated = await run(['subscription', 'rotate', ...key, '--grace', '30m']);
     const states = [{ state: 'current' }, { state: 'replaced' }];
     expect(rotated).toMatchObject({ exitCode: 0, json: { subscription: { generations: states } } });
-    const moved = await run(['move', ...key, '--public-url', 'https://other.example', '--grace', '0']);
+    const moved = await run(['subscription', 'move', ...key, '--public-url', 'https://other.example', '--grace', '0']);
     expect(moved).toMatchObject({
       exitCode: 0,
       json: { subscription: { publicUrl: 'https://other.example', generations: [{ state: 'current' }] } },
     });
-    const listed = async () => (await run(['subscriptions', '--account', 'business'])).json.subscriptions;
+    const listed = async () => (await run(['subscription', 'list', '--account', 'business'])).json.subscriptions;
     const one = { ...statusChanged, state: 'active', accepted: 1, attention: null };
     await expect.poll(listed).toMatchObject([{ ...one, subscriberId: expect.any(String) }]);
-    const ended = await run(['unsubscribe', ...key, '--reason', 'moved away']);
+    const ended = await run(['subscription', 'end', ...key, '--reason', 'moved away']);
     expect(ended).toMatchObject({ exitCode: 0, json: { end: { reason: 'moved away' } } });
     await expect.poll(listed).toEqual([]);
   });
 
   it('end with 3 when nobody has subscribed', async () => {
-    for (const argv of [['rotate'], ['move', '--public-url', 'https://other.example'], ['unsubscribe']]) {
+    for (const argv of [
+      ['subscription', 'rotate'],
+      ['subscription', 'move', '--public-url', 'https://other.example'],
+      ['subscription', 'end'],
+    ]) {
       const ended = await run([...argv, 'business', 'business_report']);
       expect(ended).toMatchObject({ exitCode: 3, json: { error: { code: 'NotSubscribed' } } });
     }
@@ -103,10 +110,10 @@ describe('the commands of subscriptions', () => {
 
   it('send nothing while no worker can act on it, and say so', async () => {
     const queue = { FARETRAIL_TASK_QUEUE: `q-${randomUUID()}` };
-    const started = await run(['subscribe', 'business', 'business_report'], queue);
+    const started = await run(['subscription', 'create', 'business', 'business_report'], queue);
     expect(started).toMatchObject({ exitCode: 1, json: { state: 'started', subscription: null } });
     expect(JSON.stringify(started.json.warnings)).toContain('no worker polls');
-    const rotated = await run(['rotate', 'business', 'business_report'], queue);
+    const rotated = await run(['subscription', 'rotate', 'business', 'business_report'], queue);
     expect(rotated).toMatchObject({ exitCode: 1, json: { error: { code: 'NoWorker' } } });
     const id = subscriptionId({ account, eventType: 'business_report' });
     await stack.client.workflow.getHandle(id).terminate();
@@ -136,18 +143,18 @@ describe('the commands of parked deliveries', () => {
   }
 
   const parkedIds = async () =>
-    ((await run(['parked'])).json.deliveries as { deliveryId: string; reason?: string }[])
+    ((await run(['delivery', 'parked'])).json.deliveries as { deliveryId: string; reason?: string }[])
       .filter(({ reason }) => reason === 'noOrderId')
       .map(({ deliveryId }) => deliveryId);
 
   it('list it, open it without its secret, and give it to an order, which is read', async () => {
     const deliveryId = await park();
     await expect.poll(parkedIds).toContain(deliveryId);
-    const opened = await run(['parked', '--open', deliveryId]);
+    const opened = await run(['delivery', 'parked', '--open', deliveryId]);
     expect(opened).toMatchObject({ exitCode: 0, json: { account, delivery: { outcome: 'waiting' } } });
     expect(JSON.parse(String(opened.json.body))).toMatchObject({ note: 'no order here', my_secret_id: '[secret]' });
     const orderId = stack.newOrder('business', [['Completed', 0]]);
-    const routed = await run(['route', 'business', deliveryId, '--order', orderId]);
+    const routed = await run(['delivery', 'route', 'business', deliveryId, '--order', orderId]);
     expect(routed).toMatchObject({
       exitCode: 0,
       json: { state: 'done', delivery: { handedOver: 'started', orderId } },
@@ -155,16 +162,16 @@ describe('the commands of parked deliveries', () => {
     const trail = await stack.client.workflow.getHandle(followOrderId({ account, orderId: orderId as never })).result();
     expect(trail).toMatchObject({ outcome: 'completed', deliveries: { received: 1 } });
     await expect.poll(parkedIds).not.toContain(deliveryId);
-    expect(await run(['route', 'business', deliveryId, '--order', orderId])).toMatchObject({
+    expect(await run(['delivery', 'route', 'business', deliveryId, '--order', orderId])).toMatchObject({
       exitCode: 0,
       json: { state: 'alreadyDecided' },
     });
-    expect((await run(['discard', 'business', deliveryId, '--reason', 'late'])).exitCode).toBe(1);
+    expect((await run(['delivery', 'discard', 'business', deliveryId, '--reason', 'late'])).exitCode).toBe(1);
   });
 
   it('discard it with a reason', async () => {
     const deliveryId = await park();
-    const discarded = await run(['discard', 'business', deliveryId, '--reason', 'a test']);
+    const discarded = await run(['delivery', 'discard', 'business', deliveryId, '--reason', 'a test']);
     expect(discarded).toMatchObject({ exitCode: 0, json: { delivery: { outcome: 'discarded' } } });
     const result = await stack.client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).result();
     expect(result).toMatchObject({ outcome: 'discarded', discardReason: 'a test' });
@@ -176,27 +183,29 @@ describe('the commands of parked deliveries', () => {
     const { dataConverter } = loadTemporalSettings(env); // as the ingress writes
     const client = new Client({ connection: stack.client.connection, dataConverter });
     const deliveryId = await park({ client, config: { taskQueue: `q-${randomUUID()}` } }); // nobody decides there
-    const opened = await run(['parked', '--open', deliveryId], { FARETRAIL_PAYLOAD_KEYS });
+    const opened = await run(['delivery', 'parked', '--open', deliveryId], { FARETRAIL_PAYLOAD_KEYS });
     expect(opened).toMatchObject({ exitCode: 0, json: { body: expect.stringContaining('no order here') } });
-    const without = await run(['parked', '--open', deliveryId]);
+    const without = await run(['delivery', 'parked', '--open', deliveryId]);
     expect(without).toMatchObject({ exitCode: 1, json: { error: { code: 'PayloadKeyMissing' } } });
     await client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).terminate();
   });
 
   it('need the keys of the ingress to open one, and say so', async () => {
     const deliveryId = await park();
-    const wrong = await run(['parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: newKeys() });
+    const wrong = await run(['delivery', 'parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: newKeys() });
     expect(wrong).toMatchObject({ exitCode: 1, json: { error: { code: 'ContentUnreadable' } } });
-    expect(await run(['parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: '' })).toMatchObject({ exitCode: 2 });
+    expect(await run(['delivery', 'parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: '' })).toMatchObject({
+      exitCode: 2,
+    });
     await stack.client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).terminate();
   });
 
   it('end with 3 for a delivery that nobody has parked', async () => {
     const unknown = 'f'.repeat(32);
     const commands = [
-      ['parked', '--open', unknown],
-      ['route', 'business', unknown, '--order', '1'],
-      ['discard', 'business', unknown, '--reason', 'x'],
+      ['delivery', 'parked', '--open', unknown],
+      ['delivery', 'route', 'business', unknown, '--order', '1'],
+      ['delivery', 'discard', 'business', unknown, '--reason', 'x'],
     ];
     for (const argv of commands) {
       expect(await run(argv)).toMatchObject({ exitCode: 3, json: { error: { code: 'NotParked' } } });

@@ -22,13 +22,19 @@ const cli = (...argv: string[]) =>
   runHere(argv, { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: stack.config.taskQueue });
 
 describe('--notify', () => {
-  it('of track tells each URL, also of an order that is followed already', async () => {
+  it('of order follow tells each URL, also of an order that is followed already', async () => {
     const orderId = stack.newOrder('business', [['Routing', 0]]);
-    const track = (...paths: string[]) =>
-      cli('track', 'business', orderId, ...paths.flatMap((path) => ['--notify', `${receiver.origin}${path}`]));
-    expect(await track('/first', '/second')).toMatchObject({ exitCode: 0 });
+    const follow = (...paths: string[]) =>
+      cli(
+        'order',
+        'follow',
+        'business',
+        orderId,
+        ...paths.flatMap((path) => ['--notify', `${receiver.origin}${path}`]),
+      );
+    expect(await follow('/first', '/second')).toMatchObject({ exitCode: 0 });
     await expect.poll(() => receiver.taken('/second')).toEqual(['Routing']);
-    expect(await track('/third', '/first')).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Already/) });
+    expect(await follow('/third', '/first')).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Already/) });
     await expect.poll(() => receiver.taken('/third')).toEqual(['Routing']);
     stack.sandbox.setStatus('business', orderId, 'Completed');
     for (const path of ['/first', '/second', '/third']) {
@@ -36,17 +42,17 @@ describe('--notify', () => {
     }
   });
 
-  it('of ride tells of the order that is made', async () => {
+  it('of ride request tells of the order that is made', async () => {
     stack.sandbox.setBookingSettings({ script: completes });
     const input = ['--input', jsonFile(newRide()), '--request-id', randomUUID()];
-    const ordered = await cli('ride', 'business', ...input, '--notify', `${receiver.origin}/ride`);
+    const ordered = await cli('ride', 'request', 'business', ...input, '--notify', `${receiver.origin}/ride`);
     expect(ordered, ordered.stderr).toMatchObject({ exitCode: 0 });
     await expect.poll(() => receiver.taken('/ride').at(-1)).toBe('Completed');
   });
 
   it('names a workflow by id and signal', async () => {
     const orderId = stack.newOrder('business', [['Completed', 0]]);
-    await cli('track', 'business', orderId, '--notify', 'trip:9:orderChanged');
+    await cli('order', 'follow', 'business', orderId, '--notify', 'trip:9:orderChanged');
     const handle = stack.client.workflow.getHandle(`order/business/${orderId}`);
     await handle.result();
     const { events } = await handle.fetchHistory();
@@ -56,7 +62,7 @@ describe('--notify', () => {
   });
 
   it.each(['orders', 'ftp://x/', ':signal', 'workflow:', 'http://'])('does not take %s', async (who) => {
-    const { exitCode, stderr } = await runHere(['track', 'partner', '42', '--notify', who], nowhere);
+    const { exitCode, stderr } = await runHere(['order', 'follow', 'partner', '42', '--notify', who], nowhere);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(/notify/) });
   });
 });

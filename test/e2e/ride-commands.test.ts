@@ -32,7 +32,7 @@ const told = async (...argv: string[]) => {
 it('a ride is ordered and watched to its end; the same request id orders nothing', async () => {
   stack.sandbox.setBookingSettings({ script: completes });
   const id = randomUUID();
-  const ride = ['ride', 'business', '--input', orderFile, '--request-id', id];
+  const ride = ['ride', 'request', 'business', '--input', orderFile, '--request-id', id];
   const watched = await told(...ride, '--watch');
   expect(watched, watched.stderr).toMatchObject({ exitCode: 0 });
   expect(watched.json[0]).toMatchObject({
@@ -43,7 +43,7 @@ it('a ride is ordered and watched to its end; the same request id orders nothing
   });
   expect(watched.json.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
   expect((await told(...ride)).json).toMatchObject([{ state: 'alreadyEnded', result: { outcome: 'completed' } }]);
-  const late = await cli('cancel-ride', 'business', id);
+  const late = await cli('ride', 'cancel', 'business', id);
   expect(late).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('has already ended') });
   expect(stack.sandbox.createdOrders().filter(({ requestId }) => requestId?.endsWith(id))).toHaveLength(1);
 });
@@ -51,39 +51,41 @@ it('a ride is ordered and watched to its end; the same request id orders nothing
 it('a ride is changed where the service allows it, with its words where not, and cancelled', async () => {
   stack.sandbox.setBookingSettings({ script: goesOn });
   const id = randomUUID();
-  const started = await cli('ride', 'business', '--input', orderFile, '--request-id', id);
+  const started = await cli('ride', 'request', 'business', '--input', orderFile, '--request-id', id);
   expect(started).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`ride/business/${id}`) });
   const change = jsonFile({ note_to_driver: 'blue door' });
-  const refused = await told('update-ride', 'business', id, '--input', change);
+  const refused = await told('ride', 'update', 'business', id, '--input', change);
   expect(refused.exitCode).toBe(1);
   expect(JSON.parse(refused.stderr)).toMatchObject({
     error: { code: 'Refused', message: expect.stringMatching(/only a scheduled order/) },
   });
-  const unasked = await told('resolve-ride', 'business', id, '--try-again');
+  const unasked = await told('ride', 'resolve', 'business', id, '--try-again');
   expect(JSON.parse(unasked.stderr)).toMatchObject({ error: { code: 'AlreadyDecided' } });
-  const cancelled = await told('cancel-ride', 'business', id);
+  const cancelled = await told('ride', 'cancel', 'business', id);
   expect(cancelled.json).toMatchObject([{ state: 'done', ride: { status: 'Cancelled', outcome: 'cancelled' } }]);
 });
 
-it('a ride of which nobody knows whether it was ordered is shown with what to do, and given up', async () => {
+it('a ride whose create had an unknown outcome is shown with what to do, and given up', async () => {
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
   stack.sandbox.setFault({ kind: 'forbidden', operation: 'createOrder', times: 1 });
   const id = randomUUID();
-  await cli('ride', 'business', '--input', orderFile, '--request-id', id);
-  const cancel = () => told('cancel-ride', 'business', id);
+  await cli('ride', 'request', 'business', '--input', orderFile, '--request-id', id);
+  const cancel = () => told('ride', 'cancel', 'business', id);
   expect(JSON.parse((await cancel()).stderr)).toMatchObject({ error: { code: 'OutcomeUnknown' } });
-  const given = await cli('resolve-ride', 'business', id, '--give-up', 'booked by phone');
+  const given = await cli('ride', 'resolve', 'business', id, '--give-up', 'booked by phone');
   expect(given).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('ended') });
-  const after = await told('ride', 'business', '--input', orderFile, '--request-id', id);
+  const after = await told('ride', 'request', 'business', '--input', orderFile, '--request-id', id);
   expect(JSON.parse(after.stderr)).toMatchObject({
     error: { code: 'OutcomeUnknown', message: expect.stringMatching(/phone/) },
   });
 });
 
 it('wrong usage and unknown rides are told apart', async () => {
-  expect(await cli('ride', 'business', '--input', '/nonexistent.json')).toMatchObject({ exitCode: 2 });
-  expect(await cli('ride', 'business', '--input', jsonFile({ stops: [] }))).toMatchObject({ exitCode: 2 });
-  expect(await cli('ride', 'business', '--input', orderFile, '--request-id', 'a/b')).toMatchObject({ exitCode: 2 });
-  expect(await cli('resolve-ride', 'business', 'x', '--try-again', '--order', '1')).toMatchObject({ exitCode: 2 });
-  expect(await cli('cancel-ride', 'business', randomUUID())).toMatchObject({ exitCode: 3 });
+  expect(await cli('ride', 'request', 'business', '--input', '/nonexistent.json')).toMatchObject({ exitCode: 2 });
+  expect(await cli('ride', 'request', 'business', '--input', jsonFile({ stops: [] }))).toMatchObject({ exitCode: 2 });
+  expect(await cli('ride', 'request', 'business', '--input', orderFile, '--request-id', 'a/b')).toMatchObject({
+    exitCode: 2,
+  });
+  expect(await cli('ride', 'resolve', 'business', 'x', '--try-again', '--order', '1')).toMatchObject({ exitCode: 2 });
+  expect(await cli('ride', 'cancel', 'business', randomUUID())).toMatchObject({ exitCode: 3 });
 });

@@ -46,16 +46,16 @@ const here = (argv: string[], more: WorkerEnv = {}) => runHere(argv, { ...env, .
 const parse = (stdout: string) => JSON.parse(stdout) as Record<string, unknown>;
 
 describe('the cli over a running worker', () => {
-  it('tracks an order once, watches it to its end, and shows its trail afterwards', async () => {
+  it('follows an order once, watches it to its end, and shows its trail afterwards', async () => {
     const orderId = stack.newOrder('partner', [['Pending', 0]]);
-    const first = await run(['track', 'partner', orderId, '--reference', 'trip-9', '--json']);
+    const first = await run(['order', 'follow', 'partner', orderId, '--reference', 'trip-9', '--json']);
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(parse(first.stdout)).toEqual({ workflowId: `order/partner/${orderId}`, state: 'started', warnings: [] });
-    expect(parse((await run(['track', 'partner', orderId, '--json'])).stdout)).toMatchObject({
+    expect(parse((await run(['order', 'follow', 'partner', orderId, '--json'])).stdout)).toMatchObject({
       state: 'alreadyFollowed',
     });
 
-    const watch = start(['watch', 'partner', orderId, '--json']);
+    const watch = start(['order', 'watch', 'partner', orderId, '--json']);
     for (const [seen, next] of [
       ['Pending', 'Driving'],
       ['Driving', 'Completed'],
@@ -68,30 +68,35 @@ describe('the cli over a running worker', () => {
     const changes = watched.stdout.trim().split('\n').map(parse);
     expect(changes.map(({ change, status }) => status ?? change)).toEqual(['Pending', 'Driving', 'Completed', 'ended']);
 
-    const again = await run(['track', 'partner', orderId, '--json']);
+    const again = await run(['order', 'follow', 'partner', orderId, '--json']);
     expect(again.exitCode).toBe(0);
     const trail = { outcome: 'completed', reference: 'trip-9' };
     expect(parse(again.stdout)).toMatchObject({ state: 'alreadyEnded', trail });
-    const shown = await run(['show', 'partner', orderId]);
+    const shown = await run(['order', 'show', 'partner', orderId]);
     expect(shown.exitCode).toBe(0);
     expect(shown.stdout).toMatch(/outcome +completed[\s\S]*\d\d:\d\d:\d\d {2}Completed +read/);
   });
 
   it('reads an order now, and stops following it with a reason', async () => {
     const orderId = stack.newOrder('business', [['Pending', 0]]);
-    expect(await run(['track', 'business', orderId])).toMatchObject({ exitCode: 0 });
-    const refreshed = await run(['refresh', 'business', orderId, '--json']);
+    expect(await run(['order', 'follow', 'business', orderId])).toMatchObject({ exitCode: 0 });
+    const refreshed = await run(['order', 'refresh', 'business', orderId, '--json']);
     expect(refreshed.exitCode).toBe(0);
     expect(parse(refreshed.stdout)).toMatchObject({ state: 'done', trail: { status: 'Pending', outcome: null } });
-    const stopped = await run(['stop', 'business', orderId, '--reason', 'entered twice', '--json']);
+    const stopped = await run(['order', 'stop', 'business', orderId, '--reason', 'entered twice', '--json']);
     expect(stopped.exitCode).toBe(0);
     expect(parse(stopped.stdout)).toMatchObject({ trail: { outcome: 'stopped' } });
-    const late = await run(['refresh', 'business', orderId]);
+    const late = await run(['order', 'refresh', 'business', orderId]);
     expect(late).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Following has already ended') });
   });
 
-  it('ends with 3 for an order that nobody follows', async () => {
-    const commands = [['show'], ['watch'], ['refresh'], ['stop', '--reason', 'x']];
+  it('ends with 3 for an order that is not followed', async () => {
+    const commands = [
+      ['order', 'show'],
+      ['order', 'watch'],
+      ['order', 'refresh'],
+      ['order', 'stop', '--reason', 'x'],
+    ];
     const ended = commands.map((argv) => run([...argv, '--json', 'partner', 'nobody-follows-this']));
     for (const { exitCode, stdout, stderr } of await Promise.all(ended)) {
       expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
@@ -102,15 +107,15 @@ describe('the cli over a running worker', () => {
   it('ends a watch with 1 when the run fails, and shows why', async () => {
     const orderId = stack.newOrder('partner', [['Pending', 0]]);
     const handle = await stack.follow('partner', orderId);
-    const watch = start(['watch', 'partner', orderId, '--json']);
+    const watch = start(['order', 'watch', 'partner', orderId, '--json']);
     await expect.poll(watch.stdout).toContain('Pending');
     await handle.terminate('for the test');
     const { exitCode, stderr } = await watch.ended;
     expect(exitCode).toBe(1);
     expect(parse(stderr)).toEqual({ error: { code: 'Terminated', message: 'for the test' } });
-    const shown = await run(['show', 'partner', orderId]);
+    const shown = await run(['order', 'show', 'partner', orderId]);
     expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Terminated: for the test') });
-    const again = await run(['track', 'partner', orderId]);
+    const again = await run(['order', 'follow', 'partner', orderId]);
     expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Following again order /) });
     await stack.client.workflow.getHandle(handle.workflowId).terminate();
   });
@@ -118,7 +123,7 @@ describe('the cli over a running worker', () => {
   it('ends only the watching at Ctrl-C', async () => {
     const orderId = stack.newOrder('partner', [['Pending', 0]]);
     const handle = await stack.follow('partner', orderId);
-    const watch = start(['watch', 'partner', orderId]);
+    const watch = start(['order', 'watch', 'partner', orderId]);
     await expect.poll(watch.stdout).toContain('Pending');
     watch.child.kill('SIGINT');
     expect(await watch.ended).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('still followed') });
@@ -129,7 +134,8 @@ describe('the cli over a running worker', () => {
   it('lists orders by a status that holds a quote, and by no other', async () => {
     const status = `it's odd ${randomUUID()}`;
     const handle = await stack.follow('partner', stack.newOrder('partner', [[status, 0]]));
-    const listed = async (wanted: string) => parse((await here(['list', '--status', wanted, '--json'])).stdout).orders;
+    const listed = async (wanted: string) =>
+      parse((await here(['order', 'list', '--status', wanted, '--json'])).stdout).orders;
     await expect.poll(() => listed(status)).toMatchObject([{ status, state: 'running' }]);
     expect(await listed(`x' OR RideStatus = '${status}`)).toEqual([]);
     await handle.terminate();
@@ -138,9 +144,10 @@ describe('the cli over a running worker', () => {
   it('keeps within the limit of a list and says that there is more', async () => {
     const orders = ['one', 'two'].map(() => stack.newOrder('business', [['Pending', 0]]));
     const handles = await Promise.all(orders.map((orderId) => stack.follow('business', orderId)));
-    const list = async () => (await here(['list', '--running', '--account', 'business', '--limit', '1'])).stderr;
+    const list = async () =>
+      (await here(['order', 'list', '--running', '--account', 'business', '--limit', '1'])).stderr;
     await expect.poll(list).toContain('There are more than 1');
-    const { stdout } = await here(['list', '--running', '--account', 'business', '--limit', '1']);
+    const { stdout } = await here(['order', 'list', '--running', '--account', 'business', '--limit', '1']);
     expect(stdout.trim().split('\n')).toHaveLength(2);
     await Promise.all(handles.map((handle) => handle.terminate()));
   });
@@ -162,9 +169,9 @@ describe('tokens and the doctor', () => {
       expect(doctor.stdout).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
     }
     const asked = stack.sandbox.issuedTokens().length;
-    const listed = async () => (await here(['tokens', '--json'])).stdout;
+    const listed = async () => (await here(['token', 'list', '--json'])).stdout;
     await expect.poll(listed).toMatch(/"scope":"order".*"state":"serving"/);
-    const output = `${await listed()}${(await here(['tokens'])).stdout}${doctor.stdout}`;
+    const output = `${await listed()}${(await here(['token', 'list'])).stdout}${doctor.stdout}`;
     expect(stack.sandbox.issuedTokens()).toHaveLength(asked);
     expect(asked).toBeGreaterThan(0);
     for (const secret of secrets()) expect(output).not.toContain(secret);
@@ -183,7 +190,7 @@ describe('tokens and the doctor', () => {
     const { exitCode, stdout } = await run(['doctor'], { TEMPORAL_NAMESPACE: 'no-such-place' });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^FAIL {2}Temporal .*"no-such-place"; correct TEMPORAL_NAMESPACE/m);
-    expect(await run(['list'], { TEMPORAL_NAMESPACE: 'no-such-place' })).toMatchObject({ exitCode: 1 });
+    expect(await run(['order', 'list'], { TEMPORAL_NAMESPACE: 'no-such-place' })).toMatchObject({ exitCode: 1 });
   });
 });
 
@@ -193,10 +200,10 @@ describe('the cli while the service rejects our credentials', () => {
     stack.sandbox.revokeTokens();
     const orderId = stack.newOrder('partner', [['Pending', 0]]);
     const handle = await stack.follow('partner', orderId);
-    const listed = async () => (await here(['list', '--attention', '--account', 'partner'])).stdout;
+    const listed = async () => (await here(['attention', '--account', 'partner'])).stdout;
     await expect.poll(listed).toMatch(new RegExp(`${orderId} .*credentialsRejected`));
-    expect((await here(['show', 'partner', orderId])).stdout).toMatch(/attention +credentialsRejected since /);
-    expect((await here(['tokens'])).stdout).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
+    expect((await here(['order', 'show', 'partner', orderId])).stdout).toMatch(/attention +credentialsRejected since /);
+    expect((await here(['token', 'list'])).stdout).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
     const { exitCode, stdout } = await run(['doctor']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^FAIL {2}token of partner .*check the account's client id/m);
@@ -207,21 +214,24 @@ describe('the cli while the service rejects our credentials', () => {
 describe('the cli without a worker', () => {
   const orderId = randomUUID();
 
-  it('starts to follow and warns that nobody reads yet', async () => {
-    const { exitCode, stdout, stderr } = await here(['track', 'partner', orderId], unserved);
+  it('starts to follow and warns that no worker reads it yet', async () => {
+    const { exitCode, stdout, stderr } = await here(['order', 'follow', 'partner', orderId], unserved);
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`order/partner/${orderId}`);
     expect(stderr.match(/warning: no worker polls task queue/g)).toHaveLength(2);
   });
 
   it('shows what Temporal itself knows', async () => {
-    const { exitCode, stdout } = await here(['show', 'partner', orderId], unserved);
+    const { exitCode, stdout } = await here(['order', 'show', 'partner', orderId], unserved);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/No worker answered, .*npm run worker/);
   });
 
   it('changes nothing and says why', async () => {
-    for (const argv of [['refresh'], ['stop', '--reason', 'x']]) {
+    for (const argv of [
+      ['order', 'refresh'],
+      ['order', 'stop', '--reason', 'x'],
+    ]) {
       const { exitCode, stderr } = await here([...argv, '--json', 'partner', orderId], unserved);
       expect(exitCode).toBe(1);
       expect(parse(stderr)).toMatchObject({ error: { code: 'NoWorker' } });

@@ -199,10 +199,10 @@ it('without the key a worker, an ingress and a command say what is missing, and 
   const starts = (args: string[], more: object = {}) =>
     run(process.execPath, [starter, ...args], { env: { ...fleetEnv(), ...more } });
   const about = ['--order', 'of-nobody', '--status', 'Driving'];
-  const told = starts(['subscriptions', '--json'], noKeys);
+  const told = starts(['subscription', 'list', '--json'], noKeys);
   await Promise.all([
     expect(told).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('"code":"PayloadKeyMissing"') }),
-    starts(['deliver', 'business', 'status_changed', ...about, '--url', blindIngress.url]), // it is taken, else this fails
+    starts(['delivery', 'send', 'business', 'status_changed', ...about, '--url', blindIngress.url]), // it is taken, else this fails
     longOrder.signal('deliveryReceived', { deliveries: [] }),
   ]);
   const remedy = 'a payload is encrypted with key \\"p1\\", which is not held: set FARETRAIL_PAYLOAD_KEYS';

@@ -74,7 +74,7 @@ it.runIf(isLong)(
     const said = await run(process.execPath, ['service.js', orderId, address, taskQueue]);
     expect(said.trim()).toBe('completed object object');
 
-    const command = ['node_modules/.bin/faretrail', 'show', 'partner', orderId, '--json'];
+    const command = ['node_modules/.bin/faretrail', 'order', 'show', 'partner', orderId, '--json'];
     const env = { TEMPORAL_ADDRESS: address, FARETRAIL_TASK_QUEUE: taskQueue };
     const shown = await run(process.execPath, command, { env });
     expect(JSON.parse(shown)).toMatchObject({ trail: { orderId, outcome: 'completed' } });

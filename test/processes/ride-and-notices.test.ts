@@ -58,7 +58,7 @@ describe('the installed processes', () => {
     sandbox.setBookingSettings({ script: completes });
     const asked = ['--input', jsonFile(newRide()), '--request-id', randomUUID()];
     const url = `${receiver.origin}/changes`;
-    const told = await cli('ride', 'business', ...asked, '--notify', url, '--watch');
+    const told = await cli('ride', 'request', 'business', ...asked, '--notify', url, '--watch');
     expect(told.at(0)).toMatchObject({ state: 'started' });
     expect(told.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
     await expect.poll(() => receiver.taken('/changes').at(-1)).toBe('Completed');

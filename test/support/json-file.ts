@@ -7,8 +7,11 @@ import { join } from 'node:path';
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
 
 /** The path of a new file that holds this as JSON. */
-export function jsonFile(content: unknown): string {
-  const path = join(folder, `${randomUUID()}.json`);
-  writeFileSync(path, JSON.stringify(content));
+export const jsonFile = (content: unknown): string => textFile(JSON.stringify(content));
+
+/** The same for any text. */
+export function textFile(content: string): string {
+  const path = join(folder, randomUUID());
+  writeFileSync(path, content);
   return path;
 }

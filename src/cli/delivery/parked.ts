@@ -1,20 +1,27 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import type { Command } from 'commander';
 import { InvalidInput } from '../../domain/errors.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from '../../domain/keys.js';
+import type { AccountName, OrderId } from '../../domain/keys.js';
 import { type ParkedDelivery, parseDiscardInput, type RoutedDelivery, toDeliveryId } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
-import { fromParkedDeliveryId, parkedDeliveryId } from '../../domain/workflow-ids.js';
+import { fromParkedDeliveryId, type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../workflows/messages.js';
-import { type CommandContext, type CommonOptions, checked, type RunCommand, withSession } from '../command.js';
+import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';
+import {
+  type AddCommand,
+  addCommand,
+  type CommandContext,
+  inSession,
+  reading,
+  type Session,
+  withSession,
+} from '../command.js';
 import { CliFailure, exitCodes, RunFailed, tellUnreadable, toRunFailure } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
-import { runningQuery } from '../subscription/list.js';
-import { listRuns } from '../visibility.js';
+import { listRuns, runningQuery } from '../visibility.js';
 import { getParked, parkedHandle } from './run.js';
 import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
 
-interface ParkedOptions extends CommonOptions {
+interface ParkedGiven {
   account?: AccountName;
   open?: string;
 }
@@ -22,33 +29,24 @@ interface ParkedOptions extends CommonOptions {
 const limit = 500;
 
 const help = `
-A delivery is parked when nobody can say which order it is about, when it failed a check after it
-was taken, or when a person has stopped the following of its order (track it with --again, then
-route). It waits until a person routes or discards it. --open needs FARETRAIL_WEBHOOK_KEYS (those
-of the ingress); it shows the body, secrets hidden.
+The ingress parks a delivery when it names no order or fails a late check, or
+when a person has stopped following its order (follow the order with --again,
+then route). It waits until a person routes or discards it. --open needs the
+FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets hidden.`;
 
-Examples:
-  faretrail parked
-  faretrail parked --account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718`;
-
-/** `parked`: deliveries that wait for a person. */
-export function addParkedCommand(program: Command, run: RunCommand): void {
-  program
-    .command('parked')
-    .description('list deliveries that nobody could place')
-    .option(
-      '--account <name>',
-      'only of this account',
-      checked((text) => toAccountName(text, '--account')),
-    )
+/** `delivery parked`: deliveries that wait for a person. */
+export const addParked: AddCommand = (delivery, run) => {
+  const does = 'list parked deliveries, or show the body of one';
+  const examples = ['', '--account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718'];
+  addCommand(delivery, 'parked', { does, examples, more: help })
+    .option(...accountOption)
     .option('--open <deliveryId>', 'show the body of one', checked(toDeliveryId))
-    .addHelpText('after', help)
     .action(
-      run<[], ParkedOptions>((context, _none, { account, open }) =>
+      run((context, { account, open }: ParkedGiven) =>
         open === undefined ? list(context, account) : show(context, account, open),
       ),
     );
-}
+};
 
 function list(context: CommandContext, account: AccountName | undefined): Promise<number> {
   return withSession(context, async (session) => {
@@ -80,81 +78,73 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   });
 }
 
-type ParkedArguments = [account: AccountName, deliveryId: string];
+const decideHelp = `
+Repeating a decision exits 0; a different one exits 1.`;
+
+/** `delivery route <account> <deliveryId>` */
+export const addRoute: AddCommand = (delivery, run) => {
+  const does = 'give a parked delivery to an order';
+  const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'];
+  addCommand(delivery, 'route <account> <deliveryId>', { does, examples, more: decideHelp })
+    .requiredOption(...orderOption('the order that it is about'))
+    .action(run(reading(toRoute, inSession(decide))));
+};
+
+/** `delivery discard <account> <deliveryId>` */
+export const addDiscard: AddCommand = (delivery, run) => {
+  const does = 'discard a parked delivery';
+  const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'];
+  addCommand(delivery, 'discard <account> <deliveryId>', { does, examples, more: decideHelp })
+    .requiredOption(...reasonOption)
+    .action(run(reading(toDiscard, inSession(decide))));
+};
+
 type Handle = ReturnType<typeof parkedHandle>;
 
-const withParkedArguments = (command: Command): Command =>
-  command
-    .argument('<account>', 'name of the account, such as business', checked(toAccountName))
-    .argument('<deliveryId>', '32 hex digits, as `parked` lists them', checked(toDeliveryId));
-
-/** `route` and `discard`: what ends the wait of a parked delivery. */
-export function addParkedChanges(program: Command, run: RunCommand): void {
-  withParkedArguments(program.command('route'))
-    .description('give a parked delivery to an order')
-    .requiredOption(
-      '--order <orderId>',
-      'the order that it is about',
-      checked((text) => toOrderId(text, '--order')),
-    )
-    .addHelpText('after', '\nExample:\n  faretrail route business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21')
-    .action(
-      run<ParkedArguments, CommonOptions & { order: OrderId }>((context, given, { order: orderId }) =>
-        decide(context, given, {
-          send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
-          isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
-        }),
-      ),
-    );
-  withParkedArguments(program.command('discard'))
-    .description('give up a parked delivery')
-    .requiredOption('--reason <text>', 'why, 1 to 200 characters')
-    .addHelpText('after', '\nExample:\n  faretrail discard business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"')
-    .action(
-      run<ParkedArguments, CommonOptions & { reason: string }>((context, given, { reason }) => {
-        const args: [{ reason: string }] = [parseDiscardInput({ reason })]; // before any connection
-        return decide(context, given, {
-          send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args }),
-          isDone: (delivery) => delivery.outcome === 'discarded',
-        });
-      }),
-    );
-}
-
 interface Decision {
+  of: ParkedDeliveryKey;
   send(handle: Handle): Promise<ParkedDelivery | RoutedDelivery>;
-  /** Was it decided in this way before? */
+  /** Was the delivery decided in this way before? */
   isDone(delivery: ParkedDelivery): boolean;
 }
 
-function decide(
-  context: CommandContext,
-  [account, deliveryId]: ParkedArguments,
-  { send, isDone }: Decision,
-): Promise<number> {
-  return withSession(context, async (session) => {
-    const { key, isOpen } = await getParked(session, [account], deliveryId);
-    const handle = parkedHandle(session, key);
-    if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
-    try {
-      const answer = await sendUpdate(session, () => send(handle), noAnswer);
-      const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
-      const text = decidedText(answer, handedOver, context.paint);
-      context.tell({ workflowId: parkedDeliveryId(key), state: 'done', delivery: answer }, text);
-      return exitCodes.done;
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      return tellDecided(context, await readDecided(handle), isDone); // decided meanwhile
-    }
-  });
+const toRoute = ({ account, deliveryId, order: orderId }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
+  of: { account, deliveryId },
+  send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
+  isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
+});
+
+function toDiscard({ account, deliveryId, reason }: ParkedDeliveryKey & { reason: string }): Decision {
+  const input = parseDiscardInput({ reason });
+  return {
+    of: { account, deliveryId },
+    send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args: [input] }),
+    isDone: (delivery) => delivery.outcome === 'discarded',
+  };
+}
+
+async function decide(context: CommandContext, session: Session, { of, send, isDone }: Decision): Promise<number> {
+  const { key, isOpen } = await getParked(session, [of.account], of.deliveryId);
+  const handle = parkedHandle(session, key);
+  if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
+  try {
+    const answer = await sendUpdate(session, () => send(handle), noAnswer);
+    const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
+    const text = decidedText(answer, handedOver, context.paint);
+    context.tell({ workflowId: parkedDeliveryId(key), state: 'done', delivery: answer }, text);
+    return exitCodes.done;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return tellDecided(context, await readDecided(handle), isDone); // decided meanwhile
+  }
 }
 
 async function noAnswer(): Promise<CliFailure> {
-  const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail parked`;
+  const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail delivery parked`;
   return new CliFailure('NoAnswer', message);
 }
 
-/** Throws `RunFailed` for a run that somebody terminated, or that could not read its input. */
+/** Throws `RunFailed` for a run that was terminated, or that could not read its input. */
 async function readDecided(handle: Handle): Promise<ParkedDelivery> {
   try {
     return await handle.result();
@@ -163,9 +153,9 @@ async function readDecided(handle: Handle): Promise<ParkedDelivery> {
   }
 }
 
-/** Too late. It is a failure only when something else was decided. */
+/** The delivery was decided before. That is a failure only when the decision was another one. */
 function tellDecided(context: CommandContext, delivery: ParkedDelivery, isDone: Decision['isDone']): number {
-  const text = `This was decided before.\n${decidedText(delivery, undefined, context.paint)}`;
+  const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
   context.tell({ workflowId: parkedDeliveryId(delivery), state: 'alreadyDecided', delivery }, text);
   return isDone(delivery) ? exitCodes.done : exitCodes.failed;
 }

@@ -36,7 +36,7 @@ export async function getParked(
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
   }
-  throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail parked`);
+  throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail delivery parked`);
 }
 
 /** What the run was started with, the sealed content included: the one place that holds it is the first event. */

@@ -1,67 +1,51 @@
 import { createHmac } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { request } from 'undici';
 import { BaseUrl } from '../../contracts/accounts-file.js';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
 import { InvalidInput } from '../../domain/errors.js';
-import { type OrderId, toOrderId } from '../../domain/keys.js';
+import type { OrderId } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
 import type { AcceptedGeneration, SubscriptionMemo } from '../../domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
+import { orderOption } from '../arguments.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
-  checked,
-  commandLine,
-  type RunCommand,
+  inSession,
+  reading,
   type Session,
-  withSession,
 } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../ingress-reachability.js';
-import { type SubscriptionArguments, withSubscriptionArguments } from '../subscription/change.js';
 import { clip } from '../text.js';
 
-interface DeliverOptions extends CommonOptions {
-  order?: OrderId;
-  status?: string;
-  url?: string;
-}
-
 const help = `
-Sends one delivery as the service would: to the newest address of the subscription, with its secret
-where the contract profile looks for it. Each is a new one, never a duplicate. It needs the
-webhook keys of the ingress. It goes to --url, else FARETRAIL_PUBLIC_URL, else to the ingress
-of these settings. Neither the address nor the secret is shown.
+Sends one delivery as the service would: to the newest address of the
+subscription, with its secret where the contract profile looks for it. Each one
+is new, never a duplicate. The command needs the FARETRAIL_WEBHOOK_KEYS of the
+ingress. It sends to --url, else to FARETRAIL_PUBLIC_URL, else to the ingress of
+these settings. It never shows the address or the secret.`;
 
-Examples:
-  faretrail deliver business status_changed --order 7b21 --status Driving
-  faretrail deliver business business_report --order 7b21 --url http://127.0.0.1:8480`;
-
-/** `deliver <account> <eventType>`: a correct test delivery to the ingress. */
-export function addDeliverCommand(program: Command, run: RunCommand): void {
-  withSubscriptionArguments(program.command('deliver'))
-    .description('send a correct test delivery to the ingress')
-    .option(
-      '--order <id>',
-      'what it is about',
-      checked((text) => toOrderId(text, '--order')),
-    )
-    .option('--status <status>', 'what it claims; the order itself decides')
+/** `delivery send <account> <eventType>`: a correct test delivery to the ingress. */
+export const addSend: AddCommand = (delivery, run) => {
+  const does = 'send a correct test delivery to the ingress';
+  const examples = [
+    'business status_changed --order 7b21 --status Driving',
+    'business business_report --order 7b21 --url http://127.0.0.1:8480',
+  ];
+  addCommand(delivery, 'send <account> <eventType>', { does, examples, more: help })
+    .option(...orderOption('the order that it is about'))
+    .option('--status <status>', 'the status that it claims; the run reads the order itself')
     .option('--url <url>', 'base URL of the ingress', toBaseUrl)
-    .addHelpText('after', help)
-    .action(
-      run<SubscriptionArguments, DeliverOptions>(async (context, [account, eventType], options) => {
-        refuseMissing({ account, eventType }, options); // before any connection
-        return await withSession(context, (session) => deliver(context, session, { account, eventType }, options));
-      }),
-    );
-}
+    .action(run(reading(checkGiven, inSession(sendDelivery))));
+};
 
 function toBaseUrl(text: string): string {
   const { success, data, error } = BaseUrl.safeParse(text);
@@ -69,27 +53,36 @@ function toBaseUrl(text: string): string {
   throw new InvalidArgumentError(`--url: ${error.issues[0]?.message ?? 'must be a URL'}.`);
 }
 
-function refuseMissing({ eventType }: SubscriptionKey, { order, status }: DeliverOptions): void {
+/** What is sent, and where to. */
+interface SendGiven extends SubscriptionKey {
+  order?: OrderId;
+  status?: string;
+  url?: string;
+}
+
+function checkGiven(given: SendGiven): SendGiven {
+  const { eventType, order, status } = given;
   if (eventType === 'business_report') {
     if (status !== undefined) throw new InvalidInput('--status: a business_report has none');
-    return;
+    return given;
   }
   if (order === undefined) throw new InvalidInput('--order: missing; a status_changed tells of an order');
   if (status === undefined || status === '') throw new InvalidInput('--status: missing; name one, such as Driving');
+  return given;
 }
 
 /** What the command needs of a session. */
-export type DeliverSession = Pick<Session, 'within' | 'config'> & {
+export type SendSession = Pick<Session, 'within' | 'config'> & {
   client: { workflow: Pick<Session['client']['workflow'], 'getHandle'> };
 };
 
 /** Sends the delivery and tells its id and the ingress's answer. */
-export async function deliver(
+export async function sendDelivery(
   context: CommandContext,
-  session: DeliverSession,
-  key: SubscriptionKey,
-  { order, status, url }: DeliverOptions,
+  session: SendSession,
+  { account, eventType, order, status, url }: SendGiven,
 ): Promise<number> {
+  const key = { account, eventType };
   const { accounts, profile, webhookKeys } = session.config;
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
   const base = url ?? ingressUrl(session.config);
@@ -97,7 +90,7 @@ export async function deliver(
     throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens');
   const generation = usableGeneration(await readMemo(context, session, key), profile.delivery.verification, Date.now());
   if (!generation) {
-    const remedy = commandLine(context.env, 'subscriptions');
+    const remedy = context.commandLine('subscription', 'list');
     throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
   }
   const businessId = accounts.find(({ name }) => name === key.account)?.businessId;
@@ -110,13 +103,13 @@ export async function deliver(
 }
 
 async function readMemo(
-  { env }: CommandContext,
-  { client, within }: DeliverSession,
+  { commandLine }: CommandContext,
+  { client, within }: SendSession,
   key: SubscriptionKey,
 ): Promise<SubscriptionMemo> {
   const workflowId = subscriptionId(key);
   const notSubscribed = (what: string): CliFailure => {
-    const remedy = commandLine(env, 'subscribe', key.account, key.eventType);
+    const remedy = commandLine('subscription', 'create', key.account, key.eventType);
     return new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
   };
   try {
@@ -130,7 +123,7 @@ async function readMemo(
   throw notSubscribed(`${workflowId} accepts no deliveries`);
 }
 
-/** Undefined where nobody knows it any more. */
+/** Undefined when the subscription has lost it. */
 async function openSecret(
   key: SubscriptionKey,
   { secrets: [sealed] }: AcceptedGeneration,

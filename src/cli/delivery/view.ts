@@ -44,7 +44,7 @@ function toText(bytes: Buffer): string | undefined {
   }
 }
 
-/** The secrets that the service may have put into the body. One that cannot be opened is hidden by its field's name. */
+/** The secrets that the service may have put into the body. One that cannot be opened is hidden by the name of its field. */
 async function readSecrets(
   { client, within }: Session,
   sealer: Pick<Sealer, 'unseal'>,
@@ -96,7 +96,7 @@ export type ListedDelivery = ParkedDeliveryKey &
 
 /** The list as a table. The id stays whole, since people copy it. */
 export function parkedText(deliveries: readonly ListedDelivery[], paint: Paint): string {
-  if (deliveries.length === 0) return 'No delivery waits for a person.';
+  if (deliveries.length === 0) return 'No delivery is parked.';
   const rows = deliveries.map(({ account, deliveryId, eventType, reason, receivedAt, aboutOrderId }) => [
     clip(account, 16),
     deliveryId,
@@ -136,8 +136,8 @@ const sizeText = ({ bytes, contentType }: OpenedDelivery): string =>
 const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
   signalled: (order) => `order ${order} was told`,
   started: (order) => `order ${order} is followed from now on`,
-  late: (order) => `order ${order} has ended, so nothing was left to do`,
-  ignored: (order) => `nobody follows order ${order}`,
+  late: (order) => `order ${order} has already ended`,
+  ignored: (order) => `order ${order} is not followed, and this account ignores such orders`,
   followingStopped: (order) => `the following of order ${order} was stopped`,
   endUnreadable: (order) => `how the following of order ${order} ended cannot be read`,
   reported: (order) => `the report of order ${order} was told`,

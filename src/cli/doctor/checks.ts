@@ -66,7 +66,7 @@ export async function checkSearchAttributes({ connection, namespace }: Session):
   try {
     const { checkedBy } = await ensureSearchAttributes(services, namespace);
     if (checkedBy === 'nothing') {
-      return { name, result: 'skipped', message: 'this server does not let us see which are registered' };
+      return { name, result: 'skipped', message: 'this server does not show which are registered' };
     }
     return { name, result: 'ok', message: Object.values(searchAttributeNames).join(', ') };
   } catch (error) {

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
 import type { CliConfig } from '../../config.js';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
@@ -10,15 +9,15 @@ import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, SealingError } from '../../sealing/sealer.js';
 import { createTokenLeases } from '../../temporal/token-leases.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
   callTimeoutMs,
-  type RunCommand,
   type Session,
-  withProgramName,
   withSession,
 } from '../command.js';
 import { exitCodes, toCliError } from '../failure.js';
-import { askIngress, ingressUrl } from '../ingress-reachability.js';
+import { ingressUrl, judgeIngress } from '../ingress-reachability.js';
 import { type Paint, plain } from '../text.js';
 import {
   type Check,
@@ -31,33 +30,28 @@ import {
 } from './checks.js';
 
 const help = `
-Checks the settings, Temporal, the search attributes, the workers, a token for each account, the
-addresses of the accounts, and the ingress where its keys are set. Changes nothing, but gets tokens
-as a worker does. Ends with 1 when a check failed; a line marked "skip" could not be checked from
-here. Over TLS it connects to Temporal twice: as commands do, and as a worker does.
-
-Example:
-  faretrail doctor`;
+Checks the settings, Temporal, the search attributes, the workers, a token for
+each account, the addresses of the accounts, and the ingress where its keys are
+set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
+when a check failed; a line marked "skip" could not be checked from here. Over
+TLS it connects to Temporal twice: as commands do, and as a worker does.`;
 
 /** `doctor`: what is wrong with the installation, and the remedy. */
-export function addDoctorCommand(program: Command, run: RunCommand): void {
-  program
-    .command('doctor')
-    .description('check settings, Temporal, workers, tokens, addresses')
-    .addHelpText('after', help)
-    .action(
-      run(async (context) => {
-        const checks: Check[] = [];
-        await examine(context, ({ message, ...found }) => {
-          const check = { ...found, message: withProgramName(message, context.env) };
-          checks.push(check);
-          if (!context.isJson) context.tell(check, checkLine(check, context.paint));
-        });
-        const isWell = checks.every(({ result }) => result !== 'failed');
-        if (context.isJson) context.tell({ isWell, checks }, '');
-        return isWell ? exitCodes.done : exitCodes.failed;
-      }),
-    );
+export const addDoctor: AddCommand = (program, run) => {
+  const does = 'check settings, Temporal, workers, tokens and addresses';
+  addCommand(program, 'doctor', { does, more: help }).action(run(diagnose));
+};
+
+async function diagnose(context: CommandContext): Promise<number> {
+  const checks: Check[] = [];
+  await examine(context, ({ message, ...found }) => {
+    const check = { ...found, message: context.inTheirWords(message) };
+    checks.push(check);
+    if (!context.isJson) context.tell(check, checkLine(check, context.paint));
+  });
+  const isWell = checks.every(({ result }) => result !== 'failed');
+  if (context.isJson) context.tell({ isWell, checks }, '');
+  return isWell ? exitCodes.done : exitCodes.failed;
 }
 
 type Report = (check: Check) => void;
@@ -116,27 +110,10 @@ type IngressSettings = Pick<CliConfig, 'webhookKeys' | 'publicUrl' | 'ingressHos
 /** Does an ingress take deliveries, at its public URL or else on this machine? Only asked where its keys are set. */
 async function checkIngress(settings: IngressSettings): Promise<Check[]> {
   if (!settings.webhookKeys) return [];
-  return [{ name: 'ingress', ...(await look(ingressUrl(settings))) }];
-}
-
-async function look(url: string | null): Promise<Omit<Check, 'name'>> {
-  if (url === null) {
-    const remedy = 'set FARETRAIL_PUBLIC_URL, or the port that it has';
-    return { result: 'skipped', message: `FARETRAIL_INGRESS_PORT does not tell where it listens; ${remedy}` };
-  }
-  const state = await askIngress(url);
-  switch (state.is) {
-    case 'ready':
-      return { result: 'ok', message: `${url} takes deliveries` };
-    case 'notReady':
-      return { result: 'failed', message: `${url} takes no deliveries now: ${state.why}` };
-    case 'unreachable': {
-      const remedy = 'start it (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
-      return { result: 'failed', message: `no connection to ${url} (${state.why}); ${remedy}` };
-    }
-    case 'hidden':
-      return { result: 'skipped', message: `${url} answers, but does not show /readyz (${state.why})` };
-  }
+  const url = ingressUrl(settings);
+  if (url !== null) return [{ name: 'ingress', ...(await judgeIngress(url)) }];
+  const message = 'FARETRAIL_INGRESS_PORT is 0, so any port may be the one; set FARETRAIL_PUBLIC_URL';
+  return [{ name: 'ingress', result: 'skipped', message }];
 }
 
 /** Above the 10 s for which a token source waits. */
@@ -145,7 +122,7 @@ const tokenTimeoutMs = 20_000;
 /** The scopes of the tokens that an account's work needs. */
 const scopesOf = (account: Account, profile: ContractProfile): Scope[] => [orderScope(account, profile)];
 
-/** Gets each token as a worker does: through the fleet's lease, so a token that serves is not asked for again (I4). */
+/** Gets each token as a worker does, through the fleet's lease: a token that still serves is not requested again. */
 async function checkTokens(session: Session, accounts: readonly Account[], sealingKeys: KeyRing): Promise<Check[]> {
   const { client, config } = session;
   const sealer = createSealer(sealingKeys);
@@ -177,7 +154,7 @@ async function checkTokens(session: Session, accounts: readonly Account[], seali
 
 function whyNoToken(error: unknown): string {
   if (error instanceof TokenUnavailable && error.code === 'upstreamUnavailable') {
-    return `${error.message} Check that a worker with the same credentials and sealing keys runs, and see: faretrail tokens`;
+    return `${error.message} Check that a worker with the same credentials and sealing keys runs, and see: faretrail token list`;
   }
   if (error instanceof SealingError) return `${error.message} (FARETRAIL_SEALING_KEYS must be those of the workers)`;
   return toCliError(error).message;

@@ -1,21 +1,17 @@
-import type { Command } from 'commander';
 import { toInstant } from '../../domain/instant.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { beginFollowing } from '../../temporal/follow-start.js';
+import { checked, notifyOption } from '../arguments.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
-  checked,
-  commandLine,
-  type OrderArguments,
-  type RunCommand,
+  inSession,
+  reading,
   type Session,
-  withNotifyOption,
-  withOrderArguments,
-  withSession,
 } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { plain } from '../text.js';
@@ -24,7 +20,7 @@ import { tellEnded } from './change.js';
 import { findOrderRun } from './run.js';
 import { watchOrder } from './watch.js';
 
-interface TrackOptions extends CommonOptions {
+interface FollowGiven extends FollowOrderKey {
   reference?: string;
   scheduledAt?: string;
   notify?: Notify[];
@@ -33,56 +29,57 @@ interface TrackOptions extends CommonOptions {
 }
 
 const help = `
-Tracking twice is tracking once: a followed order goes on, and takes what it does not know yet.
-One whose following failed, or was cancelled or terminated, is followed again. An ended one is
-shown; add --again where its following was stopped, or expired, before the order ended.
-Who is given with --notify is told where a followed order stands, then of each change, but nothing
-of an ended one.
+An order has one run. Following it again only adds what is new: a reference, a
+pick-up time, receivers of notices. When the run failed, was cancelled or was
+terminated, the command starts another one. When it was stopped or has expired,
+only --again starts another one. Once the order has ended, its trail is shown.
+Each --notify receives the status now and each change, but nothing of an order
+that has ended.`;
 
-Examples:
-  faretrail track partner 42
-  faretrail track business 7b21 --reference trip-9 --scheduled-at 2026-05-01T08:30:00+02:00 --watch
-  faretrail track partner 42 --notify https://orders.example.com/changes
-  faretrail track partner 42 --notify trip/9:orderChanged
-  faretrail track partner 42 --again`;
+const examples = [
+  'partner 42',
+  'business 7b21 --scheduled-at 2026-05-01T08:30:00+02:00 --watch',
+  'partner 42 --notify https://orders.example.com/changes',
+  'partner 42 --notify trip/9:orderChanged',
+  'partner 42 --again',
+];
 
-/** `track <account> <orderId>`: follow an order, once however often it is asked for. */
-export function addTrackCommand(program: Command, run: RunCommand): void {
-  withNotifyOption(withOrderArguments(program.command('track')))
-    .description('follow an order to its end')
+/** `order follow <account> <orderId>`: follow an order, once however often the caller says so. */
+export const addFollow: AddCommand = (order, run) => {
+  addCommand(order, 'follow <account> <orderId>', { does: 'follow an order to its end', examples, more: help })
     .option('--reference <text>', 'your own id of the order')
     .option(
       '--scheduled-at <instant>',
       'pick-up time, ISO 8601 with offset',
       checked((text) => toInstant(text, '--scheduled-at')),
     )
-    .option('--again', 'also if its following was stopped or has expired')
-    .option('--watch', 'watch it until it ends')
-    .addHelpText('after', help)
-    .action(
-      run<OrderArguments, TrackOptions>(async (context, [account, orderId], options) => {
-        const { reference, scheduledAt, notify } = options;
-        const input = parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }); // before any connection
-        return await withSession(context, (session) => track(context, session, input, options));
-      }),
-    );
+    .option(...notifyOption)
+    .option('--again', 'also after a run that was stopped or has expired')
+    .option('--watch', 'print each change until the order ends')
+    .action(run(reading(toFollowing, inSession(follow))));
+};
+
+interface Following {
+  input: FollowOrderInput;
+  again: boolean;
+  watch: boolean;
+}
+
+function toFollowing({ again = false, watch = false, ...given }: FollowGiven): Following {
+  const { account, orderId, reference, scheduledAt, notify } = given;
+  return { input: parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }), again, watch };
 }
 
 type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
-async function track(
-  context: CommandContext,
-  session: Session,
-  input: FollowOrderInput,
-  { again = false, watch = false }: TrackOptions,
-): Promise<number> {
+async function follow(context: CommandContext, session: Session, { input, again, watch }: Following): Promise<number> {
   const start = await startFollowing(session, input, again);
-  // Never a second run of an ended one (I5); its trail is what the caller wanted.
+  // An order that has ended gets no second run; the command shows its trail.
   if (start === 'alreadyEnded') return await tellEnded(context, session, input);
   const warnings = await missingWorkers(session, input.account);
   const workflowId = followOrderId(input);
   context.tell({ workflowId, state: start, warnings }, startText(context, input, { start, hint: !watch }));
-  for (const warning of warnings) context.note(`${context.paint('bad', 'warning:')} ${warning}`);
+  context.warn(warnings);
   return watch ? await watchOrder(context, session, input) : exitCodes.done;
 }
 
@@ -104,13 +101,13 @@ const startTexts: Record<Exclude<Start, 'alreadyEnded'>, string> = {
 };
 
 function startText(
-  { env, paint }: CommandContext,
+  { commandLine, paint }: CommandContext,
   { account, orderId }: FollowOrderKey,
   { start, hint }: { start: keyof typeof startTexts; hint: boolean },
 ): string {
   const head = paint('strong', `${startTexts[start]} order ${plain(orderId)} of account ${account}`);
   const lines = [head, `  workflow  ${plain(followOrderId({ account, orderId }))}`];
   if (!hint) return lines.join('\n');
-  const next = (command: string) => plain(commandLine(env, command, account, orderId));
+  const next = (command: string) => plain(commandLine('order', command, account, orderId));
   return [...lines, `  see it    ${next('show')}`, `  live      ${next('watch')}`].join('\n');
 }

@@ -53,7 +53,7 @@ export async function getOrderRun(session: Session, key: FollowOrderKey): Promis
   const { account, orderId } = key;
   throw new CliFailure(
     'NotFollowed',
-    `order ${orderId} of account ${account} is not followed, and Temporal remembers no run of it; start one with track`,
+    `order ${orderId} of account ${account} is not followed, and Temporal remembers no run of it; follow it with: faretrail order follow ${account} ${orderId}`,
   );
 }
 

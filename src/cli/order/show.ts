@@ -1,34 +1,88 @@
-import type { Command } from 'commander';
+import type { Attention } from '../../domain/attention.js';
+import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import { type OrderArguments, type RunCommand, withOrderArguments, withSession } from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { type Paint, pairsText, plain, utc } from '../text.js';
+import { type Paint, pairsText, plain, utc, withoutColour } from '../text.js';
 import { getOrderRun, type OrderRun, type RunOutline, readTrail } from './run.js';
-import { trailText } from './view.js';
 
-/** `show <account> <orderId>`: the trail of an order, open or ended. */
-export function addShowCommand(program: Command, run: RunCommand): void {
-  withOrderArguments(program.command('show'))
-    .description('show the trail of an order, with or without a worker')
-    .addHelpText('after', '\nExample:\n  faretrail show partner 42')
-    .action(
-      run<OrderArguments>(async (context, [account, orderId]) => {
-        const key = { account, orderId };
-        return await withSession(context, async (session) => {
-          const shown = await readTrail(session, key, await getOrderRun(session, key));
-          context.tell(toRunJson(shown), runText(shown, key, context.paint));
-          return exitCodes.done;
-        });
-      }),
-    );
+const statusWidth = 12;
+
+/** One line of a timeline: when it was seen (UTC), the status, and what made us see it. Safe for a terminal. */
+export function timelineLine({ at, status, rawStatus, source }: TimelineEntry, paint: Paint = withoutColour): string {
+  const came = rawStatus === status ? '' : ` (came as ${plain(rawStatus)})`;
+  return `${paint('faint', utc(at))}  ${paint('strong', plain(status).padEnd(statusWidth))}  ${source}${came}`;
 }
 
-/** What a program is told of a run. */
+/** What needs a person, or that nothing does any more. */
+export const attentionLine = (attention: Attention | null, paint: Paint = withoutColour): string =>
+  attention === null
+    ? paint('good', 'attention cleared')
+    : `${paint('bad', 'attention:')} ${attentionText(attention, paint)}`;
+
+const attentionText = ({ code, message, since }: Attention, paint: Paint): string =>
+  `${paint('bad', code)} since ${utc(since)} UTC: ${plain(message)}`;
+
+/** The whole trail for a terminal of 100 columns; times in UTC. Safe whatever words the service used. */
+export function trailText(trail: OrderTrail, paint: Paint = withoutColour): string {
+  const head = paint('strong', `Order ${plain(trail.orderId)} of account ${trail.account}`);
+  const timeline = trail.timeline.map((entry) => timelineLine(entry, paint));
+  const none = paint('faint', 'nothing read yet');
+  return [head, pairsText(facts(trail, paint), paint), '', ...(timeline.length > 0 ? timeline : [none])].join('\n');
+}
+
+function facts(trail: OrderTrail, paint: Paint): [string, string][] {
+  const { attention, deliveries, outcome, reads, reference, status } = trail;
+  const since = `since ${utc(trail.since)} UTC`;
+  return [
+    ['status', status === null ? `not read yet, followed ${since}` : `${paint('strong', plain(status))} ${since}`],
+    ['outcome', outcome === null ? 'still open' : paint(outcome === 'completed' ? 'good' : 'strong', outcome)],
+    ...(reference === undefined ? [] : [['reference', plain(reference)] as [string, string]]),
+    ['attention', attention === null ? 'none' : attentionText(attention, paint)],
+    ['seen by', `${count(reads, 'read')}, ${deliveriesText(deliveries)}`],
+    ...detailPairs(trail.details ?? {}),
+  ];
+}
+
+function deliveriesText({ received, duplicate }: OrderTrail['deliveries']): string {
+  if (received === 0) return 'no delivery';
+  return `${received === 1 ? '1 delivery' : `${received} deliveries`} (${duplicate} duplicate)`;
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** "vehicle model", "scheduled at": the fields of `details`, nested ones too. */
+function detailPairs(details: Record<string, unknown>, prefix = ''): [string, string][] {
+  return Object.entries(details).flatMap(([name, value]): [string, string][] => {
+    const label = plain(`${prefix}${name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()}`);
+    if (typeof value === 'object' && value !== null) {
+      return detailPairs(value as Record<string, unknown>, `${label} `);
+    }
+    return [[label, detailText(String(value))]];
+  });
+}
+
+const detailText = (text: string): string =>
+  /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/.test(text) ? `${utc(text)} UTC` : plain(text);
+
+/** `order show <account> <orderId>`: the trail of an order, open or ended. */
+export const addShow: AddCommand = (order, run) => {
+  const does = 'show the trail of an order; needs no worker';
+  addCommand(order, 'show <account> <orderId>', { does, examples: ['partner 42'] }).action(run(inSession(show)));
+};
+
+async function show(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
+  const shown = await readTrail(session, key, await getOrderRun(session, key));
+  context.tell(toRunJson(shown), runText(shown, key, context.paint));
+  return exitCodes.done;
+}
+
+/** The JSON of a run. */
 export function toRunJson({ version: _version, isOpen: _isOpen, ...run }: OrderRun): Record<string, unknown> {
   return run;
 }
 
-/** The trail; without one, what Temporal itself knows, and why there is no more. */
+/** The trail; without one, what Temporal itself knows, and why the trail is missing. */
 export function runText(run: OrderRun, key: FollowOrderKey, paint: Paint): string {
   if (run.trail) return `${trailText(run.trail, paint)}\n\n${paint('faint', runLine(run))}`;
   const { status, seenBy, attention } = run.known;
@@ -44,7 +98,7 @@ export function runText(run: OrderRun, key: FollowOrderKey, paint: Paint): strin
 function whyNoTrail({ failure, isOpen }: OrderRun): string {
   if (failure) return `${failure.code}: ${plain(failure.message)}`;
   return isOpen
-    ? 'No worker answered, so this is what Temporal itself knows. For the timeline start one: npm run worker'
+    ? 'No worker answered, so this is what Temporal itself knows. For the timeline, start a worker: npm run worker'
     : 'The run left no trail.';
 }
 

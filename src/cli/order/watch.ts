@@ -1,50 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import {
-  type CommandContext,
-  type OrderArguments,
-  type RunCommand,
-  type Session,
-  withOrderArguments,
-  withSession,
-} from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
 import { getOrderRun, type OrderRun, readTrail } from './run.js';
-import { attentionLine, timelineLine } from './view.js';
+import { attentionLine, timelineLine } from './show.js';
 
 const help = `
-Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends the watching, not
-the following (exit code 130).
+Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends
+the watching (exit code 130); the run goes on following the order.`;
 
-Examples:
-  faretrail watch partner 42
-  faretrail watch partner 42 --json | jq -r 'select(.change == "status") | .status'`;
-
-/** `watch <account> <orderId>`: each change as it comes, until the end. */
-export function addWatchCommand(program: Command, run: RunCommand): void {
-  withOrderArguments(program.command('watch'))
-    .description('print each change of an order until it ends')
-    .addHelpText('after', help)
-    .action(
-      run<OrderArguments>((context, [account, orderId]) =>
-        withSession(context, (session) => watchOrder(context, session, { account, orderId })),
-      ),
-    );
-}
+/** `order watch <account> <orderId>`: each change as it comes, until the end. */
+export const addWatch: AddCommand = (order, run) => {
+  const does = 'print each change of an order until it ends';
+  const examples = ['partner 42', `partner 42 --json | jq -r 'select(.change == "status") | .status'`];
+  addCommand(order, 'watch <account> <orderId>', { does, examples, more: help }).action(run(inSession(watchOrder)));
+};
 
 /** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
-export const watchOrder = (context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> =>
-  untilInterrupted(context, session, 'No longer watched; the order is still followed.', (signal) =>
+export function watchOrder(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
+  return untilInterrupted(context, session, 'No longer watched; the order is still followed.', (signal) =>
     printChanges(context, session, key, signal),
   );
+}
 
 const troubles = {
-  noWorker: 'no worker answers, so nothing can be shown until one runs: npm run worker',
-  noTemporal: 'Temporal cannot be reached; trying on',
+  noWorker: 'no worker answers; changes appear once one runs: npm run worker',
+  noTemporal: 'Temporal cannot be reached; trying again',
 };
 
 async function printChanges(

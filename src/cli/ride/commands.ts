@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { Command } from 'commander';
 import { parseCallBody } from '../../contracts/call-bodies.js';
 import { InvalidInput } from '../../domain/errors.js';
-import { type AccountName, type OrderId, toAccountName, toOrderId } from '../../domain/keys.js';
+import type { AccountName, OrderId } from '../../domain/keys.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import {
   parseRequestRideInput,
@@ -16,17 +15,8 @@ import {
 import type { RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import { cancelRideUpdate, resolveRideUpdate, updateRideUpdate } from '../../workflows/messages.js';
-import {
-  type CommandContext,
-  type CommonOptions,
-  checked,
-  commandLine,
-  type RunCommand,
-  readJsonInput,
-  type Session,
-  withNotifyOption,
-  withSession,
-} from '../command.js';
+import { checked, notifyOption, orderOption, readJsonInput } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { plain } from '../text.js';
@@ -34,7 +24,8 @@ import { missingWorkers } from '../workers-alive.js';
 import { getRide, type RideStart, readRideResult, rideHandle, startRide, toRideFailure } from './run.js';
 import { resultText, standingText, watchRide } from './view.js';
 
-interface RideOptions extends CommonOptions {
+interface RequestGiven {
+  account: AccountName;
   input: string;
   requestId?: string;
   receipt?: boolean;
@@ -42,43 +33,35 @@ interface RideOptions extends CommonOptions {
   watch?: boolean;
 }
 
-const help = `
-The same request id is the same ride: asked for twice it is ordered once.
+const requestHelp = `
+The same request id is the same ride: requested twice, it is ordered once, for
+as long as Temporal keeps its run.`;
 
-Examples:
-  faretrail ride business --input order.json --request-id trip-9 --receipt --watch
-  faretrail cancel-ride business trip-9`;
-
-/** `ride <account>`: order a ride and follow it to its end. */
-export function addRideCommand(program: Command, run: RunCommand): void {
-  withNotifyOption(program.command('ride'))
-    .argument('<account>', 'name of a business account', checked(toAccountName))
-    .description('order a ride and follow it to its end')
-    .requiredOption('--input <file>', 'file with the JSON body of the order; - for standard input')
-    .option('--request-id <text>', 'your identity of this ride; a random one unless given', checked(toRideRequestId))
+/** `ride request <account>`: order a ride and follow it to its end. */
+export const addRequest: AddCommand = (ride, run) => {
+  const does = 'order a ride and follow it to its end';
+  const examples = ['business --input order.json --request-id trip-9 --receipt --watch'];
+  addCommand(ride, 'request <account>', { does, examples, more: requestHelp })
+    .requiredOption('--input <file>', 'JSON body of the order; - for standard input')
+    .option('--request-id <text>', 'your identity of this ride; a random one by default', checked(toRideRequestId))
     .option('--receipt', 'wait for the receipt after the end')
-    .option('--watch', 'watch it until it ends')
-    .addHelpText('after', help)
-    .action(
-      run<[AccountName], RideOptions>(async (context, [account], options) => {
-        const input = toInput(account, options); // before any connection
-        return await withSession(context, (session) => ride(context, session, input, options.watch === true));
-      }),
-    );
+    .option(...notifyOption)
+    .option('--watch', 'print each change until the ride ends')
+    .action(run(reading(toRequest, inSession(request))));
+};
+
+interface Request {
+  input: RequestRideInput;
+  watch: boolean;
 }
 
-function toInput(account: AccountName, { input, requestId, receipt, notify }: RideOptions): RequestRideInput {
-  const order = readJsonInput(input);
+function toRequest({ account, input: file, requestId = randomUUID(), receipt, notify, watch }: RequestGiven): Request {
+  const order = readJsonInput(file);
   parseCallBody('createOrder', order);
-  return parseRequestRideInput({ account, requestId: requestId ?? randomUUID(), order, receipt, notify });
+  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch: watch === true };
 }
 
-async function ride(
-  context: CommandContext,
-  session: Session,
-  input: RequestRideInput,
-  watch: boolean,
-): Promise<number> {
+async function request(context: CommandContext, session: Session, { input, watch }: Request): Promise<number> {
   const start = await startRide(session, input);
   if (start === 'alreadyEnded') return await tellEnded(context, session, input);
   const warnings = await missingWorkers(session, input.account);
@@ -87,11 +70,11 @@ async function ride(
     { workflowId: requestRideId(input), requestId, state: start, warnings },
     startText(context, input, start),
   );
-  for (const warning of warnings) context.note(`${context.paint('bad', 'warning:')} ${warning}`);
+  context.warn(warnings);
   return watch ? await watchRide(context, session, input) : exitCodes.done;
 }
 
-/** Never a second ride of one request id; how it ended is what the caller wanted. */
+/** One request id is one ride: the command shows how that one ended. */
 async function tellEnded(context: CommandContext, session: Session, input: RequestRideInput): Promise<number> {
   const result = await readRideResult(session, input);
   const text = `This request id was used before; nothing was ordered now.\n${resultText(result, context.paint)}`;
@@ -99,110 +82,107 @@ async function tellEnded(context: CommandContext, session: Session, input: Reque
   return exitCodes.done;
 }
 
-function startText({ env, paint }: CommandContext, input: RequestRideInput, start: RideStart): string {
+function startText({ commandLine, paint }: CommandContext, input: RequestRideInput, start: RideStart): string {
   const { account, requestId } = input;
   const how = start === 'started' ? 'Ordering' : 'Already ordered:';
   return [
     paint('strong', `${how} ride ${plain(requestId)} of account ${account}`),
-    `  workflow  ${plain(requestRideId(input))}`,
-    `  cancel it ${plain(commandLine(env, 'cancel-ride', account, requestId))}`,
+    `  workflow   ${plain(requestRideId(input))}`,
+    `  cancel it  ${plain(commandLine('ride', 'cancel', account, requestId))}`,
   ].join('\n');
 }
 
-type RideArguments = [account: AccountName, requestId: string];
-type Send = (handle: ReturnType<typeof rideHandle>) => Promise<RideStanding>;
+/** `ride update <account> <requestId>` */
+export const addUpdate: AddCommand = (ride, run) => {
+  const does = 'change a ride, where the service allows it';
+  addCommand(ride, 'update <account> <requestId>', { does, examples: ['business trip-9 --input change.json'] })
+    .requiredOption('--input <file>', 'JSON object of the fields to change; - for standard input')
+    .action(run(reading(toUpdate, inSession(change))));
+};
 
-const withRideArguments = (command: Command): Command =>
-  command
-    .argument('<account>', 'name of the account, such as business', checked(toAccountName))
-    .argument('<requestId>', 'your identity of the ride', checked(toRideRequestId));
+/** `ride cancel <account> <requestId>` */
+export const addCancel: AddCommand = (ride, run) => {
+  const help = { does: 'cancel a ride at the service', examples: ['business trip-9'] };
+  addCommand(ride, 'cancel <account> <requestId>', help).action(run(reading(toCancel, inSession(change))));
+};
 
-/** `cancel-ride` and `update-ride`: what changes a ride while it runs. */
-export function addRideChanges(program: Command, run: RunCommand): void {
-  withRideArguments(program.command('cancel-ride'))
-    .description('cancel the order of a ride')
-    .addHelpText('after', '\nExample:\n  faretrail cancel-ride business trip-9')
-    .action(
-      run<RideArguments>((context, given) => change(context, given, (ride) => ride.executeUpdate(cancelRideUpdate))),
-    );
-  withRideArguments(program.command('update-ride'))
-    .description('change a ride, where the service allows it')
-    .requiredOption('--input <file>', 'file with the JSON fields to change; - for standard input')
-    .addHelpText('after', '\nExample:\n  faretrail update-ride business trip-9 --input change.json')
-    .action(
-      run<RideArguments, CommonOptions & { input: string }>((context, given, { input }) => {
-        const args: [ReturnType<typeof parseUpdateRideInput>] = [parseUpdateRideInput({ order: readJsonInput(input) })];
-        return change(context, given, (ride) => ride.executeUpdate(updateRideUpdate, { args }));
-      }),
-    );
+const resolveHelp = `
+For a ride with attention outcomeUnknown: the answer to its create was lost, and
+the service cannot tell a repeated create from a new one. Look there whether the
+order exists. If it does, --try-again orders a second ride.`;
+
+/** `ride resolve <account> <requestId>`: a person says what became of a create whose answer was lost. */
+export const addResolve: AddCommand = (ride, run) => {
+  const does = 'resolve a ride whose create had an unknown outcome';
+  const examples = ['business trip-9 --order 7b21', 'business trip-9 --give-up "booked by phone"'];
+  addCommand(ride, 'resolve <account> <requestId>', { does, examples, more: resolveHelp })
+    .option(...orderOption('the service made this order: follow it'))
+    .option('--try-again', 'the service made no order: order the ride now')
+    .option('--give-up <reason>', 'end the ride without an order; 1 to 200 characters')
+    .action(run(reading(toResolve, inSession(change))));
+};
+
+/** What changes a ride while it runs. */
+interface Change {
+  key: RequestRideKey;
+  send(handle: ReturnType<typeof rideHandle>): Promise<RideStanding>;
 }
 
-interface ResolveOptions extends CommonOptions {
+function toUpdate({ account, requestId, input }: RequestRideKey & { input: string }): Change {
+  const fields = parseUpdateRideInput({ order: readJsonInput(input) });
+  return {
+    key: { account, requestId },
+    send: (handle) => handle.executeUpdate(updateRideUpdate, { args: [fields] }),
+  };
+}
+
+const toCancel = ({ account, requestId }: RequestRideKey): Change => ({
+  key: { account, requestId },
+  send: (handle) => handle.executeUpdate(cancelRideUpdate),
+});
+
+interface ResolveGiven extends RequestRideKey {
   order?: OrderId;
   tryAgain?: boolean;
   giveUp?: string;
 }
 
-const resolveHelp = `
-For a ride that stands at outcomeUnknown: the answer to its create was lost, and the service does not
-know a repeated create by its id. Look there whether the order was made. Trying again orders a second
-ride where it was.
-
-Examples:
-  faretrail resolve-ride business trip-9 --order 7b21
-  faretrail resolve-ride business trip-9 --give-up "booked by phone"`;
-
-/** `resolve-ride`: a person's word on a create whose outcome nobody knows. */
-export function addResolveRideCommand(program: Command, run: RunCommand): void {
-  withRideArguments(program.command('resolve-ride'))
-    .description('decide whether a ride was ordered')
-    .option(
-      '--order <id>',
-      'it was ordered: this is its order',
-      checked((text) => toOrderId(text, '--order')),
-    )
-    .option('--try-again', 'it was not ordered: order it now')
-    .option('--give-up <reason>', 'end it; 1 to 200 characters')
-    .addHelpText('after', resolveHelp)
-    .action(
-      run<RideArguments, ResolveOptions>((context, given, options) => {
-        const args: [RideResolution] = [toResolution(options)]; // before any connection
-        return change(context, given, (ride) => ride.executeUpdate(resolveRideUpdate, { args }));
-      }),
-    );
+function toResolve({ account, requestId, ...way }: ResolveGiven): Change {
+  const resolution = toResolution(way);
+  return {
+    key: { account, requestId },
+    send: (handle) => handle.executeUpdate(resolveRideUpdate, { args: [resolution] }),
+  };
 }
 
-function toResolution({ order, tryAgain, giveUp }: ResolveOptions): RideResolution {
+function toResolution({ order, tryAgain, giveUp }: Omit<ResolveGiven, keyof RequestRideKey>): RideResolution {
   const given = [order, tryAgain, giveUp].filter((option) => option !== undefined);
   if (given.length !== 1) throw new InvalidInput('give one of --order, --try-again and --give-up');
   if (giveUp !== undefined) return parseResolveRideInput({ giveUp: true, reason: giveUp });
   return parseResolveRideInput(order === undefined ? { tryAgain } : { orderId: order });
 }
 
-/** Sends an update to the open run and shows where the ride stands then. */
-function change(context: CommandContext, [account, requestId]: RideArguments, send: Send): Promise<number> {
-  return withSession(context, async (session) => {
-    const key: RequestRideKey = { account, requestId };
-    const tellEnded = async (): Promise<number> => {
-      const result = await readRideResult(session, key);
-      const text = `The ride has already ended.\n${resultText(result, context.paint)}`;
-      context.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
-      return exitCodes.failed;
-    };
-    if (!(await getRide(session, key)).isOpen) return await tellEnded();
-    try {
-      const standing = await sendUpdate(session, () => send(rideHandle(session, key)), noAnswer);
-      const text = standingText(standing, context.env, context.paint);
-      context.tell({ workflowId: requestRideId(key), state: 'done', ride: standing }, text);
-      return exitCodes.done;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return await tellEnded(); // ended meanwhile
-      throw error instanceof WorkflowUpdateFailedError ? toRideFailure(error.cause) : error;
-    }
-  });
+/** Sends an update to the open run and shows the ride's state after it. */
+async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
+  const tellLate = async (): Promise<number> => {
+    const result = await readRideResult(session, key);
+    const text = `The ride has already ended.\n${resultText(result, context.paint)}`;
+    context.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
+    return exitCodes.failed;
+  };
+  if (!(await getRide(session, key)).isOpen) return await tellLate();
+  try {
+    const standing = await sendUpdate(session, () => send(rideHandle(session, key)), noAnswer);
+    const text = standingText(standing, context.commandLine, context.paint);
+    context.tell({ workflowId: requestRideId(key), state: 'done', ride: standing }, text);
+    return exitCodes.done;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return await tellLate(); // ended meanwhile
+    throw error instanceof WorkflowUpdateFailedError ? toRideFailure(error.cause) : error;
+  }
 }
 
 async function noAnswer(): Promise<CliFailure> {
-  const message = `no answer within ${answerWithinMs / 1_000} s, but the ride has been asked: the service may be slow`;
+  const message = `no answer within ${answerWithinMs / 1_000} s, but the ride has the request: the service may be slow`;
   return new CliFailure('NoAnswer', message);
 }

@@ -37,7 +37,10 @@ export async function getRide(session: Session, key: RequestRideKey): Promise<{ 
   const found = await findRide(session, key);
   if (found) return found;
   const { account, requestId } = key;
-  throw new CliFailure('NotRequested', `Temporal remembers no ride ${requestId} of account ${account}; order it: ride`);
+  throw new CliFailure(
+    'NotRequested',
+    `Temporal remembers no ride ${requestId} of account ${account}; order it with: faretrail ride request ${account}`,
+  );
 }
 
 /** Asks for a ride; a request id that was used before starts nothing. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { followedAgainText, type RideResult, type RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import type { Env } from '../../settings/env-reader.js';
-import { type CommandContext, commandLine, type Session } from '../command.js';
-import { trailText } from '../order/view.js';
+import type { CommandContext, CommandLine, Session } from '../command.js';
+import { trailText } from '../order/show.js';
 import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
 import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
 import { getRide, readRideResult, readStanding } from './run.js';
@@ -11,8 +10,8 @@ import { getRide, readRideResult, readStanding } from './run.js';
 const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
 
-/** Where a ride stands, and what a person can do where one is needed. */
-export function standingText(standing: RideStanding, env: Env, paint: Paint): string {
+/** The state of a ride, and what a person can do when it needs one. */
+export function standingText(standing: RideStanding, commandLine: CommandLine, paint: Paint): string {
   const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
   const pairs: [string, string][] = [
     ['stage', stage],
@@ -26,7 +25,7 @@ export function standingText(standing: RideStanding, env: Env, paint: Paint): st
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];
   if (attention === null) return lines.join('\n');
-  const resolve = plain(commandLine(env, 'resolve-ride', account, requestId));
+  const resolve = plain(commandLine('ride', 'resolve', account, requestId));
   return [
     ...lines,
     paint('bad', `${attention.code} since ${utc(attention.since)} UTC: ${plain(attention.message)}`),

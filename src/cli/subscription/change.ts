@@ -1,138 +1,99 @@
-import type { Command } from 'commander';
-import { InvalidInput } from '../../domain/errors.js';
-import { type AccountName, toAccountName } from '../../domain/keys.js';
 import { parseEndInput, parseMoveInput, parseRotateInput } from '../../domain/subscription/input.js';
-import { type EventType, eventTypes, isEventType } from '../../domain/subscription/subscription.js';
+import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { endSubscriptionUpdate, moveSubscriptionUpdate, rotateSubscriptionUpdate } from '../../workflows/messages.js';
-import { type CommonOptions, checked, type RunCommand, type Session, withSession } from '../command.js';
+import { checked, publicUrlOption, reasonOption, toDurationMs } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { answerWithinMs, sendUpdate } from '../sent-update.js';
 import { getSubscription, readSubscriptionStatus } from './run.js';
 import { subscriptionEndText, subscriptionText } from './view.js';
 
-type GraceOptions = CommonOptions & { grace?: number };
+const graceOption = [
+  '--grace <duration>',
+  'how long the ingress accepts the old address: 90s, 30m, 24h, or 0 (default: a day)',
+  checked(toDurationMs, '--grace'),
+] as const;
 
-const graceOption = (command: Command): Command =>
-  command.option(
-    '--grace <duration>',
-    'how long the old address is accepted, such as 90s, 30m, 24h, or 0 (default: a day)',
-    checked((text) => toDurationMs(text, '--grace')),
-  );
+/** `subscription rotate <account> <eventType>` */
+export const addRotate: AddCommand = (subscription, run) => {
+  const does = 'give a subscription a new path and secret';
+  const examples = ['business status_changed --grace 30m'];
+  addCommand(subscription, 'rotate <account> <eventType>', { does, examples })
+    .option(...graceOption)
+    .action(run(reading(toRotate, inSession(change))));
+};
 
-const graceOf = ({ grace }: GraceOptions) => (grace === undefined ? {} : { graceMs: grace });
+/** `subscription move <account> <eventType>` */
+export const addMove: AddCommand = (subscription, run) => {
+  const does = 'have a subscription deliver to another public URL';
+  const examples = ['business status_changed --public-url https://rides.example'];
+  addCommand(subscription, 'move <account> <eventType>', { does, examples })
+    .requiredOption(...publicUrlOption)
+    .option(...graceOption)
+    .action(run(reading(toMove, inSession(change))));
+};
 
-/** `rotate`, `move` and `unsubscribe`: what changes a subscription. */
-export function addSubscriptionChanges(program: Command, run: RunCommand): void {
-  addRotate(program, run);
-  addMove(program, run);
-  addUnsubscribe(program, run);
+/** `subscription end <account> <eventType>` */
+export const addEnd: AddCommand = (subscription, run) => {
+  const does = 'end a subscription: the ingress refuses its deliveries';
+  const examples = ['business status_changed --reason "moved away"'];
+  addCommand(subscription, 'end <account> <eventType>', { does, examples })
+    .option(...reasonOption, 'ended by hand')
+    .action(run(reading(toEnd, inSession(change))));
+};
+
+/** What changes a subscription. */
+interface Change {
+  key: SubscriptionKey;
+  send(handle: ReturnType<typeof handleOf>): Promise<SubscriptionStatus | SubscriptionEnd>;
 }
 
-function addRotate(program: Command, run: RunCommand): void {
-  graceOption(withSubscriptionArguments(program.command('rotate')))
-    .description('give a subscription a new path and secret')
-    .addHelpText('after', '\nExample:\n  faretrail rotate business status_changed --grace 30m')
-    .action(
-      run<SubscriptionArguments, GraceOptions>(async (context, [account, eventType], options) => {
-        const key = { account, eventType };
-        const input = parseRotateInput(graceOf(options)); // before any connection
-        return await withSession(context, async (session) => {
-          const status = await change(session, key, () =>
-            handleOf(session, key).executeUpdate(rotateSubscriptionUpdate, { args: [input] }),
-          );
-          context.tell(
-            { workflowId: subscriptionId(key), subscription: status },
-            subscriptionText(status, context.paint),
-          );
-          return exitCodes.done;
-        });
-      }),
-    );
+type GraceGiven = SubscriptionKey & { grace?: number };
+
+function toRotate({ account, eventType, grace: graceMs }: GraceGiven): Change {
+  const input = parseRotateInput({ graceMs });
+  return {
+    key: { account, eventType },
+    send: (handle) => handle.executeUpdate(rotateSubscriptionUpdate, { args: [input] }),
+  };
 }
 
-function addMove(program: Command, run: RunCommand): void {
-  graceOption(withSubscriptionArguments(program.command('move')))
-    .description('have a subscription deliver to another public URL')
-    .requiredOption('--public-url <url>', 'public https base of the ingress')
-    .addHelpText('after', '\nExample:\n  faretrail move business status_changed --public-url https://rides.example')
-    .action(
-      run<SubscriptionArguments, GraceOptions & { publicUrl: string }>(
-        async (context, [account, eventType], options) => {
-          const key = { account, eventType };
-          const input = parseMoveInput({ publicUrl: options.publicUrl, ...graceOf(options) });
-          return await withSession(context, async (session) => {
-            const status = await change(session, key, () =>
-              handleOf(session, key).executeUpdate(moveSubscriptionUpdate, { args: [input] }),
-            );
-            context.tell(
-              { workflowId: subscriptionId(key), subscription: status },
-              subscriptionText(status, context.paint),
-            );
-            return exitCodes.done;
-          });
-        },
-      ),
-    );
+function toMove({ account, eventType, publicUrl, grace: graceMs }: GraceGiven & { publicUrl: string }): Change {
+  const input = parseMoveInput({ publicUrl, graceMs });
+  return {
+    key: { account, eventType },
+    send: (handle) => handle.executeUpdate(moveSubscriptionUpdate, { args: [input] }),
+  };
 }
 
-function addUnsubscribe(program: Command, run: RunCommand): void {
-  withSubscriptionArguments(program.command('unsubscribe'))
-    .description('refuse further deliveries of a subscription')
-    .option('--reason <text>', 'why, 1 to 200 characters', 'ended by hand')
-    .addHelpText('after', '\nExample:\n  faretrail unsubscribe business status_changed --reason "moved away"')
-    .action(
-      run<SubscriptionArguments, CommonOptions & { reason: string }>(async (context, [account, eventType], options) => {
-        const key = { account, eventType };
-        const input = parseEndInput({ reason: options.reason });
-        return await withSession(context, async (session) => {
-          const end = await change(session, key, () =>
-            handleOf(session, key).executeUpdate(endSubscriptionUpdate, { args: [input] }),
-          );
-          context.tell({ workflowId: subscriptionId(key), end }, subscriptionEndText(end, context.paint));
-          return exitCodes.done;
-        });
-      }),
-    );
+function toEnd({ account, eventType, reason }: SubscriptionKey & { reason: string }): Change {
+  const input = parseEndInput({ reason });
+  return {
+    key: { account, eventType },
+    send: (handle) => handle.executeUpdate(endSubscriptionUpdate, { args: [input] }),
+  };
 }
 
 const handleOf = ({ client }: Session, key: SubscriptionKey) => client.workflow.getHandle(subscriptionId(key));
 
-/** Sends an update to the running subscription. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
-async function change<Answer>(session: Session, key: SubscriptionKey, send: () => Promise<Answer>): Promise<Answer> {
+/** Sends an update to the running subscription and shows the answer. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
+async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
   await getSubscription(session, key);
-  return await sendUpdate(session, send, () => noAnswer(session, key));
+  const answer = await sendUpdate(
+    session,
+    () => send(handleOf(session, key)),
+    () => noAnswer(session, key),
+  );
+  const workflowId = subscriptionId(key);
+  if ('endedAt' in answer) context.tell({ workflowId, end: answer }, subscriptionEndText(answer, context.paint));
+  else context.tell({ workflowId, subscription: answer }, subscriptionText(answer, context.paint));
+  return exitCodes.done;
 }
 
 async function noAnswer(session: Session, key: SubscriptionKey): Promise<CliFailure> {
   const attention = (await readSubscriptionStatus(session, key))?.attention;
   const why = attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
-  const message = `no answer within ${answerWithinMs / 1_000} s, but the subscription has been asked and goes on trying: ${why}`;
+  const message = `no answer within ${answerWithinMs / 1_000} s, but the subscription has the request and keeps trying: ${why}`;
   return new CliFailure('NoAnswer', message);
-}
-
-/** What each command about one subscription is given. */
-export type SubscriptionArguments = [account: AccountName, eventType: EventType];
-
-/** Adds the arguments `<account> <eventType>`, checked before anything else happens. */
-export const withSubscriptionArguments = (command: Command): Command =>
-  command
-    .argument('<account>', 'name of the account, such as business', checked(toAccountName))
-    .argument('<eventType>', eventTypes.join(' or '), checked(toEventType));
-
-function toEventType(text: string): EventType {
-  if (!isEventType(text)) throw new InvalidInput(`eventType: must be ${eventTypes.join(' or ')}`);
-  return text;
-}
-
-const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Reads `90s`, `30m`, `24h`, `2d` or `0`. Throws `InvalidInput` naming `field`. */
-export function toDurationMs(text: string, field: string): number {
-  const [, number = '', unit] = /^(\d{1,9})(ms|s|m|h|d)?$/.exec(text) ?? [];
-  const perUnit = unit === undefined ? 1 : unitMs[unit];
-  if (number === '' || perUnit === undefined || (unit === undefined && Number(number) !== 0)) {
-    throw new InvalidInput(`${field}: must be a duration such as 90s, 30m, 24h or 2d, or 0`);
-  }
-  return Number(number) * perUnit;
 }

@@ -1,26 +1,24 @@
-import type { Command } from 'commander';
 import { actsForCompany } from '../../domain/account.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
-import { subscriptionId } from '../../domain/workflow-ids.js';
+import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import {
+  type AddCommand,
+  addCommand,
   type CommandContext,
-  type CommonOptions,
   callTimeoutMs,
-  commandLine,
-  type RunCommand,
+  inSession,
+  reading,
   type Session,
-  withSession,
 } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { ingressWarning } from '../ingress-reachability.js';
+import { judgeIngress } from '../ingress-reachability.js';
 import { missingWorkers } from '../workers-alive.js';
-import { type SubscriptionArguments, withSubscriptionArguments } from './change.js';
 import { awaitSubscription, findSubscription } from './run.js';
 import { subscriptionText } from './view.js';
 
-interface SubscribeOptions extends CommonOptions {
+interface CreateGiven extends SubscriptionKey {
   publicUrl?: string;
   resubscribe?: boolean;
 }
@@ -28,31 +26,26 @@ interface SubscribeOptions extends CommonOptions {
 const inPlaceWithinMs = 30_000;
 
 const help = `
-Subscribing twice is subscribing once: a running subscription is shown as it is. Waits up to 30 s
-until the service has taken it; ends with 1 while it has not, or stands at another public URL.
-Without --public-url, FARETRAIL_PUBLIC_URL is taken.
+Creating it twice changes nothing: a running subscription is shown as it is. The
+command waits up to 30 s for the service to confirm it. It ends with 1 when the
+service has not, or when the subscription has another public URL.`;
 
-Examples:
-  faretrail subscribe business status_changed --public-url https://rides.example
-  faretrail subscribe business business_report`;
+/** `subscription create <account> <eventType>`: have the service deliver events, once however often a caller says so. */
+export const addCreate: AddCommand = (subscription, run) => {
+  const does = 'have the service deliver events to the ingress';
+  const examples = ['business status_changed --public-url https://rides.example', 'business business_report'];
+  addCommand(subscription, 'create <account> <eventType>', { does, examples, more: help })
+    .option('--public-url <url>', 'public https base of the ingress (default: FARETRAIL_PUBLIC_URL)')
+    .option('--resubscribe', 'subscribe again by itself when deliveries stop coming')
+    .action(run(reading(toInput, inSession(create))));
+};
 
-/** `subscribe <account> <eventType>`: have the service deliver events, once however often it is asked for. */
-export function addSubscribeCommand(program: Command, run: RunCommand): void {
-  withSubscriptionArguments(program.command('subscribe'))
-    .description('have the service deliver events to the ingress')
-    .option('--public-url <url>', 'public https base of the ingress')
-    .option('--resubscribe', 'subscribe anew when deliveries stay away')
-    .addHelpText('after', help)
-    .action(
-      run<SubscriptionArguments, SubscribeOptions>(async (context, [account, eventType], options) => {
-        const publicUrl = options.publicUrl ?? context.loadSettings().publicUrl;
-        if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
-        const given = { account, eventType, publicUrl, ...(options.resubscribe ? { resubscribe: true } : {}) };
-        const input = parseSubscriptionInput(given); // before any connection
-        refusePartner(context, input);
-        return await withSession(context, (session) => subscribe(context, session, input));
-      }),
-    );
+function toInput(given: CreateGiven, context: CommandContext): SubscriptionInput {
+  const { account, eventType, publicUrl = context.loadSettings().publicUrl, resubscribe } = given;
+  if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
+  const input = parseSubscriptionInput({ account, eventType, publicUrl, ...(resubscribe ? { resubscribe } : {}) });
+  refusePartner(context, input);
+  return input;
 }
 
 /** Only where the account is known here; a worker knows all. */
@@ -62,7 +55,7 @@ function refusePartner(context: CommandContext, { account }: SubscriptionInput):
     throw new InvalidInput(`account: ${account} is at the ${known.interface} interface, which delivers no events`);
 }
 
-async function subscribe(context: CommandContext, session: Session, input: SubscriptionInput): Promise<number> {
+async function create(context: CommandContext, session: Session, input: SubscriptionInput): Promise<number> {
   const before = await findSubscription(session, input); // only for the wording: the start itself is idempotent
   await session.within(callTimeoutMs, () =>
     session.client.workflow.start('subscription', {
@@ -74,32 +67,36 @@ async function subscribe(context: CommandContext, session: Session, input: Subsc
     }),
   );
   const warnings = await missingWorkers(session, input.account);
-  if (warnings.length === 0) context.note('Waiting for the service to take the subscription, up to 30 s.');
-  // Without a worker nothing would come of waiting.
+  if (warnings.length === 0) context.note('Waiting up to 30 s for the service to confirm the subscription.');
+  // Without a worker, waiting is of no use.
   const status = await awaitSubscription(session, input, warnings.length === 0 ? inPlaceWithinMs : 0);
-  const ingress = await ingressWarning(status?.publicUrl ?? input.publicUrl);
+  const ingress = await judgeIngress(status?.publicUrl ?? input.publicUrl);
   const result = {
     workflowId: subscriptionId(input),
     state: before?.isOpen ? 'alreadySubscribed' : 'started',
     subscription: status ?? null,
-    warnings: [...warnings, ...(ingress ? [ingress] : []), ...elsewhere(context, input, status)],
+    warnings: [
+      ...warnings,
+      ...(ingress.result === 'ok' ? [] : [ingress.message]),
+      ...elsewhere(context, input, status),
+    ],
   };
-  const asked = 'The subscription is asked for, and no worker has answered yet.';
+  const asked = 'The subscription has been started, but no worker has answered yet.';
   context.tell(result, status ? subscriptionText(status, context.paint) : asked);
-  for (const warning of result.warnings) context.note(`${context.paint('bad', 'warning:')} ${warning}`);
+  context.warn(result.warnings);
   return isInPlace(input, status) ? exitCodes.done : exitCodes.failed;
 }
 
 const isInPlace = ({ publicUrl }: SubscriptionInput, status: SubscriptionStatus | undefined): boolean =>
   status?.state === 'active' && status.publicUrl === publicUrl;
 
-/** One line when the subscription is not where it was asked for. */
+/** One line when the subscription has another public URL. */
 function elsewhere(
-  { env }: CommandContext,
+  { commandLine }: CommandContext,
   { account, eventType, publicUrl }: SubscriptionInput,
   status: SubscriptionStatus | undefined,
 ): string[] {
   if (status === undefined || status.publicUrl === publicUrl) return [];
-  const move = commandLine(env, 'move', account, eventType, '--public-url', publicUrl);
-  return [`it stands at another public URL, ${status.publicUrl}; move it with: ${move}`];
+  const move = commandLine('subscription', 'move', account, eventType, '--public-url', publicUrl);
+  return [`the subscription has another public URL, ${status.publicUrl}; move it with: ${move}`];
 }

@@ -43,7 +43,7 @@ export async function getSubscription(session: Session, key: SubscriptionKey): P
   const { account, eventType } = key;
   throw new CliFailure(
     'NotSubscribed',
-    `the subscription of account ${account} to ${eventType} ${standing}; subscribe with: faretrail subscribe ${account} ${eventType}`,
+    `the subscription of account ${account} to ${eventType} ${standing}; create it with: faretrail subscription create ${account} ${eventType}`,
   );
 }
 

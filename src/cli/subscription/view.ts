@@ -1,6 +1,6 @@
 import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import { attentionLine } from '../order/view.js';
+import { attentionLine } from '../order/show.js';
 import type { Paint } from '../text.js';
 import { clip, pairsText, plain, tableText, utc } from '../text.js';
 
@@ -41,7 +41,7 @@ export function subscriptionEndText(end: SubscriptionEnd, paint: Paint): string 
     `The ingress refuses all its addresses since ${utc(end.endedAt)} UTC.`,
     ...(end.removed.length > 0 ? [`Removed at the service: ${end.removed.map(plain).join(', ')}`] : []),
     ...(end.unclear > 0
-      ? [`Requests whose outcome nobody knows: ${end.unclear}; the service may deliver to them.`]
+      ? [`Requests with an unknown outcome: ${end.unclear}; the service may still deliver to them.`]
       : []),
   ];
   return [...lines, ...stillRegisteredLines(end)].join('\n');
@@ -62,7 +62,7 @@ export interface ListedSubscription extends SubscriptionKey {
   accepted: number;
 }
 
-/** Takes from a status what the list shows; without one, what the memo tells. A generation is its time in base 36. */
+/** What the list shows of a status; without one, of the memo. A generation is its time in base 36. */
 export function toListedSubscription(
   { account, eventType }: SubscriptionKey,
   status: SubscriptionStatus | undefined,
@@ -86,7 +86,7 @@ export function toListedSubscription(
 
 /** The list as a table. Ids stay whole, since people copy them. */
 export function subscriptionsText(listed: readonly ListedSubscription[], now: number, paint: Paint): string {
-  if (listed.length === 0) return 'Nothing is subscribed to.';
+  if (listed.length === 0) return 'There is no running subscription.';
   const rows = listed.map((one) => [
     clip(one.account, 16),
     one.eventType,

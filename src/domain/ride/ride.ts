@@ -143,7 +143,7 @@ export function describeRide(ride: RideStanding): string {
   if (attention === null) return [head, ...order, ...broken].join('\n\n');
   const since = cell(attention.since.slice(0, 19).replace('T', ' '));
   const commands = ['--order ID', '--try-again', '--give-up REASON']
-    .map((way) => `- \`faretrail resolve-ride ${account} ${requestId} ${way}\``)
+    .map((way) => `- \`faretrail ride resolve ${account} ${requestId} ${way}\``)
     .join('\n');
   return [
     head,

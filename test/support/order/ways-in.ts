@@ -68,12 +68,12 @@ export function throughCli(stack: OrderStack): WayIn {
     name: 'the command line',
     async ride({ account, requestId, order }) {
       const options = ['--input', jsonFile(order), '--request-id', requestId, '--receipt', '--watch'];
-      return (await told<{ result: RideResult }>('ride', account, ...options)).result;
+      return (await told<{ result: RideResult }>('ride', 'request', account, ...options)).result;
     },
     status: async ({ account }, orderId) =>
-      (await told<{ trail: { status: string | null } }>('show', account, orderId)).trail.status,
-    change: ({ account, requestId }, order) => told('update-ride', account, requestId, '--input', jsonFile(order)),
-    cancel: ({ account, requestId }) => told('cancel-ride', account, requestId),
+      (await told<{ trail: { status: string | null } }>('order', 'show', account, orderId)).trail.status,
+    change: ({ account, requestId }, order) => told('ride', 'update', account, requestId, '--input', jsonFile(order)),
+    cancel: ({ account, requestId }) => told('ride', 'cancel', account, requestId),
   };
 }
 
@@ -99,7 +99,7 @@ export function followThroughCli(stack: OrderStack): WayToFollow {
         ...(scheduledAt ? ['--scheduled-at', scheduledAt] : []),
         ...(again ? ['--again'] : []),
       ];
-      return told('track', account, String(orderId), ...options, ...receivers);
+      return told('order', 'follow', account, String(orderId), ...options, ...receivers);
     },
   };
 }
