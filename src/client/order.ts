@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   type FollowOrderInputShape,
   FollowRequestShape,
@@ -10,6 +10,7 @@ import {
 import { InvalidInput } from '../domain/errors.js';
 import { parseFollowRequest } from '../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import {
   followRequestedSignal,
   orderTrailQuery,
@@ -17,7 +18,7 @@ import {
   stopFollowingUpdate,
 } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { type AskOptions, runOf, toInput } from './run.js';
+import { type AskOptions, inTime, toAnswer, toInput } from './run.js';
 
 /** What following an order is started with. */
 export type FollowOrderInput = z.input<typeof FollowOrderInputShape>;
@@ -53,22 +54,18 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
   return {
     ...key,
     workflowId,
-    trail: (options) => run.ask(OrderTrailShape, (handle) => handle.query(orderTrailQuery), options),
-    refresh: (options) =>
-      run.ask(OrderTrailShape, (handle, updateId) => handle.executeUpdate(refreshOrderUpdate, { updateId }), options),
+    trail: (options) => toAnswer(OrderTrailShape, run.query(orderTrailQuery, inTime(options))),
+    refresh: (options) => toAnswer(OrderTrailShape, run.update(refreshOrderUpdate, [], inTime(options))),
     async stop(reason, options) {
-      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
-      return await run.ask(
-        OrderTrailShape,
-        (handle, updateId) => handle.executeUpdate(stopFollowingUpdate, { args, updateId }),
-        options,
-      );
+      const why = toInput(StopFollowingShape, { reason });
+      return await toAnswer(OrderTrailShape, run.update(stopFollowingUpdate, [why], inTime(options)));
     },
     async notify(given, options) {
       if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
       const request = parseFollowRequest(toInput(FollowRequestShape, { notify: given }));
-      await run.ask(z.void(), (handle) => handle.signal(followRequestedSignal, request), options);
+      const isTold = await run.signal(followRequestedSignal, request, inTime(options));
+      if (!isTold) throw await run.closed(inTime(options));
     },
-    result: () => run.result(OrderTrailShape),
+    result: () => toAnswer(OrderTrailShape, run.result()),
   };
 }

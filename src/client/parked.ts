@@ -3,9 +3,10 @@ import type { z } from 'zod';
 import { StopFollowingShape } from '../contracts/order-shapes.js';
 import { ParkedDeliveryShape, RouteDeliveryShape, RoutedDeliveryShape } from '../contracts/parked-shapes.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from '../workflows/messages.js';
 import type { parkedDelivery } from '../workflows/parked-delivery.js';
-import { type AskOptions, runOf, toInput } from './run.js';
+import { type AskOptions, inTime, toAnswer, toInput } from './run.js';
 
 /** How a delivery stands that nobody could place; never its content. */
 export type ParkedDelivery = z.output<typeof ParkedDeliveryShape>;
@@ -32,23 +33,14 @@ export function parkedHandle(client: Client, key: ParkedDeliveryKey): ParkedHand
   return {
     ...key,
     workflowId,
-    state: (options) => run.ask(ParkedDeliveryShape, (handle) => handle.query(parkedStatusQuery), options),
+    state: (options) => toAnswer(ParkedDeliveryShape, run.query(parkedStatusQuery, inTime(options))),
     async route(given, options) {
-      const { orderId } = toInput(RouteDeliveryShape, { orderId: given });
-      const args: [{ orderId: string }] = [{ orderId: String(orderId) }];
-      return await run.ask(
-        RoutedDeliveryShape,
-        (handle, updateId) => handle.executeUpdate(routeDeliveryUpdate, { args, updateId }),
-        options,
-      );
+      const orderId = String(toInput(RouteDeliveryShape, { orderId: given }).orderId);
+      return await toAnswer(RoutedDeliveryShape, run.update(routeDeliveryUpdate, [{ orderId }], inTime(options)));
     },
     async discard(reason, options) {
-      const args: [{ reason: string }] = [toInput(StopFollowingShape, { reason })];
-      return await run.ask(
-        ParkedDeliveryShape,
-        (handle, updateId) => handle.executeUpdate(discardDeliveryUpdate, { args, updateId }),
-        options,
-      );
+      const why = toInput(StopFollowingShape, { reason });
+      return await toAnswer(ParkedDeliveryShape, run.update(discardDeliveryUpdate, [why], inTime(options)));
     },
   };
 }

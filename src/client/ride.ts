@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, UpdateDefinition } from '@temporalio/client';
 import type { z } from 'zod';
 import {
   type RequestRideInputShape,
@@ -8,9 +8,10 @@ import {
   UpdateRideShape,
 } from '../contracts/ride-shapes.js';
 import { type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import { cancelRideUpdate, resolveRideUpdate, rideStatusQuery, updateRideUpdate } from '../workflows/messages.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
-import { type AskOptions, runOf, toInput } from './run.js';
+import { type AskOptions, inTime, toAnswer, toInput } from './run.js';
 
 /** What requesting a ride is started with. */
 export type RideInput = z.input<typeof RequestRideInputShape>;
@@ -41,8 +42,6 @@ export interface RideHandle {
   result(): Promise<RideResult>;
 }
 
-type RideResolutionSent = { orderId: string } | { tryAgain: true } | { giveUp: true; reason: string };
-
 /** A change waits for the service, which may be slow or busy; the run itself gives up after a quarter of an hour. */
 const changeWithinMs = 120_000;
 
@@ -50,36 +49,23 @@ const changeWithinMs = 120_000;
 export function rideHandle(client: Client, key: RequestRideKey): RideHandle {
   const workflowId = requestRideId(key);
   const run = runOf<typeof requestRide>(client, workflowId);
-  const slowly = (options?: AskOptions): AskOptions => ({ withinMs: changeWithinMs, ...options });
+  const update = <Args extends unknown[]>(
+    definition: UpdateDefinition<unknown, Args>,
+    args: Args,
+    options?: AskOptions,
+  ): Promise<RideStanding> =>
+    toAnswer(RideStandingShape, run.update(definition, args, inTime({ withinMs: changeWithinMs, ...options })));
   return {
     ...key,
     workflowId,
-    status: (options) => run.ask(RideStandingShape, (handle) => handle.query(rideStatusQuery), options),
-    async change(order, options) {
-      const args: [{ order: Record<string, unknown> }] = [toInput(UpdateRideShape, { order })];
-      const change = slowly(options);
-      return await run.ask(
-        RideStandingShape,
-        (handle, updateId) => handle.executeUpdate(updateRideUpdate, { args, updateId }),
-        change,
-      );
-    },
-    cancel: (options) =>
-      run.ask(
-        RideStandingShape,
-        (handle, updateId) => handle.executeUpdate<unknown, []>(cancelRideUpdate.name, { updateId }),
-        slowly(options),
-      ),
+    status: (options) => toAnswer(RideStandingShape, run.query(rideStatusQuery, inTime(options))),
+    change: async (order, options) => await update(updateRideUpdate, [toInput(UpdateRideShape, { order })], options),
+    cancel: (options) => update(cancelRideUpdate, [], options),
     async resolve(given, options) {
       const found = toInput(RideResolutionShape, given);
-      const args: [RideResolutionSent] = ['orderId' in found ? { orderId: String(found.orderId) } : found];
-      const resolve = slowly(options);
-      return await run.ask(
-        RideStandingShape,
-        (handle, updateId) => handle.executeUpdate(resolveRideUpdate, { args, updateId }),
-        resolve,
-      );
+      const resolution = 'orderId' in found ? { orderId: String(found.orderId) } : found;
+      return await update(resolveRideUpdate, [resolution], options);
     },
-    result: () => run.result(RideResultShape),
+    result: () => toAnswer(RideResultShape, run.result()),
   };
 }

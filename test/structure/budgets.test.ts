@@ -55,7 +55,11 @@ describe('the check of sizes', () => {
 
   it('finds a small file with one importer, and none with two', () => {
     const user = (path: string) => parseSource(path, `import './ride.js'; import './order.js'`);
-    const alone = [parseSource('src/order.ts', `${linesOf(50)}void 0;`), parseSource('src/ride.ts', ''), user('src/a.ts')];
+    const alone = [
+      parseSource('src/order.ts', `${linesOf(50)}void 0;`),
+      parseSource('src/ride.ts', ''),
+      user('src/a.ts'),
+    ];
     expect(smallAndAlone(alone)).toEqual(['src/a.ts', 'src/ride.ts']);
     expect(smallAndAlone([...alone, user('src/b.ts')])).toEqual(['src/a.ts', 'src/b.ts']);
     expect(sizeOf('src', alone)).toEqual({ files: 3, lines: 52 });

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { followedAgainText, type RideResult, type RideStanding } from '../../domain/ride/ride.js';
+import type { RideResult, RideStanding } from '../../client/index.js';
+import { toAccountName } from '../../domain/keys.js';
+import { followedAgainText } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import type { CommandContext, CommandLine, Session } from '../command.js';
+import { type CommandContext, type CommandLine, callTimeoutMs, type Session } from '../command.js';
 import { trailText } from '../order/show.js';
 import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
 import { lookEveryMs, unlessTransient, untilInterrupted } from '../watching.js';
-import { getRide, readRideResult, readStanding } from './run.js';
+import { getRide, readRideResult, rideOf } from './run.js';
 
 const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
@@ -21,7 +23,7 @@ export function standingText(standing: RideStanding, commandLine: CommandLine, p
     ...(followedAgain === undefined
       ? []
       : [['following', plain(followedAgainText(followedAgain))] satisfies [string, string]]),
-    ['workflow', plain(requestRideId(standing))],
+    ['workflow', plain(requestRideId({ account: toAccountName(account), requestId }))],
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];
   if (attention === null) return lines.join('\n');
@@ -61,7 +63,9 @@ async function printChanges(
     const ride = await unlessTransient(() => getRide(session, key));
     if (ride && !ride.isOpen) break;
     const standing =
-      ride && ride.version !== version ? await unlessTransient(() => readStanding(session, key)) : undefined;
+      ride && ride.version !== version
+        ? await unlessTransient(() => rideOf(session, key).status({ withinMs: callTimeoutMs }))
+        : undefined;
     if (standing) version = ride?.version;
     const line = standing && lineOf(standing);
     if (standing && line !== said) context.tell({ change: 'ride', ...standing }, line ?? '');
