@@ -8,7 +8,7 @@ import { nodeArgs } from '../local/stack/node-args.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
-import { promptConnectionOptions } from '../src/temporal/unavailability.js';
+import { promptConnectionOptions } from '../src/temporal/connection.js';
 import { createMember, type Member, whenUp } from './member.js';
 import { type ProcessName, processNames } from './plan.js';
 import { anchorIds } from './plan-work.js';

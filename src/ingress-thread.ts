@@ -1,9 +1,8 @@
 // The thread of an ingress that speaks with Temporal, started by threaded-deliveries.ts.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Client, Connection } from '@temporalio/client';
-import { loadTemporalSettings } from './temporal/connection.js';
+import { loadTemporalSettings, promptConnectionOptions } from './temporal/connection.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import { promptConnectionOptions } from './temporal/unavailability.js';
 import type { Answer, Question, ThreadSettings } from './threaded-deliveries.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
 

@@ -12,6 +12,7 @@ import {
   fromRequestRideId,
   fromSubscriptionId,
 } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
 import { rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, checked, limitOption } from './arguments.js';
@@ -87,16 +88,14 @@ async function readOne(session: Session, info: WorkflowExecutionInfo, until: num
 }
 
 async function ask(
-  { client, within }: Session,
+  { client }: Session,
   workflowId: string,
   query: string,
   until: number,
 ): Promise<Attention | undefined> {
   try {
-    const run = client.workflow.getHandle(workflowId);
-    const answer = await within(Math.max(until - Date.now(), 1), () =>
-      run.query<{ attention: Attention | null }>(query),
-    );
+    const withinMs = Math.max(until - Date.now(), 1);
+    const answer = await runOf(client, workflowId).query<{ attention: Attention | null }>(query, { withinMs });
     return answer.attention ?? undefined;
   } catch {
     return undefined;

@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import type { CallResult } from '../client/index.js';
 import { parseCallBody } from '../contracts/call-bodies.js';
-import {
-  type BusinessCallInput,
-  type BusinessCallResult,
-  type BusinessOperation,
-  parseBusinessCallInput,
-  toCallerKey,
-} from '../domain/call.js';
+import { type BusinessCallInput, type BusinessOperation, parseBusinessCallInput, toCallerKey } from '../domain/call.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
-import { businessCallStart } from '../temporal/starts.js';
-import type { businessCall } from '../workflows/business-call.js';
+import { runOf } from '../temporal/runs.js';
 import { checked, orderOption, readJsonInput } from './arguments.js';
 import {
   type AddCommand,
@@ -23,7 +15,7 @@ import {
   reading,
   type Session,
 } from './command.js';
-import { exitCodes, RunFailed, toRunFailure } from './failure.js';
+import { exitCodes, tellFailure } from './failure.js';
 import { plain } from './text.js';
 import { missingWorkers } from './workers-alive.js';
 
@@ -70,10 +62,12 @@ function toInput({ account, operation, key, order, referenceField, input: file }
 }
 
 async function call(context: CommandContext, session: Session, input: BusinessCallInput): Promise<number> {
-  const start = await startCall(session, input);
+  const start = await readStart(session, input);
+  const answered = session.rides.call(input); // its own limits end it
+  answered.catch(() => undefined); // it is awaited below
   context.note(startText(context, input, start));
   if (start !== 'alreadyEnded') context.warn(await missingWorkers(session, input.account));
-  const result = await awaitCall(session, input);
+  const result = await answered.catch(tellFailure);
   context.tell(
     { workflowId: businessCallId(input), key: input.key, state: start, result },
     resultText(context, result),
@@ -90,7 +84,7 @@ function startText({ paint }: CommandContext, input: BusinessCallInput, start: C
   return [paint('strong', head), `  key       ${input.key}`, `  workflow  ${businessCallId(input)}`].join('\n');
 }
 
-function resultText({ paint }: CommandContext, { operation, status, body, orderId }: BusinessCallResult): string {
+function resultText({ paint }: CommandContext, { operation, status, body, orderId }: CallResult): string {
   const order = orderId === undefined ? '' : `, order ${plain(orderId)}`;
   const lines = body === null ? [] : JSON.stringify(body, null, 2).split('\n').map(plain);
   return [paint('strong', `${operation}: done (HTTP ${status})${order}`), ...lines].join('\n');
@@ -99,48 +93,9 @@ function resultText({ paint }: CommandContext, { operation, status, body, orderI
 /** Whether there was a call with this key before. */
 type CallStart = 'started' | 'alreadyRunning' | 'alreadyEnded';
 
-/** Starts a call; a key that was used before starts nothing. */
-async function startCall(session: Session, input: BusinessCallInput): Promise<CallStart> {
-  const { client, config, within } = session;
-  const isThere = await hasRun(session, input); // only for the wording: the start itself is idempotent
-  try {
-    await within(callTimeoutMs, () =>
-      client.workflow.start<typeof businessCall>('businessCall', businessCallStart(input, config.taskQueue)),
-    );
-    return isThere ? 'alreadyRunning' : 'started';
-  } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'alreadyEnded';
-    throw error;
-  }
-}
-
-async function hasRun({ client, within }: Session, input: BusinessCallInput): Promise<boolean> {
-  try {
-    await within(callTimeoutMs, () => client.workflow.getHandle(businessCallId(input)).describe());
-    return true;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw error;
-  }
-}
-
-/** Waits for the end of the call: its own limits end it. Throws `RunFailed` with the words of the service beside ours. */
-async function awaitCall({ client }: Session, input: BusinessCallInput): Promise<BusinessCallResult> {
-  try {
-    return await client.workflow.getHandle<typeof businessCall>(businessCallId(input)).result();
-  } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const { code, message } = toRunFailure(error.cause);
-    throw new RunFailed({
-      code,
-      message: [message, wordsOfService(error.cause)].filter((part) => part !== '').join(' '),
-    });
-  }
-}
-
-/** What the service said beside the failure; empty where it said nothing. */
-export function wordsOfService(cause: unknown): string {
-  const [said] = (cause instanceof ApplicationFailure && cause.details) || [];
-  const message = typeof said === 'object' && said !== null && 'message' in said ? said.message : undefined;
-  return typeof message === 'string' ? `The service says: "${message}"` : '';
+/** Only for the wording: the call itself starts a run, or joins the one of this key. */
+async function readStart({ client }: Session, input: BusinessCallInput): Promise<CallStart> {
+  const found = await runOf(client, businessCallId(input)).find({ withinMs: callTimeoutMs });
+  if (!found) return 'started';
+  return found.isOpen ? 'alreadyRunning' : 'alreadyEnded';
 }

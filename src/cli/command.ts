@@ -1,5 +1,6 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { Command } from 'commander';
+import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
 import type { CliConfig, Config } from '../config.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { Env } from '../settings/env-reader.js';
@@ -142,6 +143,8 @@ export function addCommand(parent: Command, form: string, { does, examples = [''
 /** A connection to Temporal for one command. */
 export interface Session {
   client: Client;
+  /** Our own client, for all that other services can do as well. */
+  rides: FaretrailClient;
   connection: Connection;
   namespace: string;
   address: string;
@@ -163,7 +166,8 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
   });
   const within: Session['within'] = (ms, call) => connection.withDeadline(Date.now() + ms, call);
   try {
-    return await act({ client, connection, namespace, address, config, within });
+    const rides = createFaretrailClient({ client, taskQueue: config.taskQueue });
+    return await act({ client, rides, connection, namespace, address, config, within });
   } finally {
     await connection.close();
   }

@@ -1,13 +1,9 @@
-import {
-  isGrpcDeadlineError,
-  isGrpcServiceError,
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
+import { isGrpcDeadlineError } from '@temporalio/client';
 import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { CommanderError } from 'commander';
 import { FaretrailError } from '../domain/errors.js';
 import { PayloadCodecError } from '../sealing/payload-codec.js';
+import { failureBehind, grpcErrorOf, hasCode } from '../temporal/run-errors.js';
 import { plain } from './text.js';
 
 /** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
@@ -65,11 +61,12 @@ export function toCliError(error: unknown): CliError {
       exitCode: exitCodes.usage,
     };
   }
-  if (error instanceof FaretrailError) {
+  const failure = failureBehind(error);
+  if (failure) return { ...toRunFailure(failure), exitCode: exitCodes.failed };
+  if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer')) {
     const exitCode = error instanceof RunFailed ? exitCodes.failed : exitCodeOf(error.code);
     return { code: error.code, message: error.message, exitCode };
   }
-  if (error instanceof WorkflowUpdateFailedError) return { ...toRunFailure(error.cause), exitCode: exitCodes.failed };
   if (error instanceof NamespaceNotFoundError) {
     const message = `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`;
     return { code: 'NamespaceUnknown', message, exitCode: exitCodes.failed };
@@ -83,7 +80,7 @@ function exitCodeOf(code: string): number {
 }
 
 function toTemporalError(error: unknown): CliError {
-  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
+  if (hasCode(error, 'NoAnswer') || isGrpcDeadlineError(error)) {
     const message = 'Temporal did not answer in time. Try again, or look for the cause: faretrail doctor';
     return { code: 'NoAnswer', message, exitCode: exitCodes.failed };
   }
@@ -98,12 +95,6 @@ const transientCodes: readonly number[] = [4, 8, 14];
 /** Is it worth waiting for Temporal to come back? */
 export const isTransient = (error: unknown): boolean => transientCodes.includes(grpcErrorOf(error)?.code ?? 0);
 
-/** The gRPC error behind an error of the client. */
-export function grpcErrorOf(error: unknown): { code: number; details: string } | undefined {
-  const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-  return isGrpcServiceError(answer) ? answer : undefined;
-}
-
 /** Why a run or one of its updates failed: our failure type, or Temporal's word for the end. */
 export interface RunFailure {
   code: string;
@@ -111,8 +102,22 @@ export interface RunFailure {
 }
 
 /** What to say of a run that failed. */
-export function toRunFailure(cause: unknown): RunFailure {
+export function toRunFailure(cause: Error): RunFailure {
   const isOurs = cause instanceof ApplicationFailure && cause.type;
-  const name = cause instanceof Error ? cause.name.replace(/Failure$/, '') : 'Unknown';
-  return { code: isOurs || name, message: cause instanceof Error ? cause.message : 'no reason given' };
+  return { code: isOurs || cause.name.replace(/Failure$/, ''), message: cause.message };
+}
+
+/** For `catch`: throws the failure of a run or of an update as `RunFailed`, with the words of the service beside ours. */
+export function tellFailure(error: unknown): never {
+  const cause = failureBehind(error);
+  if (!cause) throw error;
+  const { code, message } = toRunFailure(cause);
+  throw new RunFailed({ code, message: [message, wordsOfService(cause)].filter((part) => part !== '').join(' ') });
+}
+
+/** What the service said beside the failure; empty where it said nothing. */
+function wordsOfService(cause: Error): string {
+  const [said] = (cause instanceof ApplicationFailure && cause.details) || [];
+  const message = typeof said === 'object' && said !== null && 'message' in said ? said.message : undefined;
+  return typeof message === 'string' ? `The service says: "${message}"` : '';
 }

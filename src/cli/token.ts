@@ -1,10 +1,10 @@
-import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { publishedLease } from '../domain/published.js';
 import { isUsable, type TokenLease } from '../domain/token/lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
+import { type RunTimes, runOf } from '../temporal/runs.js';
 import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, inSession, type Session } from './command.js';
 import { exitCodes } from './failure.js';
-import { type RunOutline, toRunTimes } from './order/run.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import { listRuns, readEach } from './visibility.js';
 
@@ -36,17 +36,10 @@ function newestOfEach(found: readonly WorkflowExecutionInfo[]): string[] {
   return [...new Set(found.map(({ workflowId }) => workflowId))];
 }
 
-async function readToken({ client, within }: Session, workflowId: string): Promise<ListedToken[]> {
+async function readToken({ client }: Session, workflowId: string): Promise<ListedToken[]> {
   const key = fromAccessTokenId(workflowId);
-  if (!key) return [];
-  try {
-    const found = await within(callTimeoutMs, () => client.workflow.getHandle(workflowId).describe());
-    const lease = publishedLease(found.memo);
-    return [toListedToken(key, lease, toRunTimes(found), Date.now())];
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return []; // it ended after the list was made
-    throw error;
-  }
+  const found = key && (await runOf(client, workflowId).find({ withinMs: callTimeoutMs }));
+  return found ? [toListedToken(key, publishedLease(found.memo), found, Date.now())] : []; // it ended after the list was made
 }
 
 type TokenState = 'serving' | 'renewalDue' | 'expired' | 'failed' | 'waiting' | 'ended';
@@ -66,7 +59,7 @@ interface ListedToken extends AccessTokenKey {
 export function toListedToken(
   { account, scope, credentialId }: AccessTokenKey,
   lease: TokenLease | null,
-  run: Pick<RunOutline, 'isOpen'>,
+  run: Pick<RunTimes, 'isOpen'>,
   now: number,
 ): ListedToken {
   const { token = null, failure = null, renewals = 0 } = lease ?? {};

@@ -3,8 +3,10 @@ import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { toRideStatus } from '../domain/order/status.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
+import { quote } from '../temporal/counts.js';
+import { grpcErrorOf } from '../temporal/run-errors.js';
 import { callTimeoutMs, type Session } from './command.js';
-import { CliFailure, grpcErrorOf } from './failure.js';
+import { CliFailure } from './failure.js';
 
 const invalidArgument = 3;
 
@@ -57,9 +59,6 @@ export interface RunFilter {
   status?: string | undefined;
   running?: boolean | undefined;
 }
-
-/** A text in a visibility query; within quotes only the quote and the backslash mean something. */
-export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 /**
  * Reads a status to search for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server

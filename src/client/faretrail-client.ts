@@ -16,6 +16,7 @@ import type { Sent } from '../domain/schema.js';
 import { parseKeyRing } from '../sealing/key-ring.js';
 import { createPayloadCodec } from '../sealing/payload-codec.js';
 import { beginFollowing } from '../temporal/follow-start.js';
+import { runOf, unlessEnded } from '../temporal/runs.js';
 import { businessCallStart, reportStart, rideStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
 import type { companyReport } from '../workflows/report/company-report.js';
@@ -24,7 +25,7 @@ import { type FollowOrderInput, type OrderHandle, orderHandle } from './order.js
 import { type ParkedHandle, parkedHandle } from './parked.js';
 import { type ReportHandle, type ReportInput, reportHandle } from './report.js';
 import { type RideHandle, type RideInput, rideHandle } from './ride.js';
-import { runOf, startOnce } from './run.js';
+import { toAnswer } from './run.js';
 
 /** What the typed client is made of. */
 export interface FaretrailClientOptions {
@@ -76,7 +77,7 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
     get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
     async request(given) {
       const input = parseRequestRideInput(given);
-      await startOnce(() => client.workflow.start<typeof requestRide>('requestRide', rideStart(input, taskQueue)));
+      await unlessEnded(client.workflow.start<typeof requestRide>('requestRide', rideStart(input, taskQueue)));
       return rideHandle(client, input);
     },
     getRide: (account, requestId) =>
@@ -104,8 +105,8 @@ export type CallResult = Sent<typeof BusinessCallResultSchema>;
 /** Carries one business operation to its end. The same key gives the same answer, and never a second effect. */
 async function callOnce(client: Client, taskQueue: string, given: CallInput): Promise<CallResult> {
   const start = businessCallStart(parseBusinessCallInput(given), taskQueue);
-  await startOnce(() => client.workflow.start<typeof businessCall>('businessCall', start));
-  return await runOf<typeof businessCall>(client, start.workflowId).result(BusinessCallResultSchema);
+  await unlessEnded(client.workflow.start<typeof businessCall>('businessCall', start));
+  return await toAnswer(BusinessCallResultSchema, runOf(client, start.workflowId).result());
 }
 
 /** How a service treats payloads. */

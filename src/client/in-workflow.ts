@@ -1,7 +1,7 @@
 import { defineSignal, log, setHandler } from '@temporalio/workflow';
 import type { OrderChange } from '../domain/order/trail.js';
 
-export { failureTypeOf } from './failure-type.js';
+export { failureTypeOf } from '../temporal/failure-type.js';
 export type { OrderChange };
 
 const isText = (value: unknown): boolean => typeof value === 'string';

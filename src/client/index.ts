@@ -1,5 +1,5 @@
 export { FaretrailError, InvalidInput } from '../domain/errors.js';
-export { type ClientErrorCode, FaretrailClientError } from './errors.js';
+export { type ClientErrorCode, FaretrailClientError } from '../temporal/run-errors.js';
 export type { CallInput, CallResult } from './faretrail-client.js';
 export {
   createFaretrailClient,

@@ -3,8 +3,9 @@ import { InvalidInput } from '../domain/errors.js';
 import type { NotifySchema } from '../domain/notify/receivers.js';
 import { type FollowOrderInputSchema, parseFollowRequest, parseStopInput } from '../domain/order/input.js';
 import { OrderTrailSchema } from '../domain/order/trail.js';
-import { anything, type Sent } from '../domain/schema.js';
+import type { Sent } from '../domain/schema.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import {
   followRequestedSignal,
   orderTrailQuery,
@@ -12,7 +13,7 @@ import {
   stopFollowingUpdate,
 } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { type AskOptions, runOf } from './run.js';
+import { type AskOptions, inTime, toAnswer } from './run.js';
 
 /** What following an order is started with. */
 export type FollowOrderInput = Sent<typeof FollowOrderInputSchema>;
@@ -48,22 +49,18 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
   return {
     ...key,
     workflowId,
-    trail: (options) => run.ask(OrderTrailSchema, (handle) => handle.query(orderTrailQuery), options),
-    refresh: (options) =>
-      run.ask(OrderTrailSchema, (handle, updateId) => handle.executeUpdate(refreshOrderUpdate, { updateId }), options),
+    trail: (options) => toAnswer(OrderTrailSchema, run.query(orderTrailQuery, inTime(options))),
+    refresh: (options) => toAnswer(OrderTrailSchema, run.update(refreshOrderUpdate, [], inTime(options))),
     async stop(reason, options) {
-      const args: [{ reason: string }] = [parseStopInput({ reason })];
-      return await run.ask(
-        OrderTrailSchema,
-        (handle, updateId) => handle.executeUpdate(stopFollowingUpdate, { args, updateId }),
-        options,
-      );
+      const why = parseStopInput({ reason });
+      return await toAnswer(OrderTrailSchema, run.update(stopFollowingUpdate, [why], inTime(options)));
     },
     async notify(given, options) {
       if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
       const request = parseFollowRequest({ notify: given });
-      await run.ask(anything, (handle) => handle.signal(followRequestedSignal, request), options);
+      const isTold = await run.signal(followRequestedSignal, request, inTime(options));
+      if (!isTold) throw await run.closed(inTime(options));
     },
-    result: () => run.result(OrderTrailSchema),
+    result: () => toAnswer(OrderTrailSchema, run.result()),
   };
 }

@@ -2,9 +2,10 @@ import type { Client } from '@temporalio/client';
 import { ParkedDeliverySchema, parseDiscardInput, parseRouteInput, RoutedDeliverySchema } from '../domain/parked.js';
 import type { Sent } from '../domain/schema.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from '../workflows/messages.js';
 import type { parkedDelivery } from '../workflows/parked-delivery.js';
-import { type AskOptions, runOf } from './run.js';
+import { type AskOptions, inTime, toAnswer } from './run.js';
 
 /** How a delivery stands that nobody could place; never its content. */
 export type ParkedDelivery = Sent<typeof ParkedDeliverySchema>;
@@ -31,22 +32,14 @@ export function parkedHandle(client: Client, key: ParkedDeliveryKey): ParkedHand
   return {
     ...key,
     workflowId,
-    state: (options) => run.ask(ParkedDeliverySchema, (handle) => handle.query(parkedStatusQuery), options),
+    state: (options) => toAnswer(ParkedDeliverySchema, run.query(parkedStatusQuery, inTime(options))),
     async route(given, options) {
-      const args: [{ orderId: string }] = [parseRouteInput({ orderId: given })];
-      return await run.ask(
-        RoutedDeliverySchema,
-        (handle, updateId) => handle.executeUpdate(routeDeliveryUpdate, { args, updateId }),
-        options,
-      );
+      const to = parseRouteInput({ orderId: given });
+      return await toAnswer(RoutedDeliverySchema, run.update(routeDeliveryUpdate, [to], inTime(options)));
     },
     async discard(reason, options) {
-      const args: [{ reason: string }] = [parseDiscardInput({ reason })];
-      return await run.ask(
-        ParkedDeliverySchema,
-        (handle, updateId) => handle.executeUpdate(discardDeliveryUpdate, { args, updateId }),
-        options,
-      );
+      const why = parseDiscardInput({ reason });
+      return await toAnswer(ParkedDeliverySchema, run.update(discardDeliveryUpdate, [why], inTime(options)));
     },
   };
 }

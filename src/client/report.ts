@@ -2,9 +2,10 @@ import type { Client } from '@temporalio/client';
 import { type CompanyReportInputSchema, CompanyReportSchema } from '../domain/report.js';
 import type { Sent } from '../domain/schema.js';
 import { type CompanyReportKey, companyReportId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import { reportStatusQuery } from '../workflows/messages.js';
 import type { companyReport } from '../workflows/report/company-report.js';
-import { type AskOptions, runOf } from './run.js';
+import { type AskOptions, inTime, toAnswer } from './run.js';
 
 /** What following the reports about one order is started with. */
 export type ReportInput = Sent<typeof CompanyReportInputSchema> & { orderId: string | number };
@@ -31,7 +32,7 @@ export function reportHandle(client: Client, key: CompanyReportKey): ReportHandl
     account: key.account,
     orderId: key.about,
     workflowId,
-    report: (options) => run.ask(CompanyReportSchema, (handle) => handle.query(reportStatusQuery), options),
-    result: () => run.result(CompanyReportSchema),
+    report: (options) => toAnswer(CompanyReportSchema, run.query(reportStatusQuery, inTime(options))),
+    result: () => toAnswer(CompanyReportSchema, run.result()),
   };
 }

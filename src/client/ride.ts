@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, UpdateDefinition } from '@temporalio/client';
 import {
   parseResolveRideInput,
   parseUpdateRideInput,
@@ -8,9 +8,10 @@ import {
 import { RideResultSchema, RideStandingSchema } from '../domain/ride/ride.js';
 import type { Sent } from '../domain/schema.js';
 import { type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
+import { runOf } from '../temporal/runs.js';
 import { cancelRideUpdate, resolveRideUpdate, rideStatusQuery, updateRideUpdate } from '../workflows/messages.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
-import { type AskOptions, runOf } from './run.js';
+import { type AskOptions, inTime, toAnswer } from './run.js';
 
 /** What requesting a ride is started with. */
 export type RideInput = Sent<typeof RequestRideInputSchema>;
@@ -48,35 +49,19 @@ const changeWithinMs = 120_000;
 export function rideHandle(client: Client, key: RequestRideKey): RideHandle {
   const workflowId = requestRideId(key);
   const run = runOf<typeof requestRide>(client, workflowId);
-  const slowly = (options?: AskOptions): AskOptions => ({ withinMs: changeWithinMs, ...options });
+  const update = <Args extends unknown[]>(
+    definition: UpdateDefinition<unknown, Args>,
+    args: Args,
+    options?: AskOptions,
+  ): Promise<RideStanding> =>
+    toAnswer(RideStandingSchema, run.update(definition, args, inTime({ withinMs: changeWithinMs, ...options })));
   return {
     ...key,
     workflowId,
-    status: (options) => run.ask(RideStandingSchema, (handle) => handle.query(rideStatusQuery), options),
-    async change(order, options) {
-      const args: [{ order: Record<string, unknown> }] = [parseUpdateRideInput({ order })];
-      const change = slowly(options);
-      return await run.ask(
-        RideStandingSchema,
-        (handle, updateId) => handle.executeUpdate(updateRideUpdate, { args, updateId }),
-        change,
-      );
-    },
-    cancel: (options) =>
-      run.ask(
-        RideStandingSchema,
-        (handle, updateId) => handle.executeUpdate<unknown, []>(cancelRideUpdate.name, { updateId }),
-        slowly(options),
-      ),
-    async resolve(given, options) {
-      const args: [ReturnType<typeof parseResolveRideInput>] = [parseResolveRideInput(given)];
-      const resolve = slowly(options);
-      return await run.ask(
-        RideStandingSchema,
-        (handle, updateId) => handle.executeUpdate(resolveRideUpdate, { args, updateId }),
-        resolve,
-      );
-    },
-    result: () => run.result(RideResultSchema),
+    status: (options) => toAnswer(RideStandingSchema, run.query(rideStatusQuery, inTime(options))),
+    change: async (order, options) => await update(updateRideUpdate, [parseUpdateRideInput({ order })], options),
+    cancel: (options) => update(cancelRideUpdate, [], options),
+    resolve: async (given, options) => await update(resolveRideUpdate, [parseResolveRideInput(given)], options),
+    result: () => toAnswer(RideResultSchema, run.result()),
   };
 }

@@ -1,9 +1,4 @@
-import {
-  type QueryDefinition,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import type { QueryDefinition } from '@temporalio/client';
 import { ApplicationFailure, type Workflow, type WorkflowResultType } from '@temporalio/common';
 import { getClient, startWorkflow, WorkflowRunOperationHandler, type WorkflowStartOptions } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
@@ -13,13 +8,14 @@ import { InvalidInput } from '../domain/errors.js';
 import { readInput, toInputObject } from '../domain/input-fields.js';
 import { AccountNameSchema, OrderIdSchema } from '../domain/keys.js';
 import { isFollowedAgain } from '../domain/order/earlier-run.js';
-import { type FollowOrderInput, type FollowRequest, parseFollowOrderInput } from '../domain/order/input.js';
+import { type FollowOrderInput, parseFollowOrderInput } from '../domain/order/input.js';
 import type { OrderTrail } from '../domain/order/trail.js';
 import { parseChangeRideInput, parseRequestRideInput, type RideChange } from '../domain/ride/input.js';
 import { inputOf } from '../domain/schema.js';
 import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { beginOrder, toFollowRequest } from '../temporal/follow-start.js';
-import { repeatWhenLost } from '../temporal/lost-update.js';
+import { failureBehind, hasCode } from '../temporal/run-errors.js';
+import { runOf, unlessEnded } from '../temporal/runs.js';
 import { businessCallStart, changeRideStart, rideStart } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
 import { followRequestedSignal, orderTrailQuery, rideStatusQuery } from '../workflows/messages.js';
@@ -53,12 +49,8 @@ const runOperation = <W extends Workflow>(
 ): nexus.OperationHandler<unknown, WorkflowResultType<W>> => ({
   async start(context, given) {
     const options = refuseBadInput(() => toStart(given, context.requestId));
-    try {
-      return await attach<W>(context, workflowType, options);
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      return nexus.HandlerStartOperationResult.sync(await endOf<W>(options.workflowId));
-    }
+    const begun = await unlessEnded(attach<W>(context, workflowType, options));
+    return begun?.answer ?? nexus.HandlerStartOperationResult.sync(await endOf<W>(options.workflowId));
   },
   async cancel() {},
 });
@@ -76,11 +68,10 @@ const attach = <W extends Workflow>(
 /** What a run that has ended came to: its result, or its failure as that of the operation. */
 async function endOf<W extends Workflow>(workflowId: string): Promise<WorkflowResultType<W>> {
   try {
-    return await getClient().workflow.getHandle<W>(workflowId).result();
+    return await runOf<W>(getClient(), workflowId).result();
   } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const message = error.cause?.message ?? error.message;
-    throw new nexus.OperationError('failed', message, error.cause ? { cause: error.cause } : {});
+    const failure = failureBehind(error);
+    throw failure ? new nexus.OperationError('failed', failure.message, { cause: failure }) : error;
   }
 }
 
@@ -100,7 +91,8 @@ const followOperation = (taskQueue: string): nexus.OperationHandler<unknown, Ord
     const workflowId = followOrderId(input);
     if ('stays' in begun) return nexus.HandlerStartOperationResult.sync(await endOf<typeof followOrder>(workflowId));
     const request = toFollowRequest(input);
-    if (Object.keys(request).length > 0) await tell(workflowId, request);
+    // The run may have been there already. One that has ended meanwhile takes no signal, and has its end to tell.
+    if (Object.keys(request).length > 0) await runOf(getClient(), workflowId).signal(followRequestedSignal, request);
     return begun.answer;
   },
   async cancel() {},
@@ -115,17 +107,8 @@ function parseFollowing(given: unknown): { input: FollowOrderInput; again: boole
   return { input: parseFollowOrderInput(input), again: again === true };
 }
 
-/** The run may have been there already. One that has ended meanwhile has its end to tell. */
-async function tell(workflowId: string, request: FollowRequest): Promise<void> {
-  try {
-    await getClient().workflow.getHandle(workflowId).signal(followRequestedSignal, request);
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-  }
-}
-
 /** A synchronous operation must answer within ten seconds, or it is called again without end. */
-const queryTimeoutMs = 8_000;
+const queryWithinMs = 8_000;
 
 /** The handlers of `rideOrders`, for the worker of the queue `taskQueue`. */
 export const createRideOrdersService = (taskQueue: string) => {
@@ -140,16 +123,16 @@ export const createRideOrdersService = (taskQueue: string) => {
     followOrder: followOperation(taskQueue),
     orderTrail: async (_context, given) => {
       const key = refuseBadInput(() => parseOrderKey(given));
-      const unknown = () => `order ${key.orderId} of account ${key.account} is not followed`;
-      return await ask(followOrderId(key), orderTrailQuery, () => refusal('NOT_FOUND', unknown(), 'OrderNotFollowed'));
+      const message = `order ${key.orderId} of account ${key.account} is not followed`;
+      return await ask(followOrderId(key), orderTrailQuery, refusal('NOT_FOUND', message, 'OrderNotFollowed'));
     },
     requestRide: runOperation<typeof requestRide>('requestRide', (given) =>
       rideStart(parseRequestRideInput(given), taskQueue),
     ),
     rideStatus: async (_context, given) => {
       const key = refuseBadInput(() => parseRideKey(given));
-      const unknown = () => `ride ${key.requestId} of account ${key.account} was not requested`;
-      return await ask(requestRideId(key), rideStatusQuery, () => refusal('NOT_FOUND', unknown(), 'RideNotRequested'));
+      const message = `ride ${key.requestId} of account ${key.account} was not requested`;
+      return await ask(requestRideId(key), rideStatusQuery, refusal('NOT_FOUND', message, 'RideNotRequested'));
     },
     updateRide: changeOperation('updateRide'),
     cancelRide: changeOperation('cancelRide'),
@@ -164,15 +147,12 @@ export const createRideOrdersService = (taskQueue: string) => {
 async function ask<Answer>(
   workflowId: string,
   query: QueryDefinition<Answer>,
-  notFound: () => nexus.HandlerError,
+  notFound: nexus.HandlerError,
 ): Promise<Answer> {
-  const client = getClient();
   try {
-    return await client.withDeadline(Date.now() + queryTimeoutMs, () =>
-      repeatWhenLost(() => client.workflow.getHandle(workflowId).query(query)),
-    );
+    return await runOf(getClient(), workflowId).query(query, { withinMs: queryWithinMs });
   } catch (error) {
-    throw error instanceof WorkflowNotFoundError ? notFound() : error;
+    throw hasCode(error, 'NotFound') ? notFound : error;
   }
 }
 

@@ -1,4 +1,11 @@
-import { Client, type ClientOptions, Connection, isGrpcServiceError } from '@temporalio/client';
+import {
+  Client,
+  type ClientOptions,
+  Connection,
+  type ConnectionOptions,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
@@ -6,6 +13,7 @@ import { FaretrailError } from '../domain/errors.js';
 import { toDataConverter } from '../sealing/data-converter.js';
 import { readPayloadEncryption } from '../settings/codec.js';
 import { createEnvReader, type Env, readFileFromDisk } from '../settings/env-reader.js';
+import { grpcErrorOf } from './run-errors.js';
 import { findTlsFault } from './tls-fault.js';
 
 export type TemporalConnectionErrorCode =
@@ -135,8 +143,7 @@ async function toConnectionError(
   { address, namespace }: TemporalPlace,
   { tls }: ClientConnectConfig['connectionOptions'],
 ): Promise<TemporalConnectionError> {
-  const answer = cause instanceof Error && isGrpcServiceError(cause.cause) ? cause.cause : cause;
-  if (isGrpcServiceError(answer) && refusals.includes(answer.code))
+  if (refusals.includes(grpcErrorOf(cause)?.code ?? 0))
     return new TemporalConnectionError(
       'TemporalRefused',
       `Temporal at ${address} refuses us (namespace "${namespace}"); check TEMPORAL_API_KEY or the client certificate`,
@@ -151,3 +158,12 @@ async function toConnectionError(
     { cause },
   );
 }
+
+/**
+ * Add these to the options of the ingress's connection. By themselves the pauses between attempts to connect grow to two
+ * minutes; a backlog is to move within a second of Temporal being back.
+ */
+export const promptConnectionOptions = {
+  channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
+  interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxIntervalMs: () => 500 }))],
+} as const satisfies ConnectionOptions;

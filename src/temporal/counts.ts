@@ -4,23 +4,27 @@ import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import type { OrderCounts } from '../domain/subscription/silence.js';
 
-/** Temporal's client has no deadline of its own. */
-const countedWithinMs = 10_000;
+/** A text in a visibility query; within quotes only the quote and the backslash mean something. */
+export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
-/** Counts, in visibility, how the last changes of an account's orders were found. */
+/** Counts runs of a task queue in visibility. */
+const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {
+  const query = [`TaskQueue = ${quote(taskQueue)}`, ...conditions].join(' AND ');
+  return (await client.withDeadline(Date.now() + withinMs, () => client.workflow.count(query))).count;
+};
+
+const ordersWithinMs = 10_000;
+
+/** Counts how the last changes of an account's orders were found. */
 export function createOrderCounts(
   client: Client,
   taskQueue: string,
 ): (account: AccountName, startedAfter: number) => Promise<OrderCounts> {
-  const count = async (conditions: string[]): Promise<number> => {
-    const query = conditions.join(' AND ');
-    return (await client.withDeadline(Date.now() + countedWithinMs, () => client.workflow.count(query))).count;
-  };
+  const count = counterOf(client, taskQueue, ordersWithinMs);
   return async (account, startedAfter) => {
     const orders = [
       "WorkflowType = 'followOrder'",
-      `TaskQueue = '${taskQueue.replace(/[\\']/g, '\\$&')}'`,
-      `${names.account} = '${account}'`,
+      `${names.account} = ${quote(account)}`,
       `StartTime > '${new Date(startedAfter).toISOString()}'`,
     ];
     // The first status of every order is found by a read, so only the end of one says that nothing announced it.
@@ -37,8 +41,7 @@ export interface RunCounts {
   attention: Record<AttentionCode, number>;
 }
 
-/** Temporal's client has no deadline of its own. */
-const deadlineMs = 2_000;
+const runsWithinMs = 2_000;
 /** Visibility takes ten calls a second for a whole namespace, and every worker asks. */
 const freshMs = 60_000;
 
@@ -48,11 +51,8 @@ export function createRunCounts(
   taskQueue: string,
   now: () => number = Date.now,
 ): () => Promise<RunCounts | null> {
-  const running = `TaskQueue = '${taskQueue.replace(/[\\']/g, '\\$&')}' AND ExecutionStatus = 'Running'`;
-  const count = async (condition: string): Promise<number> => {
-    const query = `${running} AND ${condition}`;
-    return (await client.withDeadline(Date.now() + deadlineMs, () => client.workflow.count(query))).count;
-  };
+  const countOf = counterOf(client, taskQueue, runsWithinMs);
+  const count = (condition: string): Promise<number> => countOf(["ExecutionStatus = 'Running'", condition]);
   const read = async (): Promise<RunCounts> => {
     const followed = await count("WorkflowType = 'followOrder'");
     // The server counts by status alone, so by code is one call each; mostly there is nothing to tell apart.

@@ -1,4 +1,4 @@
-import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, NamespaceNotFoundError } from '@temporalio/client';
 import type { Account } from '../domain/account.js';
 import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { isEndParkReason } from '../domain/delivery.js';
@@ -15,12 +15,13 @@ import {
   parkedDeliveryId,
   subscriptionId,
 } from '../domain/workflow-ids.js';
-import type { DeliveryPort } from '../webhooks/delivery-port.js';
+import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
 import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { beginOrder, readLastRun } from './follow-start.js';
+import { grpcErrorOf } from './run-errors.js';
+import { runOf, unlessEnded } from './runs.js';
 import { reportStart, singleRunStart } from './starts.js';
-import { toUnavailable } from './unavailability.js';
 
 /** What the door to Temporal needs. */
 export interface DeliveryPortOptions {
@@ -31,7 +32,6 @@ export interface DeliveryPortOptions {
   untracked(account: AccountName): Account['untracked'];
 }
 
-/** Temporal's client has no deadline of its own. */
 const deadlineMs = 5_000;
 /** Keeps a signal below 200 KiB. */
 const deliveriesPerSignal = 1_000;
@@ -58,11 +58,10 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
     toReport: (key, deliveries) => signalReport(parts, key, deliveries),
     park: (delivery) => park(parts, delivery),
     async readSubscription(key) {
-      const about = await orNull(inTime(() => client.workflow.getHandle(subscriptionId(key)).describe()));
-      if (about === null) return null;
+      const about = await inTime(() => runOf(client, subscriptionId(key)).find());
+      if (!about) return null;
       const memo = publishedAddresses(about.memo);
-      const isOpen = about.status.name === 'RUNNING' || about.status.name === 'PAUSED';
-      return isOpen && memo ? memo : { accepted: [] };
+      return about.isOpen && memo ? memo : { accepted: [] };
     },
     ping: () => inTime(async () => void (await client.workflowService.getSystemInfo({}))),
   };
@@ -85,8 +84,7 @@ function createOrderSignals(parts: Parts): DeliveryPort['toOrder'] {
 
 async function sendToOrder(parts: Parts, key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
   const { client, untracked } = parts;
-  const handle = client.workflow.getHandle(followOrderId(key));
-  if (await found(handle.signal(deliveryReceivedSignal, { deliveries }))) return 'signalled';
+  if (await runOf(client, followOrderId(key)).signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
   const isWanted = untracked(key.account) === 'follow' || (await readLastRun(client, key)).kind !== 'none';
   return isWanted ? await startWith(parts, key, deliveries) : 'ignored';
 }
@@ -148,25 +146,19 @@ function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNoti
     yield deliveries.slice(from, from + deliveriesPerSignal);
 }
 
-async function orNull<T>(call: Promise<T>): Promise<T | null> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null;
-    throw error;
-  }
-}
+/** gRPC codes that speak of the server, the connection or our right to use it, not of one workflow. */
+const serverCodes: readonly number[] = [
+  1, // CANCELLED: the connection is being closed
+  2, // UNKNOWN
+  4, // DEADLINE_EXCEEDED
+  7, // PERMISSION_DENIED
+  8, // RESOURCE_EXHAUSTED
+  14, // UNAVAILABLE
+  16, // UNAUTHENTICATED
+];
 
-/** False: there is no such run, or it has ended. */
-const found = async (call: Promise<unknown>): Promise<boolean> => (await orNull(call.then(() => true))) !== null;
-
-/** False: a run with this id has ended. */
-async function unlessEnded(start: Promise<unknown>): Promise<boolean> {
-  try {
-    await start;
-    return true;
-  } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
-    throw error;
-  }
+/** `TemporalUnavailable` for what keeps every call from working; anything else as it is. */
+export function toUnavailable(error: unknown): unknown {
+  const isOfServer = serverCodes.includes(grpcErrorOf(error)?.code ?? 0);
+  return isOfServer || error instanceof NamespaceNotFoundError ? new TemporalUnavailable({ cause: error }) : error;
 }

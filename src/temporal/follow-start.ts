@@ -1,17 +1,12 @@
-import {
-  type Client,
-  isGrpcServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowExecutionDescription,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { FaretrailError } from '../domain/errors.js';
 import { isFollowedAgain, type OrderEnd } from '../domain/order/earlier-run.js';
 import type { FollowOrderInput, FollowRequest } from '../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import type { FollowOrderProgress, followOrder } from '../workflows/order/follow-order.js';
+import { FaretrailClientError, grpcErrorOf, hasCode } from './run-errors.js';
+import { runOf, unlessEnded } from './runs.js';
 import { singleRunStart } from './starts.js';
 
 /** What a client starts `followOrder` with, or signals it with a start. */
@@ -105,32 +100,21 @@ export function toFollowRequest({ account: _account, orderId: _orderId, ...reque
 /** The newest run of an order; one that has ended is asked how. */
 export async function readLastRun(client: Client, key: FollowOrderKey): Promise<LastRun> {
   const workflowId = followOrderId(key);
+  const found = await runOf(client, workflowId).find();
+  if (!found) return { kind: 'none' };
+  const { runId, status } = found;
+  if (brokenOffStates.includes(status.name)) return { kind: 'ended', runId, end: 'brokenOff' };
+  if (status.name !== 'COMPLETED') return { kind: 'open' };
   try {
-    const { runId, status } = await client.workflow.getHandle(workflowId).describe();
-    const end = await readEnd(client, { workflowId, runId, status });
-    return end === null ? { kind: 'open' } : { kind: 'ended', runId, end };
+    return { kind: 'ended', runId, end: toEnd(await runOf(client, workflowId, runId).result()) };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { kind: 'none' };
-    throw error;
+    if (hasCode(error, 'NotFound')) return { kind: 'none' }; // Temporal has just forgotten it
+    if (error instanceof FaretrailClientError || grpcErrorOf(error)) throw error;
+    return { kind: 'ended', runId, end: 'unreadable' }; // Temporal gives the result, and this process cannot read it
   }
 }
 
-async function readEnd(
-  { workflow }: Client,
-  { workflowId, runId, status }: Pick<WorkflowExecutionDescription, 'workflowId' | 'runId' | 'status'>,
-): Promise<OrderEnd | null> {
-  switch (status.name) {
-    case 'FAILED':
-    case 'CANCELLED':
-    case 'TERMINATED':
-    case 'TIMED_OUT':
-      return 'brokenOff';
-    case 'COMPLETED':
-      return toEnd(await orUnreadable(workflow.getHandle(workflowId, runId, { followRuns: false }).result()));
-    default:
-      return null;
-  }
-}
+const brokenOffStates: readonly string[] = ['FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT'];
 
 const outcomes: Record<Exclude<OrderEnd, 'brokenOff' | 'unreadable'>, true> = {
   completed: true,
@@ -143,26 +127,4 @@ const outcomes: Record<Exclude<OrderEnd, 'brokenOff' | 'unreadable'>, true> = {
 function toEnd(result: unknown): OrderEnd {
   const { outcome } = (result ?? {}) as { outcome?: unknown };
   return typeof outcome === 'string' && Object.hasOwn(outcomes, outcome) ? (outcome as OrderEnd) : 'unreadable';
-}
-
-/** Undefined for a result that Temporal gives and this process cannot read. */
-async function orUnreadable(result: Promise<unknown>): Promise<unknown> {
-  try {
-    return await result;
-  } catch (error) {
-    const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-    const isOfServer = isGrpcServiceError(answer) || error instanceof WorkflowFailedError;
-    if (isOfServer || error instanceof WorkflowNotFoundError) throw error;
-    return undefined;
-  }
-}
-
-/** Undefined: the options do not allow a run after the one that has ended. */
-async function unlessEnded<T>(start: Promise<T>): Promise<{ answer: T } | undefined> {
-  try {
-    return { answer: await start };
-  } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
-    throw error;
-  }
 }

@@ -1,10 +1,4 @@
-import {
-  type Client,
-  isGrpcServiceError,
-  QueryNotRegisteredError,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { requiredTsToDate } from '@temporalio/common/lib/time.js';
 import type { EarlierRunReader, ShownReader } from '../activities/index.js';
@@ -22,21 +16,21 @@ import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { repeatWhenLost } from './lost-update.js';
+import { grpcErrorOf, hasCode, notFound } from './run-errors.js';
+import { runOf } from './runs.js';
 
-/** Temporal's client has no deadline of its own; a worker must load the whole run to answer. */
-const deadlineMs = 10_000;
+/** A worker must load the whole run to answer. */
+const leftWithinMs = 10_000;
 
 /** Asks closed runs of `followOrder` by a query, which any worker answers from their history. */
 export const createEarlierRunReader =
   (client: Client): EarlierRunReader =>
   async ({ runId, ...key }) => {
-    const run = client.workflow.getHandle(followOrderId(key), runId);
-    const inTime = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
+    const workflowId = followOrderId(key);
     try {
-      return await inTime(() => repeatWhenLost(() => run.query(leftByRunQuery)));
+      return await runOf(client, workflowId, runId).query(leftByRunQuery, { withinMs: leftWithinMs });
     } catch (error) {
-      if (codeOf(error) === neverBegun) return await inTime(() => readNeverBegun(client, run));
+      if (grpcErrorOf(error)?.code === neverBegun) return await readNeverBegun(client, workflowId, runId);
       if (cannotSay(error)) return null;
       throw error;
     }
@@ -47,22 +41,19 @@ const neverBegun = 9;
 /** INVALID_ARGUMENT, NOT_FOUND. */
 const finalCodes: readonly (number | undefined)[] = [3, 5];
 
-function codeOf(error: unknown): number | undefined {
-  const answer = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-  return isGrpcServiceError(answer) ? answer.code : undefined;
-}
-
 /** Past its retention, failed before it took messages, of another kind, or its history does not fit today's code. */
 const cannotSay = (error: unknown): boolean =>
-  error instanceof WorkflowNotFoundError ||
+  hasCode(error, 'NotFound') ||
   error instanceof QueryNotRegisteredError ||
-  finalCodes.includes(codeOf(error));
+  finalCodes.includes(grpcErrorOf(error)?.code);
 
 type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
 
 /** What such a run was started with, and what has come to it since. Null when that was wrong, or the run is of another kind. */
-async function readNeverBegun({ options }: Client, run: WorkflowHandle): Promise<EarlierRun | null> {
-  const { events } = await run.fetchHistory();
+async function readNeverBegun(client: Client, workflowId: string, runId: string): Promise<EarlierRun | null> {
+  const { workflow, options } = client;
+  const fetch = () => workflow.getHandle(workflowId, runId).fetchHistory();
+  const { events } = await client.withDeadline(Date.now() + leftWithinMs, fetch);
   const [first] = events ?? [];
   const start = first?.workflowExecutionStartedEventAttributes;
   if (start?.workflowType?.name !== 'followOrder') return null;
@@ -97,15 +88,14 @@ function withSignal(left: RunLeft, name: string | null | undefined, argument: un
   return {};
 }
 
-/** Temporal's client has no deadline of its own. */
 const shownWithinMs = 5_000;
 
 /** Reads the search attribute from the run itself, not from visibility, which lags behind. Throws when there is no such run. */
 export const createShownReader =
   (client: Client): ShownReader =>
   async ({ workflowId, runId }) => {
-    const describe = () => client.workflow.getHandle(workflowId, runId).describe();
-    const { searchAttributes, historyLength } = await client.withDeadline(Date.now() + shownWithinMs, describe);
-    const [status] = searchAttributes[searchAttributeNames.status] ?? [];
-    return { status: typeof status === 'string' ? status : null, runLength: historyLength };
+    const found = await runOf(client, workflowId, runId).find({ withinMs: shownWithinMs });
+    if (!found) throw notFound(workflowId);
+    const [status] = found.searchAttributes[searchAttributeNames.status] ?? [];
+    return { status: typeof status === 'string' ? status : null, runLength: found.historyLength };
   };

@@ -1,61 +1,52 @@
-import {
-  type Client,
-  isGrpcDeadlineError,
-  type Workflow,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { FollowedOrders, RequestedRides } from '../activities/index.js';
 import { readTrail } from '../domain/published.js';
 import type { FollowedEnd, RideStanding } from '../domain/ride/ride.js';
 import { followOrderId, requestRideId } from '../domain/workflow-ids.js';
 import { followRequestedSignal, refreshOrderUpdate } from '../workflows/messages.js';
-import type { followOrder } from '../workflows/order/follow-order.js';
 import { beginFollowing } from './follow-start.js';
-import { repeatWhenLost } from './lost-update.js';
+import { failureBehind, hasCode } from './run-errors.js';
+import { runOf } from './runs.js';
 
-/** Temporal's client has no deadline of its own. */
-const deadlineMs = 5_000;
+const soon = { withinMs: 5_000 };
 /** A read takes a moment; while the service cannot be read, the change that asked for it has been made all the same. */
-const refreshWithinMs = 10_000;
+const refreshed = { withinMs: 10_000 };
 
 /** A ride and the ten receivers of its caller are one too many for one request. */
 const receiversPerRequest = 10;
 
 /** The runs of `followOrder` on `taskQueue`. */
 export function createFollowedOrders(client: Client, taskQueue: string): FollowedOrders {
-  const inTime = <T>(call: () => Promise<T>, ms = deadlineMs): Promise<T> => client.withDeadline(Date.now() + ms, call);
-  const handleOf = (key: Parameters<typeof followOrderId>[0]) =>
-    client.workflow.getHandle<typeof followOrder>(followOrderId(key));
+  const runOfOrder = (key: Parameters<typeof followOrderId>[0]) => runOf(client, followOrderId(key));
   return {
     async start({ input, receivers }) {
-      const notify = receivers.slice(0, receiversPerRequest);
-      const begun = await inTime(() => beginFollowing(client, { input: { ...input, notify }, taskQueue }));
+      const given = { input: { ...input, notify: receivers.slice(0, receiversPerRequest) }, taskQueue };
+      const begun = await client.withDeadline(Date.now() + soon.withinMs, () => beginFollowing(client, given));
       const others = receivers.slice(receiversPerRequest);
       if ('stays' in begun || others.length === 0) return; // of an end there is nothing to tell, and it can be read
-      await inTime(() => handleOf(input).signal(followRequestedSignal, { notify: others }));
+      const run = runOfOrder(input);
+      if (!(await run.signal(followRequestedSignal, { notify: others }, soon))) throw await run.closed(soon);
     },
     async readEnd(key) {
+      const run = runOfOrder(key);
       try {
-        const { status } = await inTime(() => handleOf(key).describe());
-        if (status.name === 'RUNNING' || status.name === 'PAUSED') return null;
-        const trail = readTrail(await inTime(() => handleOf(key).result()));
+        const found = await run.find(soon);
+        if (found?.isOpen) return null;
+        if (!found) return toFailedEnd(undefined);
+        const trail = readTrail(await run.result(soon));
         return trail === null ? noTrail : { kind: 'trail', trail };
       } catch (error) {
-        if (error instanceof WorkflowFailedError) return toFailedEnd(error.cause);
-        if (error instanceof WorkflowNotFoundError) return toFailedEnd(undefined);
+        const failure = failureBehind(error);
+        if (failure || hasCode(error, 'NotFound')) return toFailedEnd(failure);
         throw error;
       }
     },
     async refresh(key) {
       try {
-        return readTrail(await inTime(() => handleOf(key).executeUpdate(refreshOrderUpdate), refreshWithinMs));
+        return readTrail(await runOfOrder(key).update(refreshOrderUpdate, [], refreshed));
       } catch (error) {
-        const isLate = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error);
-        if (isLate || error instanceof WorkflowNotFoundError) return null;
+        if (hasCode(error, 'NoAnswer', 'AlreadyEnded', 'NotFound')) return null;
         throw error;
       }
     },
@@ -68,9 +59,9 @@ const noTrail: FollowedEnd = {
   message: 'The run with the id of this order has ended without a trail, so it was none that followed the order.',
 };
 
-function toFailedEnd(cause: unknown): FollowedEnd {
-  if (cause instanceof ApplicationFailure && cause.type) {
-    return { kind: 'failed', type: cause.type, message: cause.message };
+function toFailedEnd(failure: Error | undefined): FollowedEnd {
+  if (failure instanceof ApplicationFailure && failure.type) {
+    return { kind: 'failed', type: failure.type, message: failure.message };
   }
   const message = 'The run that followed the order was cancelled or terminated, or Temporal no longer knows it.';
   return { kind: 'failed', type: 'NotFollowed', message };
@@ -78,38 +69,37 @@ function toFailedEnd(cause: unknown): FollowedEnd {
 
 /** How long one attempt waits for the answer; most come in a second. */
 const answerWithinMs = 4_000;
-/** Temporal's client has no deadline of its own. */
 
 /** The runs of `requestRide`. */
 export function createRequestedRides(client: Client): RequestedRides {
-  const inTime = <T>(ms: number, call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + ms, call);
   return {
     async change({ change, argument, updateId, ...key }) {
-      const handle = client.workflow.getHandle<Workflow>(requestRideId(key));
-      const send = () => handle.executeUpdate<RideStanding, [object]>(change, { args: [argument], updateId });
+      const ride = runOf(client, requestRideId(key));
+      const sent = { updateId, withinMs: answerWithinMs };
       try {
-        return await inTime(answerWithinMs, () => repeatWhenLost(send));
+        return await ride.update<RideStanding, [object]>(change, [argument], sent);
       } catch (error) {
-        if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) return null;
-        if (error instanceof WorkflowUpdateFailedError) throw toFailure(error);
-        if (!(error instanceof WorkflowNotFoundError)) throw error;
-        throw await inTime(deadlineMs, () => handle.describe()).then(
-          () => failure('AlreadyEnded', 'The ride has ended; the result of requestRide tells how.'),
-          (reason: unknown) => (reason instanceof WorkflowNotFoundError ? notRequested(key) : reason),
-        );
+        const refusal = toFinal(failureBehind(error));
+        if (refusal) throw refusal;
+        if (hasCode(error, 'NoAnswer')) return null;
+        if (hasCode(error, 'AlreadyEnded')) {
+          throw failure('AlreadyEnded', 'The ride has ended; the result of requestRide tells how.');
+        }
+        if (hasCode(error, 'NotFound')) {
+          const message = `Temporal remembers no ride ${key.requestId} of account ${key.account}.`;
+          throw failure('RideNotRequested', message);
+        }
+        throw error;
       }
     },
   };
 }
 
-/** That of the update, for good: the ride itself has tried all that may help. */
-function toFailure({ cause, message }: WorkflowUpdateFailedError): ApplicationFailure {
-  if (!(cause instanceof ApplicationFailure)) return failure('NotChanged', message);
+/** The failure of the update, for good: the ride itself has tried all that may help. */
+function toFinal(cause: Error | undefined): ApplicationFailure | undefined {
+  if (!(cause instanceof ApplicationFailure)) return cause && failure('NotChanged', cause.message);
   return failure(cause.type ?? 'NotChanged', cause.message, cause.details ?? []);
 }
 
 const failure = (type: string, message: string, details: unknown[] = []): ApplicationFailure =>
   ApplicationFailure.create({ type, message, details, nonRetryable: true });
-
-const notRequested = ({ account, requestId }: Parameters<typeof requestRideId>[0]): ApplicationFailure =>
-  failure('RideNotRequested', `Temporal remembers no ride ${requestId} of account ${account}.`);

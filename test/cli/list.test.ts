@@ -3,9 +3,10 @@ import type { RunInNeed } from '../../src/cli/attention.js';
 import { attentionText, commandFor } from '../../src/cli/attention.js';
 import { type ListedOrder, ordersText } from '../../src/cli/order/list.js';
 import { withoutColour } from '../../src/cli/text.js';
-import { attentionQuery, orderRunsQuery, quote, toStatusFilter } from '../../src/cli/visibility.js';
+import { attentionQuery, orderRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName } from '../../src/domain/keys.js';
+import { quote } from '../../src/temporal/counts.js';
 
 describe('the query of order list', () => {
   it('asks for runs of orders, each once', () => {

@@ -78,9 +78,12 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
   const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
   const describe = async () => {
     if (memo === null) throw new WorkflowNotFoundError('not found', 'id', undefined);
-    return { memo: { subscription: memo } };
+    return { memo: { subscription: memo }, status: { name: 'RUNNING' }, startTime: new Date() };
   };
-  const client = { workflow: { getHandle: () => ({ describe }) } } as unknown as SendSession['client'];
+  const client = {
+    workflow: { getHandle: () => ({ describe }) },
+    withDeadline: <T>(_deadline: number, act: () => Promise<T>) => act(),
+  } as unknown as SendSession['client'];
   const context = createContext(
     {
       env: {},
@@ -92,7 +95,7 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
     },
     { json: true },
   );
-  const session: SendSession = { client, config: { ...config, profile }, within: (_, act) => act() };
+  const session: SendSession = { client, config: { ...config, profile } };
   const exitCode = await sendDelivery(context, session, { ...at, ...about, url, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
 }

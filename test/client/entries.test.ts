@@ -40,7 +40,8 @@ describe('the typed client', () => {
     const { code, files, packages } = await bundle('index.ts');
     expect(packages).toEqual(['@temporalio/client', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow']);
     const inFolders = /^src\/((client|contracts|domain)\/|workflows\/messages\.ts$)/;
-    const besideThem = /^src\/(temporal\/(starts|follow-start|lost-update)|sealing\/(payload-codec|key-ring))\.ts$/;
+    const besideThem =
+      /^src\/(temporal\/(starts|follow-start|runs|run-errors|failure-type)|sealing\/(payload-codec|key-ring))\.ts$/;
     expect(files.filter((file) => !inFolders.test(file) && !besideThem.test(file))).toEqual([]);
     const loaded = loadedBy(code);
     expect(loaded).toContain('node_modules/@temporalio/client/lib/index.js');

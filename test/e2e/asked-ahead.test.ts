@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, it } from 'vitest';
-import { repeatWhenLost } from '../../src/temporal/lost-update.js';
+import { runOf } from '../../src/temporal/runs.js';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { callsQuery, callUpdate, type waiting } from '../support/order/waiting-workflow.js';
 import { quietRuntime } from '../support/worker/runtime.js';
@@ -31,9 +31,7 @@ it('a run that is asked while no worker lives, and called after something has ha
     return started;
   });
   // Three, so that one of them is met before the task; the worker drops one that waits behind another which it refuses.
-  const asked = [1, 2, 3].map(() =>
-    client.withDeadline(Date.now() + askedWithinMs, () => repeatWhenLost(() => run.query(callsQuery))),
-  );
+  const asked = [1, 2, 3].map(() => runOf(client, run.workflowId).query(callsQuery, { withinMs: askedWithinMs }));
   const answer = Promise.any(asked);
   await expect.poll(async () => (await run.fetchHistory()).events?.at(-2)?.timerFiredEventAttributes).toBeTruthy();
   const openHistory = await run.fetchHistory();

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
@@ -15,35 +13,20 @@ import {
   takenBack,
 } from '../support/order/ends.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
-import {
-  followThroughCli,
-  followThroughClient,
-  followThroughNexus,
-  followThroughTemporal,
-  type WayToFollow,
-} from '../support/order/ways-in.js';
+import { startWaysIn, type WaysIn, type WayToFollow } from '../support/order/ways-in.js';
 import { patient } from '../support/patience.js';
-import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
 
-const endpoint = `rides-${randomUUID()}`;
 let receiver: NotifyReceiver;
 let stack: OrderStack;
-let caller: CallerWorker;
-let ways: Record<'cli' | 'client' | 'nexus' | 'temporal', WayToFollow>;
+let ways: WaysIn;
+let close: () => Promise<void>;
 beforeAll(async () => {
   receiver = await startNotifyReceiver();
   stack = await startOrderStack({ env: receiver.env });
-  await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
-  caller = await startCallerWorker(stack, { namespace: `trips-${randomUUID()}` });
-  ways = {
-    cli: followThroughCli(stack),
-    client: followThroughClient(stack),
-    nexus: followThroughNexus(caller, endpoint),
-    temporal: followThroughTemporal(stack),
-  };
+  ({ ways, close } = await startWaysIn(stack));
 }, 120_000);
 afterAll(async () => {
-  await caller?.close();
+  await close?.();
   await stack?.close();
   await receiver?.close();
 });

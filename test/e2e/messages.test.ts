@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeliveryNotice } from '../../src/domain/delivery.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { repeatWhenLost } from '../../src/temporal/lost-update.js';
+import { repeatWhenLost } from '../../src/temporal/runs.js';
 import { stopFollowingUpdate } from '../../src/workflows/messages.js';
 import { startToldWorkflow } from '../support/notify/signal-receiver.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';

@@ -68,12 +68,6 @@ describe.concurrent('a workflow in another namespace', () => {
     expect(await asks(endpoint, 'followOrder', business(orderId))).toEqual({ answer: trail });
   });
 
-  it('gets the failure type of a call that has failed before', async () => {
-    const input = { account: 'business', operation: 'orderDetails', key: randomUUID(), orderId: 'nobody-made-it' };
-    expect(await asks(endpoint, 'businessCall', input)).toMatchObject({ type: 'OrderNotFound' });
-    expect(await asks(endpoint, 'businessCall', input)).toMatchObject({ type: 'OrderNotFound' });
-  });
-
   it.each([
     ['followOrder', { account: 'business', orderId: '' }, 'InvalidInput'],
     ['followOrder', { account: 'business', orderId: 'x', poll: 5 }, 'InvalidInput'],

@@ -3,7 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import { repeatWhenLost } from '../../src/temporal/lost-update.js';
+import { repeatWhenLost } from '../../src/temporal/runs.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import {

@@ -1,30 +1,23 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import type { FaultInput } from '../../sandbox/faults.js';
 import { isLong } from '../support/long.js';
-import { throughCli, throughClient, throughNexus, type WayIn } from '../support/order/ways-in.js';
+import { startWaysIn, type WaysIn } from '../support/order/ways-in.js';
 import { alongLanes, type RideLanes, startRideLanes } from '../support/ride/lanes.js';
 import { faultForms, hits, type RideOperation, rideOperations, rideWithFault } from '../support/ride/with-fault.js';
-import { type CallerWorker, startCallerWorker } from '../support/worker/caller-worker.js';
 
 /** In the long run each token ends before the next ride, so that its request can be hit again. */
 const tokenLifetimeSeconds = isLong ? 5 : 899;
 let rides: RideLanes;
-let caller: CallerWorker;
-let ways: Record<'cli' | 'client' | 'nexus', WayIn>;
+let ways: WaysIn;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
   rides = await startRideLanes(isLong ? 12 : 8, { business: { tokenLifetimeSeconds } });
-  const { stack } = rides;
-  const endpoint = `rides-${randomUUID()}`;
-  await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
-  caller = await startCallerWorker(stack, { namespace: `trips-${randomUUID()}` });
-  ways = { cli: throughCli(stack), client: throughClient(stack), nexus: throughNexus(caller, endpoint) };
+  ({ ways, close } = await startWaysIn(rides.stack));
 }, 120_000);
 afterAll(async () => {
-  await caller?.close();
+  await close?.();
   await rides?.close();
 }, 60_000);
 
@@ -32,7 +25,7 @@ interface Task {
   name: string;
   operation: RideOperation;
   fault: FaultInput;
-  way: keyof typeof ways;
+  way: (typeof wayNames)[number];
   isCancelled: boolean;
 }
 

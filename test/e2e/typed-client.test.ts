@@ -52,6 +52,15 @@ describe('following with the typed client', () => {
     await expect(refused).rejects.toThrow(named);
   });
 
+  it.each<[string, () => Promise<unknown>]>([
+    ['a call without its order', () => rides.call({ account: 'business', operation: 'orderDetails', key: 'k' })],
+    ['a call with an unknown field', () => rides.call({ account: 'business', also: 1 } as never)],
+    ['half a decision', () => rides.getRide('business', 'r').resolve({ tryAgain: false } as never)],
+    ['a stop without a reason', () => rides.get('business', '1').stop('')],
+  ])('refuses %s, also before anything is sent', async (_, ask) => {
+    await expect(ask()).rejects.toThrow(InvalidInput);
+  });
+
   it('says by code that a run is unknown, or has ended', async () => {
     const nobody = rides.get('business', randomUUID());
     for (const ask of [nobody.trail, nobody.refresh, nobody.result]) {
@@ -60,7 +69,6 @@ describe('following with the typed client', () => {
     const ended = await rides.follow({ account: 'business', orderId: newOrder('Cancelled') });
     await ended.result();
     await expect(ended.refresh()).rejects.toMatchObject({ name: 'FaretrailClientError', code: 'AlreadyEnded' });
-    await expect(ended.stop('')).rejects.toMatchObject({ code: 'InvalidInput' });
   });
 
   it('says by code how a run was ended from outside', async () => {

@@ -14,15 +14,11 @@ export const budgets = {
 /** Small files that stand alone all the same, and why. */
 export const smallFiles: Readonly<Record<string, string>> = {
   'src/client/in-workflow.ts': 'a door of the package: for the workflow code of others, which may load little',
-  'src/client/index.ts': 'a door of the package: what it publishes',
   'src/client/ride-orders.ts': 'a door of the package: the Nexus service, for the workflow code of others',
-  'src/contracts/subscription-shapes.ts': 'one schema for each input, each in the file of its noun',
-  'src/domain/order/details.ts': 'shown text of an order, apart from the run that shows it',
   'src/ingress-thread.ts': 'a process: the thread of the ingress',
   'src/sealing/encoded-failures.ts': 'Temporal loads it by its path',
   'src/sealing/plain-failures.ts': 'Temporal loads it by its path',
   'src/starter.ts': 'a process: the CLI',
-  'src/workflows/asked-ahead.ts': 'Temporal loads it by its path, as an interceptor',
   'src/workflows/index.ts': 'Temporal loads it by its path: the bundle of workflows',
 };
 

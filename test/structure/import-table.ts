@@ -14,6 +14,8 @@ export interface Part {
 
 const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts'] as const;
 const cli = 'src/cli'; // the commands of starter.ts
+/** How runs are started and asked, whoever does it. These files import the domain, one another, and Temporal's client. */
+const runs = ['starts', 'follow-start', 'runs', 'run-errors', 'failure-type'].map((name) => `src/temporal/${name}.ts`);
 
 export const importTable: readonly Part[] = [
   { part: 'src/domain', ours: [], packages: [] },
@@ -39,13 +41,10 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/client',
-    // How runs are started and asked, whoever does it; these import the domain, one another, and Temporal's client.
     ours: [
       'src/contracts',
       'src/domain',
-      'src/temporal/starts.ts',
-      'src/temporal/follow-start.ts',
-      'src/temporal/lost-update.ts',
+      ...runs,
       'src/sealing/payload-codec.ts',
       'src/sealing/key-ring.ts',
       'src/workflows/messages.ts',
@@ -56,21 +55,14 @@ export const importTable: readonly Part[] = [
   // These two are for the workflow code of others: what they load, workflow code may load.
   {
     part: 'src/client/in-workflow.ts',
-    ours: ['src/client/failure-type.ts'],
+    ours: ['src/temporal/failure-type.ts'],
     oursAsTypes: ['src/domain'],
     packages: ['@temporalio/workflow'],
   },
   { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },
   {
     part: 'src/nexus',
-    ours: [
-      'src/client/ride-orders.ts',
-      'src/domain',
-      'src/temporal/lost-update.ts',
-      'src/temporal/starts.ts',
-      'src/temporal/follow-start.ts',
-      'src/workflows/messages.ts',
-    ],
+    ours: ['src/client/ride-orders.ts', 'src/domain', ...runs, 'src/workflows/messages.ts'],
     oursAsTypes: ['src/workflows'],
     packages: ['@temporalio/client', '@temporalio/common', '@temporalio/nexus', 'nexus-rpc'],
   },

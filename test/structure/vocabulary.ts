@@ -30,10 +30,7 @@ export const vocabulary: readonly Entry[] = [
     say: 'follow',
     not: ['track', 'tracks', 'tracked', 'tracking'],
     where: ['src/', 'local/'],
-    except: [
-      { path: 'src/', line: /faretrail track|[Tt]rack(Options|Command)?\b|'track'|Tracking/, why: 'the old command' },
-      { path: 'local/', line: /-- track/, why: 'the old command' },
-    ],
+    except: [{ path: 'src/', line: /^ {2}track: 'order follow',$/, why: 'the old command' }],
   },
   { say: 'account', not: ['tenant', 'tenants'], where: everywhere },
   { say: 'interface', not: ['backend', 'backends'], where: everywhere },
@@ -44,7 +41,7 @@ export const vocabulary: readonly Entry[] = [
     not: ['job', 'jobs', 'saga'],
     where: everywhere,
     except: [
-      { path: 'src/workflows/asked-ahead.ts', line: /activation|jobs\?/, why: "the SDK's word for parts of a task" },
+      { path: 'src/workflows/interceptors.ts', line: /activation|jobs\?/, why: "the SDK's word for parts of a task" },
     ],
   },
   {

@@ -15,6 +15,7 @@ export const walks: readonly Walk[] = [
     files: [
       'src/cli/order/follow.ts', // reads the arguments
       'src/domain/order/input.ts', // the input as the run takes it
+      'src/client/faretrail-client.ts',
       'src/temporal/follow-start.ts', // starts the run, or signals the one that there is
       'src/domain/workflow-ids.ts',
       'src/workflows/messages.ts',
@@ -36,7 +37,7 @@ export const walks: readonly Walk[] = [
       'src/workflows/order/state.ts', // shows it
       'src/cli/order/run.ts', // asks for it
       'src/cli/order/watch.ts',
-      'src/cli/order/view.ts', // prints it
+      'src/cli/order/show.ts', // prints it
     ],
   },
   {

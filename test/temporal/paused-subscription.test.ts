@@ -7,7 +7,7 @@ const subscription = { accepted: [{ generation: 'g1', until: null, secrets: [], 
 
 /** What the ingress reads of a subscription whose run stands like this. */
 async function readAs(name: string): Promise<unknown> {
-  const describe = async () => ({ status: { name }, memo: { subscription } });
+  const describe = async () => ({ status: { name }, startTime: new Date(), memo: { subscription } });
   const client = {
     withDeadline: <T>(_deadline: number, act: () => Promise<T>) => act(),
     workflow: { getHandle: () => ({ describe }) },

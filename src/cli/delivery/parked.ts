@@ -1,24 +1,26 @@
-import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { AskOptions, ParkedDelivery, ParkedHandle, RoutedDelivery } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
-import { type ParkedDelivery, parseDiscardInput, type RoutedDelivery, toDeliveryId } from '../../domain/parked.js';
+import { parseDiscardInput, toDeliveryId } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
 import { fromParkedDeliveryId, type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
-import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../workflows/messages.js';
+import { runOf } from '../../temporal/runs.js';
+import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';
 import {
   type AddCommand,
   addCommand,
   type CommandContext,
+  callTimeoutMs,
   inSession,
   reading,
   type Session,
   withSession,
 } from '../command.js';
-import { CliFailure, exitCodes, RunFailed, tellUnreadable, toRunFailure } from '../failure.js';
-import { answerWithinMs, sendUpdate } from '../sent-update.js';
+import { exitCodes, tellUnreadable } from '../failure.js';
+import { sendUpdate } from '../sent-update.js';
 import { listRuns, runningQuery } from '../visibility.js';
-import { getParked, parkedHandle } from './run.js';
+import { getParked } from './run.js';
 import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
 
 interface ParkedGiven {
@@ -99,63 +101,57 @@ export const addDiscard: AddCommand = (delivery, run) => {
     .action(run(reading(toDiscard, inSession(decide))));
 };
 
-type Handle = ReturnType<typeof parkedHandle>;
-
 interface Decision {
   of: ParkedDeliveryKey;
-  send(handle: Handle): Promise<ParkedDelivery | RoutedDelivery>;
+  send(parked: ParkedHandle, inTime: AskOptions): Promise<ParkedDelivery | RoutedDelivery>;
   /** Was the delivery decided in this way before? */
   isDone(delivery: ParkedDelivery): boolean;
 }
 
 const toRoute = ({ account, deliveryId, order: orderId }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
   of: { account, deliveryId },
-  send: (handle) => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] }),
+  send: (parked, inTime) => parked.route(orderId, inTime),
   isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
 });
 
 function toDiscard({ account, deliveryId, reason }: ParkedDeliveryKey & { reason: string }): Decision {
-  const input = parseDiscardInput({ reason });
+  const why = parseDiscardInput({ reason }).reason;
   return {
     of: { account, deliveryId },
-    send: (handle) => handle.executeUpdate(discardDeliveryUpdate, { args: [input] }),
+    send: (parked, inTime) => parked.discard(why, inTime),
     isDone: (delivery) => delivery.outcome === 'discarded',
   };
 }
 
 async function decide(context: CommandContext, session: Session, { of, send, isDone }: Decision): Promise<number> {
-  const { key, isOpen } = await getParked(session, [of.account], of.deliveryId);
-  const handle = parkedHandle(session, key);
-  if (!isOpen) return tellDecided(context, await readDecided(handle), isDone);
-  try {
-    const answer = await sendUpdate(session, () => send(handle), noAnswer);
-    const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
-    const text = decidedText(answer, handedOver, context.paint);
-    context.tell({ workflowId: parkedDeliveryId(key), state: 'done', delivery: answer }, text);
-    return exitCodes.done;
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-    return tellDecided(context, await readDecided(handle), isDone); // decided meanwhile
-  }
-}
-
-async function noAnswer(): Promise<CliFailure> {
-  const message = `no answer within ${answerWithinMs / 1_000} s; see what became of it: faretrail delivery parked`;
-  return new CliFailure('NoAnswer', message);
-}
-
-/** Throws `RunFailed` for a run that was terminated, or that could not read its input. */
-async function readDecided(handle: Handle): Promise<ParkedDelivery> {
-  try {
-    return await handle.result();
-  } catch (error) {
-    throw error instanceof WorkflowFailedError ? new RunFailed(toRunFailure(error.cause)) : error;
-  }
+  const { isOpen } = await getParked(session, [of.account], of.deliveryId);
+  const workflowId = parkedDeliveryId(of);
+  return await sendUpdate(session, {
+    isOpen,
+    send: (inTime) => send(session.rides.getParked(of.account, of.deliveryId), inTime),
+    tell(answer) {
+      const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
+      const text = decidedText(answer, handedOver, context.paint);
+      context.tell({ workflowId, state: 'done', delivery: answer }, text);
+      return exitCodes.done;
+    },
+    // Rejects for a run that was terminated, or that could not read its input.
+    async tellEnded() {
+      const run = runOf<typeof parkedDelivery>(session.client, workflowId);
+      return tellDecided(context, workflowId, await run.result({ withinMs: callTimeoutMs }), isDone);
+    },
+    noAnswer: () => '; see what became of it: faretrail delivery parked',
+  });
 }
 
 /** The delivery was decided before. That is a failure only when the decision was another one. */
-function tellDecided(context: CommandContext, delivery: ParkedDelivery, isDone: Decision['isDone']): number {
+function tellDecided(
+  context: CommandContext,
+  workflowId: string,
+  delivery: ParkedDelivery,
+  isDone: Decision['isDone'],
+): number {
   const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
-  context.tell({ workflowId: parkedDeliveryId(delivery), state: 'alreadyDecided', delivery }, text);
+  context.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
   return isDone(delivery) ? exitCodes.done : exitCodes.failed;
 }

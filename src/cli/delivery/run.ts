@@ -1,14 +1,12 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import type { AccountName } from '../../domain/keys.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../../domain/parked.js';
 import { parseParkedDeliveryInput } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
-import type { parkedDelivery } from '../../workflows/parked-delivery.js';
+import { runOf } from '../../temporal/runs.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { CliFailure } from '../failure.js';
-import { toRunTimes } from '../order/run.js';
 
 /** What Temporal itself knows of a parked delivery; that needs no worker. */
 export interface ParkedOutline {
@@ -17,31 +15,24 @@ export interface ParkedOutline {
   delivery: ParkedDelivery | null;
 }
 
-/** The run of a parked delivery. */
-export const parkedHandle = ({ client }: Session, key: ParkedDeliveryKey) =>
-  client.workflow.getHandle<typeof parkedDelivery>(parkedDeliveryId(key));
-
 /** The first of these accounts that has parked the delivery. Throws `CliFailure` NotParked. */
 export async function getParked(
-  session: Session,
+  { client }: Session,
   accounts: readonly AccountName[],
   deliveryId: string,
 ): Promise<ParkedOutline & { key: ParkedDeliveryKey }> {
   for (const account of accounts) {
     const key = { account, deliveryId };
-    try {
-      const found = await session.within(callTimeoutMs, () => parkedHandle(session, key).describe());
-      return { key, isOpen: toRunTimes(found).isOpen, delivery: publishedDelivery(found.memo) };
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-    }
+    const found = await runOf(client, parkedDeliveryId(key)).find({ withinMs: callTimeoutMs });
+    if (found) return { key, isOpen: found.isOpen, delivery: publishedDelivery(found.memo) };
   }
   throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail delivery parked`);
 }
 
 /** What the run was started with, the sealed content included: the one place that holds it is the first event. */
 export async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
-  const { events } = await session.within(callTimeoutMs, () => parkedHandle(session, key).fetchHistory());
+  const run = session.client.workflow.getHandle(parkedDeliveryId(key));
+  const { events } = await session.within(callTimeoutMs, () => run.fetchHistory());
   const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   if (!payload) throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
   const { payloadCodecs, payloadConverter } = session.client.options.loadedDataConverter;

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { InvalidArgumentError } from 'commander';
 import { request } from 'undici';
 import { BaseUrl } from '../../contracts/accounts-file.js';
@@ -12,6 +11,7 @@ import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
+import { runOf } from '../../temporal/runs.js';
 import { orderOption } from '../arguments.js';
 import {
   type AddCommand,
@@ -72,9 +72,7 @@ function checkGiven(given: SendGiven): SendGiven {
 }
 
 /** What the command needs of a session. */
-export type SendSession = Pick<Session, 'within' | 'config'> & {
-  client: { workflow: Pick<Session['client']['workflow'], 'getHandle'> };
-};
+export type SendSession = Pick<Session, 'client' | 'config'>;
 
 /** Sends the delivery and tells its id and the ingress's answer. */
 export async function sendDelivery(
@@ -104,7 +102,7 @@ export async function sendDelivery(
 
 async function readMemo(
   { commandLine }: CommandContext,
-  { client, within }: SendSession,
+  { client }: SendSession,
   key: SubscriptionKey,
 ): Promise<SubscriptionMemo> {
   const workflowId = subscriptionId(key);
@@ -112,15 +110,11 @@ async function readMemo(
     const remedy = commandLine('subscription', 'create', key.account, key.eventType);
     return new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
   };
-  try {
-    const { memo } = await within(callTimeoutMs, () => client.workflow.getHandle(workflowId).describe());
-    const found = publishedAddresses(memo);
-    if (found && found.accepted.length > 0) return found;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw notSubscribed(`nothing has subscribed as ${workflowId}`);
-    throw error;
-  }
-  throw notSubscribed(`${workflowId} accepts no deliveries`);
+  const found = await runOf(client, workflowId).find({ withinMs: callTimeoutMs });
+  if (!found) throw notSubscribed(`nothing has subscribed as ${workflowId}`);
+  const memo = publishedAddresses(found.memo);
+  if (!memo || memo.accepted.length === 0) throw notSubscribed(`${workflowId} accepts no deliveries`);
+  return memo;
 }
 
 /** Undefined when the subscription has lost it. */

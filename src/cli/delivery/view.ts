@@ -1,9 +1,11 @@
+import type { ParkedDelivery as DecidedDelivery } from '../../client/index.js';
 import type { DeliveryResult } from '../../domain/delivery.js';
 import { type ParkedDelivery, parkReasonTexts } from '../../domain/parked.js';
 import { publishedAddresses } from '../../domain/published.js';
 import { type ParkedDeliveryKey, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
+import { runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/sealed-content.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { clip, type Paint, pairsText, plain, tableText, toLines, utc } from '../text.js';
@@ -46,16 +48,15 @@ function toText(bytes: Buffer): string | undefined {
 
 /** The secrets that the service may have put into the body. One that cannot be opened is hidden by the name of its field. */
 async function readSecrets(
-  { client, within }: Session,
+  { client }: Session,
   sealer: Pick<Sealer, 'unseal'>,
   key: SubscriptionKey,
 ): Promise<string[]> {
   const context = subscriptionId(key);
-  const memo = await within(callTimeoutMs, () => client.workflow.getHandle(context).describe()).then(
-    (found) => publishedAddresses(found.memo),
-    () => null, // never subscribed, or not to be asked now
-  );
-  const sealed = (memo?.accepted ?? []).flatMap(({ secrets }) => secrets);
+  const found = await runOf(client, context)
+    .find({ withinMs: callTimeoutMs })
+    .catch(() => undefined); // Temporal cannot be asked now
+  const sealed = (publishedAddresses(found?.memo)?.accepted ?? []).flatMap(({ secrets }) => secrets);
   const opened = await Promise.all(sealed.map((one) => sealer.unseal(one, context).catch(() => '')));
   return opened.filter((secret) => secret !== '');
 }
@@ -144,10 +145,11 @@ const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
 };
 
 /** What became of a delivery. */
-export function decidedText(delivery: ParkedDelivery, handedOver: DeliveryResult | undefined, paint: Paint): string {
+export function decidedText(delivery: DecidedDelivery, handedOver: string | undefined, paint: Paint): string {
   const { deliveryId, discardReason, orderId, outcome } = delivery;
   const order = plain(orderId ?? '');
   const what = outcome === 'routed' ? `routed to order ${order}` : `discarded: ${plain(discardReason ?? '')}`;
-  const detail = handedOver === undefined ? [] : [`  ${handedOverTexts[handedOver](order)}`];
+  const toDetail = (handedOverTexts as Record<string, (order: string) => string>)[handedOver ?? ''];
+  const detail = toDetail ? [`  ${toDetail(order)}`] : [];
   return [paint('strong', `Delivery ${deliveryId} ${what}`), ...detail].join('\n');
 }

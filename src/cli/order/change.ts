@@ -1,13 +1,10 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
+import type { AskOptions, OrderHandle, OrderTrail } from '../../client/index.js';
 import { parseStopInput } from '../../domain/order/input.js';
-import type { OrderTrail } from '../../domain/order/trail.js';
-import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
-import { refreshOrderUpdate, stopFollowingUpdate } from '../../workflows/messages.js';
-import type { followOrder } from '../../workflows/order/follow-order.js';
+import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { reasonOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
-import { CliFailure, exitCodes } from '../failure.js';
-import { answerWithinMs, sendUpdate } from '../sent-update.js';
+import { exitCodes } from '../failure.js';
+import { sendUpdate } from '../sent-update.js';
 import { plain, utc } from '../text.js';
 import { accountQueue, hasWorker, noWorkerText } from '../workers-alive.js';
 import { getOrderRun, readTrail } from './run.js';
@@ -29,53 +26,42 @@ export const addStop: AddCommand = (order, run) => {
 
 interface Change {
   key: FollowOrderKey;
-  send(handle: ReturnType<typeof handleOf>): Promise<OrderTrail>;
+  send(order: OrderHandle, inTime: AskOptions): Promise<OrderTrail>;
 }
 
 const toRefresh = ({ account, orderId }: FollowOrderKey): Change => ({
   key: { account, orderId },
-  send: (handle) => handle.executeUpdate(refreshOrderUpdate),
+  send: (order, inTime) => order.refresh(inTime),
 });
 
 function toStop({ account, orderId, reason }: FollowOrderKey & { reason: string }): Change {
-  const input = parseStopInput({ reason });
+  const why = parseStopInput({ reason }).reason;
   return {
     key: { account, orderId },
-    send: (handle) => handle.executeUpdate(stopFollowingUpdate, { args: [input] }),
+    send: (order, inTime) => order.stop(why, inTime),
   };
 }
 
-const handleOf = ({ client }: Session, key: FollowOrderKey) =>
-  client.workflow.getHandle<typeof followOrder>(followOrderId(key));
-
 /** Sends an update to the open run and shows the trail it answers with. */
 async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
-  const outline = await getOrderRun(session, key);
-  if (!outline.isOpen) return await tellEnded(context, session, key);
-  try {
-    const trail = await sendUpdate(
-      session,
-      () => send(handleOf(session, key)),
-      () => noAnswer(session, key),
-    );
-    const { workflowId } = outline;
-    context.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, context.paint));
-    return exitCodes.done;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return await tellEnded(context, session, key); // ended meanwhile
-    throw error;
-  }
+  const { isOpen, workflowId } = await getOrderRun(session, key);
+  return await sendUpdate(session, {
+    isOpen,
+    send: (inTime) => send(session.rides.get(key.account, key.orderId), inTime),
+    tell(trail) {
+      context.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, context.paint));
+      return exitCodes.done;
+    },
+    tellEnded: () => tellEnded(context, session, key),
+    noAnswer: async () => `, but the run has the request: ${await whyNoAnswer(session, key)}`,
+  });
 }
 
-async function noAnswer(session: Session, key: FollowOrderKey): Promise<CliFailure> {
+async function whyNoAnswer(session: Session, key: FollowOrderKey): Promise<string> {
   const queue = accountQueue(session, key.account);
   const { trail } = await readTrail(session, key, await getOrderRun(session, key));
   const standing = trail?.attention ? `${trail.attention.code}: ${trail.attention.message}` : 'the service may be slow';
-  const why = (await hasWorker(session, queue)) ? standing : noWorkerText(queue);
-  return new CliFailure(
-    'NoAnswer',
-    `no answer within ${answerWithinMs / 1_000} s, but the run has the request: ${why}`,
-  );
+  return (await hasWorker(session, queue)) ? standing : noWorkerText(queue);
 }
 
 /** Tells a command that comes too late how the following ended. Failed only when the run failed, so left no trail. */

@@ -2,7 +2,6 @@ import { toInstant } from '../../domain/instant.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
-import { beginFollowing } from '../../temporal/follow-start.js';
 import { checked, notifyOption } from '../arguments.js';
 import {
   type AddCommand,
@@ -17,7 +16,7 @@ import { exitCodes } from '../failure.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
 import { tellEnded } from './change.js';
-import { findOrderRun } from './run.js';
+import { findOrderRun, getOrderRun } from './run.js';
 import { watchOrder } from './watch.js';
 
 interface FollowGiven extends FollowOrderKey {
@@ -84,14 +83,12 @@ async function follow(context: CommandContext, session: Session, { input, again,
 }
 
 async function startFollowing(session: Session, input: FollowOrderInput, again: boolean): Promise<Start> {
-  const { client, config, within } = session;
   const before = await findOrderRun(session, input); // only for the wording: the start itself is idempotent
-  const begun = await within(callTimeoutMs, () =>
-    beginFollowing(client, { input, taskQueue: config.taskQueue, again }),
-  );
-  if ('stays' in begun) return 'alreadyEnded';
-  if (begun.after !== null) return 'startedAgain';
-  return before === undefined ? 'started' : 'alreadyFollowed';
+  await session.within(callTimeoutMs, () => session.rides.follow(input, { again }));
+  if (before === undefined) return 'started';
+  const after = await getOrderRun(session, input);
+  if (after.isOpen && before.isOpen) return 'alreadyFollowed';
+  return after.startedAt === before.startedAt ? 'alreadyEnded' : 'startedAgain';
 }
 
 const startTexts: Record<Exclude<Start, 'alreadyEnded'>, string> = {

@@ -1,5 +1,6 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { fromFollowOrderId } from '../../domain/workflow-ids.js';
+import { toRunTimes } from '../../temporal/runs.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
 import { accountOption, checked, limitOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
@@ -7,7 +8,6 @@ import { exitCodes } from '../failure.js';
 import type { Paint } from '../text.js';
 import { clip, plain, tableText, utc } from '../text.js';
 import { listRuns, moreText, orderRunsQuery, type RunFilter, toStatusFilter } from '../visibility.js';
-import { toRunTimes } from './run.js';
 
 const help = `
 Running orders come first, the newest at the top; then those that have ended,

@@ -1,10 +1,13 @@
-import type { Attention } from '../../domain/attention.js';
-import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
+import type { OrderTrail } from '../../client/index.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Paint, pairsText, plain, utc, withoutColour } from '../text.js';
 import { getOrderRun, type OrderRun, type RunOutline, readTrail } from './run.js';
+
+/** One observation that changed something, as other services see it. */
+export type TimelineEntry = OrderTrail['timeline'][number];
+type Attention = NonNullable<OrderTrail['attention']>;
 
 const statusWidth = 12;
 

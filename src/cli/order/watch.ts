@@ -1,11 +1,11 @@
-import type { OrderTrail, TimelineEntry } from '../../domain/order/trail.js';
+import type { OrderTrail } from '../../client/index.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 import { watchRun } from '../watching.js';
 import { getOrderRun, type OrderRun, readTrail } from './run.js';
-import { attentionLine, timelineLine } from './show.js';
+import { attentionLine, type TimelineEntry, timelineLine } from './show.js';
 
 const help = `
 Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { AskOptions, RideHandle, RideStanding } from '../../client/index.js';
 import { parseCallBody } from '../../contracts/call-bodies.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
@@ -12,16 +12,14 @@ import {
   type RideResolution,
   toRideRequestId,
 } from '../../domain/ride/input.js';
-import type { RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import { cancelRideUpdate, resolveRideUpdate, updateRideUpdate } from '../../workflows/messages.js';
 import { checked, notifyOption, orderOption, readJsonInput } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
-import { CliFailure, exitCodes } from '../failure.js';
-import { answerWithinMs, sendUpdate } from '../sent-update.js';
+import { exitCodes, tellFailure } from '../failure.js';
+import { sendUpdate } from '../sent-update.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
-import { getRide, type RideStart, readRideResult, rideHandle, startRide, toRideFailure } from './run.js';
+import { getRide, type RideStart, readRideResult, rideOf, startRide } from './run.js';
 import { resultText, standingText, watchRide } from './view.js';
 
 interface RequestGiven {
@@ -125,20 +123,20 @@ export const addResolve: AddCommand = (ride, run) => {
 /** What changes a ride while it runs. */
 interface Change {
   key: RequestRideKey;
-  send(handle: ReturnType<typeof rideHandle>): Promise<RideStanding>;
+  send(ride: RideHandle, inTime: AskOptions): Promise<RideStanding>;
 }
 
 function toUpdate({ account, requestId, input }: RequestRideKey & { input: string }): Change {
-  const fields = parseUpdateRideInput({ order: readJsonInput(input) });
+  const { order } = parseUpdateRideInput({ order: readJsonInput(input) });
   return {
     key: { account, requestId },
-    send: (handle) => handle.executeUpdate(updateRideUpdate, { args: [fields] }),
+    send: (ride, inTime) => ride.change(order, inTime),
   };
 }
 
 const toCancel = ({ account, requestId }: RequestRideKey): Change => ({
   key: { account, requestId },
-  send: (handle) => handle.executeUpdate(cancelRideUpdate),
+  send: (ride, inTime) => ride.cancel(inTime),
 });
 
 interface ResolveGiven extends RequestRideKey {
@@ -151,7 +149,7 @@ function toResolve({ account, requestId, ...way }: ResolveGiven): Change {
   const resolution = toResolution(way);
   return {
     key: { account, requestId },
-    send: (handle) => handle.executeUpdate(resolveRideUpdate, { args: [resolution] }),
+    send: (ride, inTime) => ride.resolve(resolution, inTime),
   };
 }
 
@@ -164,25 +162,22 @@ function toResolution({ order, tryAgain, giveUp }: Omit<ResolveGiven, keyof Requ
 
 /** Sends an update to the open run and shows the ride's state after it. */
 async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
-  const tellLate = async (): Promise<number> => {
-    const result = await readRideResult(session, key);
-    const text = `The ride has already ended.\n${resultText(result, context.paint)}`;
-    context.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
-    return exitCodes.failed;
-  };
-  if (!(await getRide(session, key)).isOpen) return await tellLate();
-  try {
-    const standing = await sendUpdate(session, () => send(rideHandle(session, key)), noAnswer);
-    const text = standingText(standing, context.commandLine, context.paint);
-    context.tell({ workflowId: requestRideId(key), state: 'done', ride: standing }, text);
-    return exitCodes.done;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return await tellLate(); // ended meanwhile
-    throw error instanceof WorkflowUpdateFailedError ? toRideFailure(error.cause) : error;
-  }
-}
-
-async function noAnswer(): Promise<CliFailure> {
-  const message = `no answer within ${answerWithinMs / 1_000} s, but the ride has the request: the service may be slow`;
-  return new CliFailure('NoAnswer', message);
+  const { isOpen, workflowId } = await getRide(session, key);
+  const sent = sendUpdate(session, {
+    isOpen,
+    send: (inTime) => send(rideOf(session, key), inTime),
+    tell(standing) {
+      const text = standingText(standing, context.commandLine, context.paint);
+      context.tell({ workflowId, state: 'done', ride: standing }, text);
+      return exitCodes.done;
+    },
+    async tellEnded() {
+      const result = await readRideResult(session, key);
+      const text = `The ride has already ended.\n${resultText(result, context.paint)}`;
+      context.tell({ workflowId, state: 'alreadyEnded', result }, text);
+      return exitCodes.failed;
+    },
+    noAnswer: () => ', but the ride has the request: the service may be slow',
+  });
+  return await sent.catch(tellFailure);
 }

@@ -1,39 +1,22 @@
-import { WorkflowExecutionAlreadyStartedError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { RideHandle, RideResult } from '../../client/index.js';
 import type { RequestRideInput } from '../../domain/ride/input.js';
-import type { RideResult, RideStanding } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import { repeatWhenLost } from '../../temporal/lost-update.js';
-import { rideStart } from '../../temporal/starts.js';
-import { rideStatusQuery } from '../../workflows/messages.js';
-import type { requestRide } from '../../workflows/ride/request-ride.js';
-import { wordsOfService } from '../call.js';
+import { type FoundRun, runOf } from '../../temporal/runs.js';
 import { callTimeoutMs, type Session } from '../command.js';
-import { CliFailure, RunFailed, toRunFailure } from '../failure.js';
-import { toRunTimes } from '../order/run.js';
+import { CliFailure, tellFailure } from '../failure.js';
 
 /** What the ride of this request id was when it was asked for. */
 export type RideStart = 'started' | 'alreadyRequested' | 'alreadyEnded';
 
-/** The run of a ride. */
-export const rideHandle = ({ client }: Session, key: RequestRideKey) =>
-  client.workflow.getHandle<typeof requestRide>(requestRideId(key));
+/** The ride as other services see it. */
+export const rideOf = ({ rides }: Session, { account, requestId }: RequestRideKey): RideHandle =>
+  rides.getRide(account, requestId);
 
-/** Is there a run of it, and is it open? `version` changes whenever anything happened in it. */
-async function findRide(
-  session: Session,
-  key: RequestRideKey,
-): Promise<{ isOpen: boolean; version: string } | undefined> {
-  try {
-    const found = await session.within(callTimeoutMs, () => rideHandle(session, key).describe());
-    return { isOpen: toRunTimes(found).isOpen, version: `${found.runId}/${found.historyLength}` };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
-}
+const findRide = ({ client }: Session, key: RequestRideKey): Promise<FoundRun | undefined> =>
+  runOf(client, requestRideId(key)).find({ withinMs: callTimeoutMs });
 
-/** The same where there must be one. Throws `CliFailure` NotRequested. */
-export async function getRide(session: Session, key: RequestRideKey): Promise<{ isOpen: boolean; version: string }> {
+/** The run of a ride that there must be. Throws `CliFailure` NotRequested. */
+export async function getRide(session: Session, key: RequestRideKey): Promise<FoundRun> {
   const found = await findRide(session, key);
   if (found) return found;
   const { account, requestId } = key;
@@ -45,35 +28,12 @@ export async function getRide(session: Session, key: RequestRideKey): Promise<{ 
 
 /** Asks for a ride; a request id that was used before starts nothing. */
 export async function startRide(session: Session, input: RequestRideInput): Promise<RideStart> {
-  const { client, config, within } = session;
   const before = await findRide(session, input); // only for the wording: the start itself is idempotent
-  try {
-    await within(callTimeoutMs, () =>
-      client.workflow.start<typeof requestRide>('requestRide', rideStart(input, config.taskQueue)),
-    );
-    return before === undefined ? 'started' : 'alreadyRequested';
-  } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'alreadyEnded';
-    throw error;
-  }
+  await session.within(callTimeoutMs, () => session.rides.request(input));
+  if (before === undefined) return 'started';
+  return before.isOpen ? 'alreadyRequested' : 'alreadyEnded';
 }
-
-/** Where an open ride stands; needs a worker. */
-export const readStanding = (session: Session, key: RequestRideKey): Promise<RideStanding> =>
-  session.within(callTimeoutMs, () => repeatWhenLost(() => rideHandle(session, key).query(rideStatusQuery)));
 
 /** The result of a ride that has ended. Throws `RunFailed` with the words of the service beside ours. */
-export async function readRideResult(session: Session, key: RequestRideKey): Promise<RideResult> {
-  try {
-    return await session.within(callTimeoutMs, () => rideHandle(session, key).result());
-  } catch (error) {
-    if (error instanceof WorkflowFailedError) throw toRideFailure(error.cause);
-    throw error;
-  }
-}
-
-/** A failure of the ride or of one of its updates. */
-export function toRideFailure(cause: unknown): RunFailed {
-  const { code, message } = toRunFailure(cause);
-  return new RunFailed({ code, message: [message, wordsOfService(cause)].filter((part) => part !== '').join(' ') });
-}
+export const readRideResult = (session: Session, key: RequestRideKey): Promise<RideResult> =>
+  session.within(callTimeoutMs, () => rideOf(session, key).result()).catch(tellFailure);

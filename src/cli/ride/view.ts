@@ -1,10 +1,12 @@
-import { followedAgainText, type RideResult, type RideStanding } from '../../domain/ride/ride.js';
+import type { RideResult, RideStanding } from '../../client/index.js';
+import { toAccountName } from '../../domain/keys.js';
+import { followedAgainText } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import type { CommandContext, CommandLine, Session } from '../command.js';
+import { type CommandContext, type CommandLine, callTimeoutMs, type Session } from '../command.js';
 import { trailText } from '../order/show.js';
 import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
 import { watchRun } from '../watching.js';
-import { getRide, readRideResult, readStanding } from './run.js';
+import { getRide, readRideResult, rideOf } from './run.js';
 
 const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
@@ -20,7 +22,7 @@ export function standingText(standing: RideStanding, commandLine: CommandLine, p
     ...(followedAgain === undefined
       ? []
       : [['following', plain(followedAgainText(followedAgain))] satisfies [string, string]]),
-    ['workflow', plain(requestRideId(standing))],
+    ['workflow', plain(requestRideId({ account: toAccountName(account), requestId }))],
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];
   if (attention === null) return lines.join('\n');
@@ -50,10 +52,12 @@ export function watchRide(context: CommandContext, session: Session, key: Reques
     outline: () => getRide(session, key),
     async ask({ isOpen }): Promise<{ standing: RideStanding } | { result: RideResult } | null> {
       if (!isOpen) return { result: await readRideResult(session, key) };
-      return await readStanding(session, key).then(
-        (standing) => ({ standing }),
-        () => null,
-      );
+      return await rideOf(session, key)
+        .status({ withinMs: callTimeoutMs })
+        .then(
+          (standing) => ({ standing }),
+          () => null,
+        );
     },
     print(answer) {
       if ('result' in answer) {

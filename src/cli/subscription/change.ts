@@ -1,12 +1,14 @@
+import type { Workflow } from '@temporalio/client';
 import { parseEndInput, parseMoveInput, parseRotateInput } from '../../domain/subscription/input.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
-import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
+import type { SubscriptionKey } from '../../domain/workflow-ids.js';
+import type { CallOptions, Run } from '../../temporal/runs.js';
 import { endSubscriptionUpdate, moveSubscriptionUpdate, rotateSubscriptionUpdate } from '../../workflows/messages.js';
 import { checked, publicUrlOption, reasonOption, toDurationMs } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
-import { CliFailure, exitCodes } from '../failure.js';
-import { answerWithinMs, sendUpdate } from '../sent-update.js';
-import { getSubscription, readSubscriptionStatus } from './run.js';
+import { exitCodes } from '../failure.js';
+import { sendUpdate } from '../sent-update.js';
+import { getSubscription, notSubscribed, readSubscriptionStatus, subscriptionOf } from './run.js';
 import { subscriptionEndText, subscriptionText } from './view.js';
 
 const graceOption = [
@@ -46,7 +48,7 @@ export const addEnd: AddCommand = (subscription, run) => {
 /** What changes a subscription. */
 interface Change {
   key: SubscriptionKey;
-  send(handle: ReturnType<typeof handleOf>): Promise<SubscriptionStatus | SubscriptionEnd>;
+  send(run: Run<Workflow>, inTime: CallOptions): Promise<SubscriptionStatus | SubscriptionEnd>;
 }
 
 type GraceGiven = SubscriptionKey & { grace?: number };
@@ -55,7 +57,7 @@ function toRotate({ account, eventType, grace: graceMs }: GraceGiven): Change {
   const input = parseRotateInput({ graceMs });
   return {
     key: { account, eventType },
-    send: (handle) => handle.executeUpdate(rotateSubscriptionUpdate, { args: [input] }),
+    send: (run, inTime) => run.update(rotateSubscriptionUpdate, [input], inTime),
   };
 }
 
@@ -63,7 +65,7 @@ function toMove({ account, eventType, publicUrl, grace: graceMs }: GraceGiven & 
   const input = parseMoveInput({ publicUrl, graceMs });
   return {
     key: { account, eventType },
-    send: (handle) => handle.executeUpdate(moveSubscriptionUpdate, { args: [input] }),
+    send: (run, inTime) => run.update(moveSubscriptionUpdate, [input], inTime),
   };
 }
 
@@ -71,29 +73,28 @@ function toEnd({ account, eventType, reason }: SubscriptionKey & { reason: strin
   const input = parseEndInput({ reason });
   return {
     key: { account, eventType },
-    send: (handle) => handle.executeUpdate(endSubscriptionUpdate, { args: [input] }),
+    send: (run, inTime) => run.update(endSubscriptionUpdate, [input], inTime),
   };
 }
 
-const handleOf = ({ client }: Session, key: SubscriptionKey) => client.workflow.getHandle(subscriptionId(key));
-
 /** Sends an update to the running subscription and shows the answer. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
 async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
-  await getSubscription(session, key);
-  const answer = await sendUpdate(
-    session,
-    () => send(handleOf(session, key)),
-    () => noAnswer(session, key),
-  );
-  const workflowId = subscriptionId(key);
-  if ('endedAt' in answer) context.tell({ workflowId, end: answer }, subscriptionEndText(answer, context.paint));
-  else context.tell({ workflowId, subscription: answer }, subscriptionText(answer, context.paint));
-  return exitCodes.done;
-}
-
-async function noAnswer(session: Session, key: SubscriptionKey): Promise<CliFailure> {
-  const attention = (await readSubscriptionStatus(session, key))?.attention;
-  const why = attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
-  const message = `no answer within ${answerWithinMs / 1_000} s, but the subscription has the request and keeps trying: ${why}`;
-  return new CliFailure('NoAnswer', message);
+  const { isOpen } = await getSubscription(session, key);
+  const run = subscriptionOf(session, key);
+  const { workflowId } = run;
+  return await sendUpdate(session, {
+    isOpen,
+    send: (inTime) => send(run, inTime),
+    tell(answer) {
+      if ('endedAt' in answer) context.tell({ workflowId, end: answer }, subscriptionEndText(answer, context.paint));
+      else context.tell({ workflowId, subscription: answer }, subscriptionText(answer, context.paint));
+      return exitCodes.done;
+    },
+    tellEnded: () => Promise.reject(notSubscribed(key, 'has ended')),
+    async noAnswer() {
+      const attention = (await readSubscriptionStatus(session, key))?.attention;
+      const why = attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
+      return `, but the subscription has the request and keeps trying: ${why}`;
+    },
+  });
 }

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { publishedAddresses } from '../../domain/published.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
-import { repeatWhenLost } from '../../temporal/lost-update.js';
+import { runOf } from '../../temporal/runs.js';
 import { subscriptionStatusQuery } from '../../workflows/messages.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { CliFailure } from '../failure.js';
-import { toRunTimes } from '../order/run.js';
 
 /** What Temporal itself knows of a subscription; that needs no worker. */
 export interface SubscriptionOutline {
@@ -17,52 +15,44 @@ export interface SubscriptionOutline {
   accepted: string[];
 }
 
-const handleOf = ({ client }: Session, key: SubscriptionKey) => client.workflow.getHandle(subscriptionId(key));
+/** The run of a subscription. */
+export const subscriptionOf = ({ client }: Session, key: SubscriptionKey) => runOf(client, subscriptionId(key));
 
 /** Undefined when there has never been one, as far as Temporal remembers. */
 export async function findSubscription(
   session: Session,
   key: SubscriptionKey,
 ): Promise<SubscriptionOutline | undefined> {
-  try {
-    const found = await session.within(callTimeoutMs, () => handleOf(session, key).describe());
-    const memo = publishedAddresses(found.memo);
-    const { isOpen, startedAt } = toRunTimes(found);
-    return { isOpen, startedAt, accepted: (memo?.accepted ?? []).map(({ generation }) => generation) };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const found = await subscriptionOf(session, key).find({ withinMs: callTimeoutMs });
+  const accepted = (found && publishedAddresses(found.memo)?.accepted) ?? [];
+  return found && { ...found, accepted: accepted.map(({ generation }) => generation) };
 }
 
 /** There must be a running one. Throws `CliFailure` NotSubscribed. */
 export async function getSubscription(session: Session, key: SubscriptionKey): Promise<SubscriptionOutline> {
   const found = await findSubscription(session, key);
   if (found?.isOpen) return found;
-  const standing = found ? 'has ended' : 'does not exist';
-  const { account, eventType } = key;
-  throw new CliFailure(
+  throw notSubscribed(key, found ? 'has ended' : 'does not exist');
+}
+
+/** There is no running subscription. */
+export const notSubscribed = ({ account, eventType }: SubscriptionKey, standing: string): CliFailure =>
+  new CliFailure(
     'NotSubscribed',
     `the subscription of account ${account} to ${eventType} ${standing}; create it with: faretrail subscription create ${account} ${eventType}`,
   );
-}
 
 /** Long enough for a busy worker, short enough for a person who waits. */
 const queryTimeoutMs = 5_000;
 
 /** Asks the run; undefined when no worker answers. */
-export async function readSubscriptionStatus(
+export const readSubscriptionStatus = (
   session: Session,
   key: SubscriptionKey,
-): Promise<SubscriptionStatus | undefined> {
-  try {
-    return await session.within(queryTimeoutMs, () =>
-      repeatWhenLost(() => handleOf(session, key).query(subscriptionStatusQuery)),
-    );
-  } catch {
-    return undefined;
-  }
-}
+): Promise<SubscriptionStatus | undefined> =>
+  subscriptionOf(session, key)
+    .query(subscriptionStatusQuery, { withinMs: queryTimeoutMs })
+    .catch(() => undefined);
 
 const lookAgainMs = 500;
 

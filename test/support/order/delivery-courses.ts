@@ -8,7 +8,7 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
-import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { patient } from '../patience.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
-import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { patient } from '../patience.js';
 import type { OrderStack } from './stack.js';

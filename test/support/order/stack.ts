@@ -12,7 +12,7 @@ import { createOrderWorker } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
-import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import { quietRuntime } from '../worker/runtime.js';

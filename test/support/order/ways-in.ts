@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, vi } from 'vitest';
+import { ensureEndpoint } from '../../../local/stack/nexus-endpoint.js';
 import {
+  type CallInput,
+  type CallResult,
   createFaretrailClient,
   FaretrailError,
   type FollowOrderInput,
@@ -10,7 +13,7 @@ import {
 import { runHere } from '../../cli/fake-process.js';
 import { jsonFile } from '../json-file.js';
 import { patient } from '../patience.js';
-import type { CallerWorker } from '../worker/caller-worker.js';
+import { type CallerWorker, startCallerWorker } from '../worker/caller-worker.js';
 import type { ask } from '../worker/caller-workflows.js';
 import type { OrderStack } from './stack.js';
 
@@ -20,25 +23,25 @@ export interface RideKey {
   requestId: string;
 }
 
-/** What a caller can do about rides. All of it fails with `Refusal`. */
-export interface WayIn {
-  name: string;
+/** One way to have an order followed. */
+export interface WayToFollow {
+  /** Does the run go on with the timeline of one that ended before? A caller with Temporal's SDK alone starts afresh. */
+  continues: boolean;
+  /** Resolves once Temporal has it. `again`: the caller says that the end of an earlier run was a mistake. */
+  follow(input: FollowOrderInput, again?: boolean): Promise<unknown>;
+}
+
+/** What a caller can do about orders, rides and single calls. All of it fails with `Refusal`. */
+export interface WayIn extends WayToFollow {
+  /** What a caller is told of a ride that Temporal does not know. */
+  unknownRide: string;
   /** Orders it and waits for its end. */
   ride(input: RideInput): Promise<RideResult>;
   status(key: RideKey, orderId: string): Promise<string | null>;
   change(key: RideKey, order: Record<string, unknown>): Promise<unknown>;
   cancel(key: RideKey): Promise<unknown>;
-}
-
-/** One way to have an order followed. */
-export interface WayToFollow {
-  name: string;
-  /** What an order can be followed with; the command line has no option for `followForMs`. */
-  hasFollowForMs: boolean;
-  /** Does the run go on with the timeline of one that ended before? A caller with Temporal's SDK alone starts afresh. */
-  continues: boolean;
-  /** Resolves once Temporal has it. `again`: the caller says that the end of an earlier run was a mistake. */
-  follow(input: FollowOrderInput, again?: boolean): Promise<unknown>;
+  resolve(key: RideKey, resolution: { orderId: string } | { giveUp: true; reason: string }): Promise<unknown>;
+  call(input: CallInput): Promise<CallResult>;
 }
 
 /** What a caller is told in place of an answer, by its code. */
@@ -51,29 +54,66 @@ export class Refusal extends Error {
   }
 }
 
-/** Runs a command in this process, and gives the last line of its JSON. */
-function commandLine({ config }: OrderStack) {
+/** The ways into the workers of a stack. */
+export interface WaysIn {
+  client: WayIn;
+  cli: WayIn;
+  nexus: WayIn;
+  temporal: WayToFollow;
+}
+
+/** Opens every way into the workers of this stack. `close` ends the worker of the caller in another namespace. */
+export async function startWaysIn(stack: OrderStack): Promise<{ ways: WaysIn; close(): Promise<void> }> {
+  const endpoint = `rides-${randomUUID()}`;
+  await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
+  const caller = await startCallerWorker(stack, { namespace: `trips-${randomUUID()}` });
+  const ways = {
+    client: throughClient(stack),
+    cli: throughCli(stack),
+    nexus: throughNexus(caller, endpoint),
+    temporal: throughTemporal(stack),
+  };
+  return { ways, close: () => caller.close() };
+}
+
+/** The command line: each command in this process, of whose JSON the last line counts. */
+function throughCli({ config }: OrderStack): WayIn {
   const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: config.taskQueue, PATH: '' };
-  return async function told<Line>(...argv: string[]): Promise<Line> {
+  async function told<Line>(...argv: string[]): Promise<Line> {
     const { exitCode, stdout, stderr } = await runHere([...argv, '--json'], env);
     if (exitCode !== 0) throw new Refusal(codeIn(stderr) ?? 'AlreadyEnded');
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
-  };
-}
-
-/** The command line. */
-export function throughCli(stack: OrderStack): WayIn {
-  const told = commandLine(stack);
+  }
+  const given = (option: string, value: unknown): string[] => (value ? [option, String(value)] : []);
   return {
-    name: 'the command line',
-    async ride({ account, requestId, order }) {
-      const options = ['--input', jsonFile(order), '--request-id', requestId, '--receipt', '--watch'];
-      return (await told<{ result: RideResult }>('ride', 'request', account, ...options)).result;
+    continues: true,
+    unknownRide: 'NotRequested',
+    follow({ account, orderId, reference, scheduledAt, notify }, again) {
+      const receivers = (notify ?? []).map((who) => ('url' in who ? who.url : `${who.workflowId}:${who.signal}`));
+      const options = [
+        ...given('--reference', reference),
+        ...given('--scheduled-at', scheduledAt),
+        ...(again ? ['--again'] : []),
+        ...receivers.flatMap((who) => ['--notify', who]),
+      ];
+      return told('order', 'follow', account, String(orderId), ...options);
+    },
+    async ride({ account, requestId, order, receipt }) {
+      const options = ['--input', jsonFile(order), '--request-id', requestId, ...(receipt ? ['--receipt'] : [])];
+      return (await told<{ result: RideResult }>('ride', 'request', account, ...options, '--watch')).result;
     },
     status: async ({ account }, orderId) =>
       (await told<{ trail: { status: string | null } }>('order', 'show', account, orderId)).trail.status,
     change: ({ account, requestId }, order) => told('ride', 'update', account, requestId, '--input', jsonFile(order)),
     cancel: ({ account, requestId }) => told('ride', 'cancel', account, requestId),
+    resolve({ account, requestId }, resolution) {
+      const found = 'orderId' in resolution ? ['--order', resolution.orderId] : ['--give-up', resolution.reason];
+      return told('ride', 'resolve', account, requestId, ...found);
+    },
+    async call({ account, operation, key, orderId, body }) {
+      const options = [...given('--order', orderId), ...given('--input', body && jsonFile(body))];
+      return (await told<{ result: CallResult }>('call', account, operation, '--key', key, ...options)).result;
+    },
   };
 }
 
@@ -82,115 +122,74 @@ const codeIn = (stderr: string): string | undefined =>
     ? undefined
     : (JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: { code: string } }).error.code;
 
-/** The same for orders. */
-export function followThroughCli(stack: OrderStack): WayToFollow {
-  const told = commandLine(stack);
-  return {
-    name: 'the command line',
-    hasFollowForMs: false,
-    continues: true,
-    follow({ account, orderId, reference, scheduledAt, notify }, again) {
-      const receivers = (notify ?? []).flatMap((who) => [
-        '--notify',
-        'url' in who ? who.url : `${who.workflowId}:${who.signal}`,
-      ]);
-      const options = [
-        ...(reference ? ['--reference', reference] : []),
-        ...(scheduledAt ? ['--scheduled-at', scheduledAt] : []),
-        ...(again ? ['--again'] : []),
-      ];
-      return told('order', 'follow', account, String(orderId), ...options, ...receivers);
-    },
-  };
-}
-
 /** The typed client. */
-export function throughClient({ client, config }: OrderStack): WayIn {
+function throughClient({ client, config }: OrderStack): WayIn {
   const rides = createFaretrailClient({ client, taskQueue: config.taskQueue });
   const of = ({ account, requestId }: RideKey) => rides.getRide(account, requestId);
   const refused = (error: unknown): never => {
     throw error instanceof FaretrailError ? new Refusal(error.code) : error;
   };
   return {
-    name: 'the typed client',
-    ride: async (input) => await (await rides.request({ receipt: true, ...input })).result().catch(refused),
+    continues: true,
+    unknownRide: 'NotFound',
+    follow: (input, again) => (again ? rides.follow(input, { again }) : rides.follow(input)),
+    ride: async (input) => await (await rides.request(input)).result().catch(refused),
     status: async (key) => (await of(key).status().catch(refused)).status,
     change: (key, order) => of(key).change(order).catch(refused),
     cancel: (key) => of(key).cancel().catch(refused),
-  };
-}
-
-/** The same for orders. */
-export function followThroughClient({ client, config }: OrderStack): WayToFollow {
-  const rides = createFaretrailClient({ client, taskQueue: config.taskQueue });
-  return {
-    name: 'the typed client',
-    hasFollowForMs: true,
-    continues: true,
-    follow: (input, again) => (again ? rides.follow(input, { again }) : rides.follow(input)),
+    resolve: (key, resolution) => of(key).resolve(resolution).catch(refused),
+    call: (input) => rides.call(input).catch(refused),
   };
 }
 
 /** Temporal's own SDK and nothing of ours, as the docs show it for other languages. */
-export function followThroughTemporal({ client, config }: OrderStack): WayToFollow {
-  return {
-    name: 'a signal with a start',
-    hasFollowForMs: true,
-    continues: false,
-    follow({ account, orderId, ...request }, again) {
-      return client.workflow.signalWithStart('followOrder', {
-        workflowId: `order/${account}/${orderId}`,
-        taskQueue: config.taskQueue,
-        args: [{ account, orderId, ...request }],
-        signal: 'followRequested',
-        signalArgs: [request],
-        workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-      });
-    },
-  };
-}
+const throughTemporal = ({ client, config }: OrderStack): WayToFollow => ({
+  continues: false,
+  follow({ account, orderId, ...request }, again) {
+    return client.workflow.signalWithStart('followOrder', {
+      workflowId: `order/${account}/${orderId}`,
+      taskQueue: config.taskQueue,
+      args: [{ account, orderId, ...request }],
+      signal: 'followRequested',
+      signalArgs: [request],
+      workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+  },
+});
+
+const operationStarted = 3; // PENDING_NEXUS_OPERATION_STATE_STARTED
 
 /** A workflow in another namespace. */
-export function throughNexus(caller: CallerWorker, endpoint: string): WayIn {
-  const withinMs = 240_000;
-  async function asks<Answer>(operation: Parameters<typeof ask>[1], input: object): Promise<Answer> {
-    const { answer, type } = await caller.client.workflow.execute<typeof ask>('ask', {
+function throughNexus(caller: CallerWorker, endpoint: string): WayIn {
+  const start = (operation: Parameters<typeof ask>[1], input: object) =>
+    caller.client.workflow.start<typeof ask>('ask', {
       workflowId: randomUUID(),
       taskQueue: caller.taskQueue,
-      args: [endpoint, operation, input, withinMs],
+      args: [endpoint, operation, input, 240_000],
     });
+  async function asks<Answer>(operation: Parameters<typeof ask>[1], input: object): Promise<Answer> {
+    const { answer, type } = await (await start(operation, input)).result();
     if (answer === undefined) throw new Refusal(type ?? 'Cancelled');
     return answer as Answer;
   }
   return {
-    name: 'Nexus',
-    ride: (input) => asks('requestRide', { receipt: true, ...input }),
-    status: async (key) => (await asks<{ status: string | null }>('rideStatus', key)).status,
-    change: (key, order) => asks('updateRide', { ...key, order }),
-    cancel: (key) => asks('cancelRide', key),
-  };
-}
-
-const operationStarted = 3; // PENDING_NEXUS_OPERATION_STATE_STARTED
-
-/** The same for orders. The operation ends with the order, so it is not awaited. */
-export function followThroughNexus(caller: CallerWorker, endpoint: string): WayToFollow {
-  return {
-    name: 'Nexus',
-    hasFollowForMs: true,
     continues: true,
+    unknownRide: 'RideNotRequested',
+    // The operation ends with the order, so it is not awaited.
     async follow(input, again) {
-      const asking = await caller.client.workflow.start<typeof ask>('ask', {
-        workflowId: randomUUID(),
-        taskQueue: caller.taskQueue,
-        args: [endpoint, 'followOrder', again ? { ...input, again } : input, 240_000],
-      });
+      const asking = await start('followOrder', again ? { ...input, again } : input);
       await vi.waitFor(async () => {
         const { status, raw } = await asking.describe();
         const isAnswered = status.name !== 'RUNNING';
         expect(isAnswered || raw.pendingNexusOperations?.[0]?.state === operationStarted).toBe(true);
       }, patient);
     },
+    ride: (input) => asks('requestRide', input),
+    status: async (key) => (await asks<{ status: string | null }>('rideStatus', key)).status,
+    change: (key, order) => asks('updateRide', { ...key, order }),
+    cancel: (key) => asks('cancelRide', key),
+    resolve: (key, resolution) => asks('resolveRide', { ...key, ...resolution }),
+    call: (input) => asks('businessCall', input),
   };
 }

@@ -106,7 +106,7 @@ async function order({ account, sandbox }: Lane, way: WayIn): Promise<Ordered> {
   const before = sandbox.createdOrders().length;
   const made = () => sandbox.createdOrders().slice(before);
   const key = { account, requestId: randomUUID() };
-  const end = way.ride({ ...key, order: newRide({ scheduled_at: inMs(7_200_000) }) });
+  const end = way.ride({ ...key, order: newRide({ scheduled_at: inMs(7_200_000) }), receipt: true });
   let failure: unknown;
   end.catch((error: unknown) => {
     failure = error;

@@ -5,10 +5,10 @@ import {
   type NexusOperationCancellationType,
   sleep,
 } from '@temporalio/workflow';
-import { innermostFailure } from '../../../src/client/failure-type.js';
 import { failureTypeOf } from '../../../src/client/in-workflow.js';
 import { rideOrders } from '../../../src/client/ride-orders.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import { innermostFailure } from '../../../src/temporal/failure-type.js';
 
 // The examples are tested as they stand.
 export { checkout } from '../../../examples/checkout/checkout.js';

@@ -7,8 +7,8 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { FaretrailClientError, toClientError } from '../../src/client/errors.js';
-import { failureTypeOf } from '../../src/client/failure-type.js';
+import { failureTypeOf } from '../../src/temporal/failure-type.js';
+import { FaretrailClientError, toClientError } from '../../src/temporal/run-errors.js';
 
 const refused = ApplicationFailure.create({
   type: 'Refused',

@@ -1,5 +1,6 @@
 import {
   isGrpcDeadlineError,
+  isGrpcServiceError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
@@ -51,7 +52,7 @@ const ends = [
 /** An error of Temporal's client as one of ours where we know what it means; any other as it is. */
 export function toClientError(error: unknown, workflowId: string): unknown {
   if (error instanceof WorkflowNotFoundError) {
-    return new FaretrailClientError('NotFound', `Temporal knows no run ${workflowId}`, { cause: error });
+    return notFound(workflowId, error);
   }
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
     const message = `${workflowId} did not answer in time: is a worker running?`;
@@ -65,4 +66,25 @@ export function toClientError(error: unknown, workflowId: string): unknown {
   }
   const end = ends.find(([kind]) => error.cause instanceof kind);
   return new FaretrailClientError(end?.[1] ?? 'RunFailed', `${workflowId} failed: ${error.message}`, { cause: error });
+}
+
+/** The error for a run that there must be. */
+export const notFound = (workflowId: string, cause?: Error): FaretrailClientError =>
+  new FaretrailClientError('NotFound', `Temporal knows no run ${workflowId}`, { cause });
+
+/** Is it an error of a run with one of these codes? */
+export const hasCode = (error: unknown, ...codes: ClientErrorCode[]): error is FaretrailClientError =>
+  error instanceof FaretrailClientError && codes.includes(error.code);
+
+/** The failure that a run ended with, or one of its updates; undefined for any other error. */
+export function failureBehind(error: unknown): Error | undefined {
+  const told = error instanceof FaretrailClientError ? error.cause : error;
+  const isFailed = told instanceof WorkflowFailedError || told instanceof WorkflowUpdateFailedError;
+  return isFailed ? (told.cause ?? told) : undefined;
+}
+
+/** The answer of the server behind an error of Temporal's client, or of ours. */
+export function grpcErrorOf(error: unknown): { code: number; details: string } | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) if (isGrpcServiceError(at)) return at;
+  return undefined;
 }

@@ -1,0 +1,133 @@
+import {
+  type Client,
+  QueryNotRegisteredError,
+  ServiceError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+import { askedAhead } from '../../src/domain/asked-ahead.js';
+import { runOf } from '../../src/temporal/runs.js';
+
+/** What a call to Temporal rejects with when the server answers with this code. */
+const answered = (code: number): Error => Object.assign(new Error('no'), { code, details: 'no', metadata: {} });
+const failedPrecondition = answered(9);
+/** What an update rejects with that has failed with this type. */
+const failed = (type: string): Error =>
+  new WorkflowUpdateFailedError('failed', ApplicationFailure.nonRetryable('no', type));
+
+/** A run that turns messages away with these in turn, then answers; and what was sent to it when. */
+function turningAway(...refusals: Error[]) {
+  const sent: { updateId?: string; at: number }[] = [];
+  const send = async (_definition: unknown, options?: { updateId?: string }) => {
+    sent.push({ ...options, at: performance.now() });
+    const refusal = refusals.shift();
+    if (refusal) throw refusal;
+    return 'done';
+  };
+  const client = { workflow: { getHandle: () => ({ executeUpdate: send, query: send }) } };
+  return { run: runOf(client as unknown as Client, 'order/a/1'), sent };
+}
+
+describe('an update that the server turned away before the run has seen it', () => {
+  it.each([
+    ['as it is', failedPrecondition],
+    ['as the cause of an error of the client', new ServiceError('failed', { cause: failedPrecondition })],
+    ['as the failure of an update that no worker has dealt with', failed('UnprocessedUpdate')],
+    [
+      'from a run that failed over its input before it took messages',
+      new WorkflowUpdateFailedError(
+        'failed',
+        ApplicationFailure.nonRetryable('No registered handler for update: refreshOrder'),
+      ),
+    ],
+  ])('is sent again under the same id after a pause; the refusal comes %s', async (_how, refusal) => {
+    const { run, sent } = turningAway(refusal);
+    expect(await run.update('refreshOrder', [])).toBe('done');
+    const [first, second, ...more] = sent;
+    expect(more).toEqual([]);
+    expect(first?.updateId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second?.updateId).toBe(first?.updateId);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(150);
+  });
+
+  it('is sent five times, then the last refusal counts', async () => {
+    const last = answered(9);
+    const { run, sent } = turningAway(...Array.from({ length: 4 }, () => answered(9)), last);
+    await expect(run.update('refreshOrder', [])).rejects.toBe(last);
+    expect(sent).toHaveLength(5);
+  });
+});
+
+it.each([
+  ['an answer of another kind', answered(5), {}],
+  ['a failure of the run itself', failed('Refused'), { code: 'Refused' }],
+  ['an error that is no answer', Object.assign(new Error('no'), { code: 9 }), {}],
+])('%s is not repeated', async (_what, error, told) => {
+  const { run, sent } = turningAway(error);
+  await expect(run.update('refreshOrder', [])).rejects.toMatchObject(told);
+  expect(sent).toHaveLength(1);
+});
+
+it('a query that came ahead of a task is asked again, one that the run does not know is not', async () => {
+  const refusal = (message: string) => new QueryNotRegisteredError(message, 3);
+  expect(await turningAway(refusal(`a worker says: ${askedAhead}`)).run.query('orderTrail')).toBe('done');
+  await expect(turningAway(refusal('no such query')).run.query('orderTrail')).rejects.toThrow('no such query');
+});
+
+const notFound = new WorkflowNotFoundError('not found', 'order/a/1', undefined);
+const lostConnection = new Error('the connection is lost');
+/** What a call to Temporal rejects with whose deadline is over. */
+const late = Object.assign(new Error('late'), { code: 4, details: 'late', metadata: {} });
+
+/** A run that takes no messages, where looking for it comes to this. Every call must have a deadline. */
+function takingNone(describe: () => Promise<unknown>) {
+  let deadlines = 0;
+  const inTime = (call: () => Promise<unknown>) => {
+    if (deadlines === 0) throw new Error('a call without a deadline');
+    return call();
+  };
+  const refuse = () => inTime(() => Promise.reject(notFound));
+  const handle = { workflowId: 'order/a/1', executeUpdate: refuse, signal: refuse, describe: () => inTime(describe) };
+  const client = {
+    workflow: { getHandle: () => handle },
+    async withDeadline<T>(_deadline: number, act: () => Promise<T>): Promise<T> {
+      deadlines += 1;
+      return await act().finally(() => {
+        deadlines -= 1;
+      });
+    },
+  };
+  return runOf(client as unknown as Client, 'order/a/1');
+}
+
+const found = async () => ({ status: { name: 'COMPLETED' }, startTime: new Date(), runId: 'r', historyLength: 3 });
+const withinMs = 1_000;
+
+it('a run that takes no messages any more is told from one that nobody knows', async () => {
+  for (const [describe, code] of [
+    [found, 'AlreadyEnded'],
+    [() => Promise.reject(notFound), 'NotFound'],
+  ] as const) {
+    const run = takingNone(describe);
+    await expect(run.update('refreshOrder', [], { withinMs })).rejects.toMatchObject({ code });
+    expect(await run.signal('followRequested', {}, { withinMs })).toBe(false);
+    expect(await run.closed({ withinMs })).toMatchObject({ code });
+  }
+});
+
+it('when Temporal cannot be asked which of the two it is, neither is said', async () => {
+  const asked = (error: Error) => takingNone(() => Promise.reject(error)).update('refreshOrder', [], { withinMs });
+  await expect(asked(lostConnection)).rejects.toBe(lostConnection);
+  await expect(asked(late)).rejects.toMatchObject({ code: 'NoAnswer' });
+});
+
+it('a run that Temporal does not remember is not found, and that is no error', async () => {
+  expect(await takingNone(() => Promise.reject(notFound)).find({ withinMs })).toBeUndefined();
+  expect(await takingNone(found).find({ withinMs })).toMatchObject({
+    isOpen: false,
+    state: 'completed',
+    version: 'r/3',
+  });
+});
