@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { Browser, Page } from 'playwright-core';
+import { projectRoot } from '../local/temporal/project-root.js';
+import { findBrowser, openBrowser } from '../local/ui/browser.js';
+import { driveTemporalUi, type TemporalUi } from '../local/ui/temporal-ui.js';
 import { connectClient } from '../src/temporal/connection.js';
-import { projectRoot } from './temporal/project-root.js';
-import { findBrowser, openBrowser } from './ui/browser.js';
-import { startEncryptedStack } from './ui/encrypted-stack.js';
-import { driveTemporalUi, type TemporalUi } from './ui/temporal-ui.js';
+import { startEncryptedStack } from './encrypted-stack.js';
 
 const folder = join(projectRoot, 'docs/pictures');
 const size = { width: 1440, height: 1000 };
