@@ -20,7 +20,7 @@ const plotted = {
 
 /** Every picture of `docs/pictures` that a command makes. */
 export const origins: Readonly<Record<string, Origin>> = {
-  'order.png': { command: ui, shows: ['src/domain/order/details.ts', 'src/domain/order/trail.ts', ...samples] },
+  'order.png': { command: ui, shows: ['src/domain/order/trail.ts', 'src/domain/markdown.ts', ...samples] },
   'order-run.png': { command: ui, shows: ['src/workflows/order', ...samples] },
   'encrypted.png': { command: ui, shows: encryption },
   'decrypted.png': { command: ui, shows: [...encryption, 'src/domain/ride/ride.ts'] },
@@ -74,7 +74,9 @@ function hashOf(paths: readonly string[]): string {
 
 function filesAt(path: string): string[] {
   const absolute = join(projectRoot, path);
-  if (!statSync(absolute).isDirectory()) return [absolute];
+  const stat = statSync(absolute, { throwIfNoEntry: false });
+  if (!stat) throw new Error(`pictures/manifest.ts: ${path} is gone. Name what decides now what the picture shows.`);
+  if (!stat.isDirectory()) return [absolute];
   return readdirSync(absolute, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
