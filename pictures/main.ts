@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { drawDashboard, readPanels } from './dashboard.js';
+import { writeFigures } from './figures.js';
 import { runFleet } from './fleet-run.js';
 import { savePicture } from './manifest.js';
 import { type BenchResults, drawPlot, plots } from './plots.js';
@@ -22,11 +23,14 @@ program
   .action(shootUi);
 
 program
-  .command('plots')
-  .description('plots of docs/figures/bench.json, which is the output of `npm run bench -- --json`')
+  .command('figures')
+  .description(
+    'of docs/figures/bench.json, the output of `npm run bench -- --json`: the plots, and the figures in the pages',
+  )
   .action(() => {
     const results = JSON.parse(readFileSync(join(projectRoot, 'docs/figures/bench.json'), 'utf8')) as BenchResults;
     for (const [name, plot] of Object.entries(plots)) savePicture(name, drawPlot(plot, results));
+    writeFigures(results);
   });
 
 program

@@ -14,7 +14,7 @@ const ui = 'npm run pictures -- ui, beside npm start';
 const samples = ['sandbox/sample-orders.ts', 'local/stack/sample-rides.ts'];
 const encryption = ['src/sealing/payload-codec.ts', 'src/cli/codec.ts', 'pictures/encrypted-stack.ts'];
 const plotted = {
-  command: 'npm run pictures -- plots',
+  command: 'npm run pictures -- figures',
   shows: ['docs/figures/bench.json', 'pictures/plots.ts', 'pictures/chart.ts'],
 };
 

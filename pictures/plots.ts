@@ -172,7 +172,8 @@ const goalLine = (goal: number, unit: string) => ({
 
 const say = (value: number, unit: string): string => `${value.toLocaleString('en-US')} ${unit}`;
 
-function measureOf(results: BenchResults, bench: keyof BenchResults, name: string): Summary {
+/** Throws when the results lack it. */
+export function measureOf(results: BenchResults, bench: keyof BenchResults, name: string): Summary {
   const measure = results[bench]?.find((one) => one.name === name);
   if (measure) return measure;
   throw new Error(`the figures have no measure "${name}" of the bench ${bench}; measure it: npm run bench -- --json`);

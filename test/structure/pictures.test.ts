@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
+import { figuresOf } from '../../pictures/figures.js';
 import { essence, origins, outdatedPictures, pictureFolder } from '../../pictures/manifest.js';
 import type { RideStanding } from '../../src/domain/ride/ride.js';
 import type { renewalReason } from '../../src/domain/token/lease.js';
@@ -21,6 +22,14 @@ describe('the pictures', () => {
   it('would be called outdated, with the command that makes them anew', () => {
     expect(outdatedPictures({})).toHaveLength(Object.keys(origins).length);
     expect(outdatedPictures({}).join()).toContain('npm run pictures -- dashboard');
+  });
+});
+
+describe('the figures in the pages', () => {
+  const read = (path: string) => JSON.parse(readFileSync(join(projectRoot, path), 'utf8')) as object;
+
+  it('are those of the bench', () => {
+    expect(read('docs/figures.json')).toMatchObject(figuresOf(read('docs/figures/bench.json')));
   });
 });
 
