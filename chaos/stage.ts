@@ -22,8 +22,10 @@ export interface Stage {
   taskQueue: string;
   /** Where the subscription has deliveries sent. */
   publicUrl: string;
+  /** Where the processes of ours serve their metrics. */
+  metricsUrls: Record<'worker-1' | 'worker-2' | 'ingress', string>;
   /** Of processes that are up; one that is not has none. */
-  metrics(name: 'worker-1' | 'worker-2' | 'ingress'): Promise<string | null>;
+  metrics(name: keyof Stage['metricsUrls']): Promise<string | null>;
   databaseFile: string;
   /** By name: what must be found nowhere. */
   settingSecrets: Record<string, string>;
@@ -38,6 +40,8 @@ export interface Stage {
 export interface StageOptions {
   temporalProgram: string;
   tokenLifetimeSeconds: number;
+  /** Default: one that no other run uses. */
+  taskQueue?: string;
 }
 
 /** Lives and pauses of the sandbox run so much faster, so that an order takes seconds. */
@@ -51,7 +55,7 @@ const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_00
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
 /** Starts everything. Needs a compiled checkout. */
-export async function openStage({ temporalProgram, tokenLifetimeSeconds }: StageOptions): Promise<Stage> {
+export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQueue }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
   const databaseFile = join(folder, 'temporal.db');
   const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
@@ -62,7 +66,10 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds }: Stage
     argv: [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(sandboxPort), '--speed', String(speed)],
     healthUrl: `${urlAt(sandboxPort)}/sandbox/health`,
   });
-  const env = settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`);
+  const env = {
+    ...settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`),
+    ...(taskQueue && { FARETRAIL_TASK_QUEUE: taskQueue }),
+  };
   const workers = (['worker-1', 'worker-2'] as const).map((name, i) =>
     createMember({
       ...{ name, argv: nodeArgs('worker'), folder },
@@ -90,6 +97,7 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds }: Stage
     client: new Client({ connection }),
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: urlAt(ingressPort),
+    metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
     databaseFile,
     settingSecrets: secretsIn(env),

@@ -70,6 +70,7 @@ function hashOfSources() {
     'bench',
     'chaos',
     'cluster',
+    'pictures',
     'examples',
     'package-lock.json',
     ...configs.sort(),

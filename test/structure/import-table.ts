@@ -106,7 +106,12 @@ export const importTable: readonly Part[] = [
   { part: 'bench', ours: ['src', 'sandbox', 'local'], packages: 'any' },
   { part: 'chaos', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
   { part: 'cluster', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
-  { part: 'test', ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'examples'], packages: 'any' },
+  { part: 'pictures', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
+  {
+    part: 'test',
+    ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'pictures', 'examples'],
+    packages: 'any',
+  },
 ];
 
 /** Only these call `loadConfig`, so inside `src` only they import more than types from the configuration. */

@@ -18,7 +18,7 @@ export function filesBelow(folder: string): { path: string; text: string }[] {
 
 /** Our TypeScript files, read. Declaration files are not ours to judge. */
 export function readSources(): SourceFile[] {
-  return ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'examples', 'test']
+  return ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'pictures', 'examples', 'test']
     .flatMap(filesBelow)
     .filter(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map(({ path, text }) => parseSource(path, text));

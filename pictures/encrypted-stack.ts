@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sandboxProducts } from '../../sandbox/catalogue.js';
-import { startSandbox } from '../../sandbox/sandbox.js';
-import { startCodecServer } from '../../src/cli/codec.js';
-import { loadCliConfig } from '../../src/config.js';
-import { toAccountName } from '../../src/domain/keys.js';
-import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
-import { connectClient } from '../../src/temporal/connection.js';
-import { rideStart } from '../../src/temporal/starts.js';
-import type { requestRide } from '../../src/workflows/ride/request-ride.js';
-import { startLocalProcess } from '../stack/process-child.js';
-import { localSettings } from '../stack/settings.js';
-import { findDevServer, startDevServer } from '../temporal/dev-server.js';
+import { startLocalProcess } from '../local/stack/process-child.js';
+import { localSettings } from '../local/stack/settings.js';
+import { findDevServer, startDevServer } from '../local/temporal/dev-server.js';
+import { sandboxProducts } from '../sandbox/catalogue.js';
+import { startSandbox } from '../sandbox/sandbox.js';
+import { startCodecServer } from '../src/cli/codec.js';
+import { loadCliConfig } from '../src/config.js';
+import { toAccountName } from '../src/domain/keys.js';
+import { createPayloadCodec } from '../src/sealing/payload-codec.js';
+import { connectClient } from '../src/temporal/connection.js';
+import { rideStart } from '../src/temporal/starts.js';
+import type { requestRide } from '../src/workflows/ride/request-ride.js';
 
 /** A stack of its own with encryption on, in which one ride has come to its end. */
 export interface EncryptedStack {
