@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
+import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
+import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
+import { orderStart } from '../../../src/temporal/follow-start.js';
+import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
+
+// No worker polls this queue: nothing here needs one.
+const taskQueue = `deliveries-${randomUUID()}`;
+const following = toAccountName('following');
+const ignoring = toAccountName('ignoring');
+let client: Client;
+let port: DeliveryPort;
+
+beforeAll(async () => {
+  client = new Client({ connection: await Connection.connect({ address: inject('temporalAddress') }) });
+  const untracked = (account: string) => (account === ignoring ? 'ignore' : 'follow');
+  port = createDeliveryPort({ client, taskQueue, untracked });
+});
+afterAll(() => client.connection.close());
+
+const anOrder = (account = following) => ({ account, orderId: toOrderId(randomUUID()) });
+const notice = (): DeliveryNotice => ({
+  deliveryId: randomUUID().replaceAll('-', ''),
+  eventType: 'status_changed',
+  receivedAt: '2026-05-01T08:00:00.000Z',
+  status: 'Driving',
+});
+const handleOf = (workflowId: string) => client.workflow.getHandle(workflowId);
+const follow = (key: ReturnType<typeof anOrder>) => client.workflow.start('followOrder', orderStart(key, taskQueue));
+
+/** The arguments of each signal that the run got. */
+async function signalsOf(workflowId: string): Promise<{ deliveries: DeliveryNotice[] }[]> {
+  const { events } = await handleOf(workflowId).fetchHistory();
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => {
+    const [payload] = signal?.input?.payloads ?? [];
+    return payload ? [JSON.parse(Buffer.from(payload.data ?? []).toString()) as { deliveries: DeliveryNotice[] }] : [];
+  });
+}
+
+async function inputOf(workflowId: string): Promise<unknown> {
+  const { events } = await handleOf(workflowId).fetchHistory();
+  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  return JSON.parse(Buffer.from(payload?.data ?? []).toString());
+}
+
+describe('deliveries about an order', () => {
+  it('are one signal to the run that follows it', async () => {
+    const key = anOrder();
+    await follow(key);
+    const deliveries = [notice(), notice()];
+    expect(await port.toOrder(key, deliveries)).toBe('signalled');
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
+  });
+
+  it('start a run when nobody follows it', async () => {
+    const key = anOrder();
+    const deliveries = [notice()];
+    expect(await port.toOrder(key, deliveries)).toBe('started');
+    expect(await inputOf(followOrderId(key))).toEqual(key);
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
+  });
+
+  it('start none where the account says so', async () => {
+    const key = anOrder(ignoring);
+    expect(await port.toOrder(key, [notice()])).toBe('ignored');
+    await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
+    await follow(key);
+    expect(await port.toOrder(key, [notice()])).toBe('signalled');
+  });
+
+  it.each([following, ignoring])('start a run anew that was terminated (account %s)', async (account) => {
+    const key = anOrder(account);
+    const { firstExecutionRunId } = await follow(key);
+    await handleOf(followOrderId(key)).terminate();
+    const deliveries = [notice()];
+    expect(await port.toOrder(key, deliveries)).toBe('started');
+    expect((await handleOf(followOrderId(key)).describe()).runId).not.toBe(firstExecutionRunId);
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
+  });
+
+  it('are several signals when there are thousands', async () => {
+    const key = anOrder();
+    const deliveries = Array.from({ length: 2_001 }, notice);
+    expect(await port.toOrder(key, deliveries)).toBe('started');
+    const signals = await signalsOf(followOrderId(key));
+    expect(signals.map((one) => one.deliveries.length)).toEqual([1_000, 1_000, 1]);
+    expect(signals.flatMap((one) => one.deliveries)).toEqual(deliveries);
+  });
+});
+
+describe('a company report', () => {
+  it('is started by its first delivery, and again after it has ended', async () => {
+    const { account, orderId } = anOrder();
+    const key = { account, about: orderId };
+    await port.toReport(key, [notice()]);
+    await port.toReport(key, [notice()]);
+    expect(await signalsOf(companyReportId(key))).toHaveLength(2);
+    expect(await inputOf(companyReportId(key))).toEqual({ account, orderId });
+    await handleOf(companyReportId(key)).terminate();
+    await port.toReport(key, [notice()]);
+    expect((await handleOf(companyReportId(key)).describe()).status.name).toBe('RUNNING');
+  });
+
+  it('without an order has no order id', async () => {
+    const delivery = notice();
+    const key = { account: following, about: toOrderId(delivery.deliveryId) };
+    await port.toReport(key, [delivery]);
+    expect(await inputOf(companyReportId(key))).toEqual({ account: following });
+  });
+});
+
+describe('a parked delivery', () => {
+  it('is kept once, however often it is parked', async () => {
+    const { deliveryId, receivedAt } = notice();
+    const base = { account: following, eventType: 'status_changed', reason: 'noOrderId' } as const;
+    const parked: ParkedDeliveryInput = { ...base, deliveryId, receivedAt, sealed: 'e30' };
+    await port.park(parked);
+    await port.park({ ...parked, sealed: 'another' });
+    expect(await inputOf(parkedDeliveryId(parked))).toEqual(parked);
+    await handleOf(parkedDeliveryId(parked)).terminate();
+    await port.park(parked);
+    expect((await handleOf(parkedDeliveryId(parked)).describe()).status.name).toBe('TERMINATED');
+  });
+});
+
+describe('a subscription', () => {
+  it('is read from its memo, is empty once it has ended, and null where there was none', async () => {
+    const key = { account: toAccountName(randomUUID()), eventType: 'status_changed' } as const;
+    expect(await port.readSubscription(key)).toBeNull();
+    const subscription = { accepted: [{ generation: 'g1', until: null, secrets: [], isSecretLost: true }] };
+    await client.workflow.start('subscription', { workflowId: subscriptionId(key), taskQueue, memo: { subscription } });
+    expect(await port.readSubscription(key)).toEqual(subscription);
+    await handleOf(subscriptionId(key)).terminate();
+    expect(await port.readSubscription(key)).toEqual({ accepted: [] });
+  });
+});
