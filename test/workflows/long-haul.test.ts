@@ -7,7 +7,7 @@ import type { subscription } from '../../src/workflows/subscription/subscription
 import { isLong } from '../support/long.js';
 import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
-import { runsOf } from '../support/worker/run-chain.js';
+import { runsOf } from '../support/runs.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

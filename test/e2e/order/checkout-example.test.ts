@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CheckoutActivities, checkout } from '../../../examples/checkout/checkout.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { type CallerWorker, startCallerWorker } from '../../support/worker/caller-worker.js';
 
@@ -13,16 +13,12 @@ const activities: CheckoutActivities = {
   release: async (amountMinor, currency) => void done.push(`released ${amountMinor} ${currency}`),
 };
 
-let stack: OrderStack;
+const stack = useOrderStack();
 let caller: CallerWorker;
 beforeAll(async () => {
-  stack = await startOrderStack();
   caller = await startCallerWorker(stack, { activities });
-}, 120_000);
-afterAll(async () => {
-  await caller?.close();
-  await stack?.close();
 });
+afterAll(() => caller?.close());
 
 async function checkoutOf(orderId: string, account = 'business') {
   const workflowId = `checkout/${randomUUID()}`;
@@ -43,8 +39,8 @@ async function toldOf(orderId: string, end: string): Promise<string[]> {
 it('a checkout is told of each change by signal, and pays for a completed ride', async () => {
   const orderId = stack.newOrder('business', [
     ['Routing', 0],
-    ['Driving', 2_000],
-    ['Completed', 4_000],
+    ['Driving', 1_000],
+    ['Completed', 2_000],
   ]);
   const result = await (await checkoutOf(orderId)).result();
   const told = await toldOf(orderId, 'completed');
@@ -52,7 +48,7 @@ it('a checkout is told of each change by signal, and pays for a completed ride',
   expect(done).toEqual([...told, 'captured 1250 EUR']);
 });
 
-it('is told of an order that a delivery had followed before', async () => {
+it('a checkout is told of an order that a delivery had followed before', async () => {
   const orderId = stack.newOrder('business', [['Routing', 0]]);
   await stack.follow('business', orderId);
   const handle = await checkoutOf(orderId);
@@ -61,17 +57,17 @@ it('is told of an order that a delivery had followed before', async () => {
   expect(await handle.result()).toEqual({ paid: true, told: ['Routing', 'completed'] });
 });
 
-it('says when the order has ended before', async () => {
+it('a checkout says when the order has ended before', async () => {
   const orderId = stack.newOrder('business', [['Completed', 0]]);
   await (await stack.follow('business', orderId)).result();
   const failed = (await checkoutOf(orderId)).result();
   await expect(failed).rejects.toMatchObject({ cause: { type: 'AlreadyEnded' } });
 });
 
-it('gives the money back for one that was not, and is not confused by a signal that is no change', async () => {
+it('a checkout gives the money back for a ride that was not completed, and ignores a signal that is no change', async () => {
   const orderId = stack.newOrder('business', [
     ['Routing', 0],
-    ['Cancelled', 3_000],
+    ['Cancelled', 1_500],
   ]);
   const handle = await checkoutOf(orderId);
   for (const junk of [null, 7, 'x', {}, { orderId, status: 'Completed' }]) await handle.signal('orderChanged', junk);
@@ -79,7 +75,7 @@ it('gives the money back for one that was not, and is not confused by a signal t
   expect(done.at(-1)).toBe('released 1250 EUR');
 });
 
-it('fails when the order cannot be followed, of which no signal tells', async () => {
+it('a checkout fails when the order cannot be followed, of which no signal tells', async () => {
   const failed = (await checkoutOf('x', 'Not A Name')).result();
   await expect(failed).rejects.toMatchObject({ cause: { type: 'InvalidInput' } });
 });

@@ -1,46 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
+import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
+import { isLong } from '../../support/long.js';
 import { startToldWorkflow } from '../../support/notify/signal-receiver.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { readStatuses } from '../../support/order/announced-courses.js';
+import { deliveryCourses, goThroughDeliveries, slowPolls } from '../../support/order/delivery-courses.js';
+import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { eventsOf, pendingOf, refusesInput } from '../../support/runs.js';
 
-// Polls are so slow here that whatever is seen was seen because of a message.
-const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
+// Whatever is seen here was seen because of a message.
+const stack = useOrderStack(slowPolls);
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack({ env: slowPolls });
-});
-afterAll(() => stack.close());
-
-const delivery = (status?: string): DeliveryNotice => ({
-  deliveryId: randomUUID().replaceAll('-', ''),
-  eventType: 'status_changed',
-  receivedAt: new Date().toISOString(),
-  ...(status === undefined ? {} : { status }),
-});
-const trailOf = (handle: FollowHandle): Promise<OrderTrail> => handle.query('orderTrail');
 const readsOf = (orderId: string) => stack.sandbox.ledger({ orderId });
 const statuses = (trail: OrderTrail) => trail.timeline.map(({ status, source }) => `${status} by ${source}`);
 
-/** For its next attempt. */
-async function isPollWaiting(handle: FollowHandle): Promise<boolean> {
-  const { pendingActivities } = (await handle.describe()).raw;
-  return (pendingActivities ?? []).some(
-    ({ activityType, attempt }) => activityType?.name === 'observeOrder' && attempt === 2,
-  );
-}
+/** The poll waits for its next attempt. */
+const isPollWaiting = async (handle: FollowHandle): Promise<boolean> =>
+  (await pendingOf(handle)).some(({ name, attempt }) => name === 'observeOrder' && attempt === 2);
 
-async function followed(...status: [string]): Promise<{ orderId: string; handle: FollowHandle }> {
-  const orderId = stack.newOrder('business', [[status[0], 0]]);
+async function followed(status = 'Routing'): Promise<{ orderId: string; handle: FollowHandle }> {
+  const orderId = stack.newOrder('business', [[status, 0]]);
   const handle = await stack.follow('business', orderId);
-  await expect.poll(async () => (await trailOf(handle)).status).toBe(status[0]);
+  await shows(handle, { status });
   await expect.poll(() => isPollWaiting(handle)).toBe(true);
   expect(readsOf(orderId), 'the poll that follows a read waits before its own').toHaveLength(1);
   return { orderId, handle };
@@ -48,25 +35,25 @@ async function followed(...status: [string]): Promise<{ orderId: string; handle:
 
 async function announce(orderId: string, handle: FollowHandle, status: string): Promise<void> {
   stack.sandbox.setStatus('business', orderId, status);
-  await handle.signal('deliveryReceived', { deliveries: [delivery(status)] });
-  await expect.poll(async () => (await trailOf(handle)).status).toBe(status);
+  await deliver(handle, deliveryOf(status));
+  await shows(handle, { status });
 }
 
 async function eventsAfter(historyLength: number, handle: FollowHandle): Promise<string[]> {
-  const { events } = await handle.fetchHistory();
   const { EventType } = temporal.api.enums.v1;
-  return (events ?? []).slice(historyLength).map(({ eventType }) => EventType[eventType ?? 0]?.slice(11) ?? '');
+  return (await eventsOf(handle))
+    .slice(historyLength)
+    .map(({ eventType }) => EventType[eventType ?? 0]?.slice(11) ?? '');
 }
 
 const task = (kind: string): string[] => ['SCHEDULED', 'STARTED', 'COMPLETED'].map((step) => `${kind}_TASK_${step}`);
 
 describe('a delivery', () => {
   it('leads to a read that starts after it, and the read moves the status', async () => {
-    const { orderId, handle } = await followed('Routing');
-    stack.sandbox.setStatus('business', orderId, 'Confirmed');
+    const { orderId, handle } = await followed();
     const sentAt = new Date().toISOString();
-    await handle.signal('deliveryReceived', { deliveries: [delivery('Confirmed')] });
-    await expect.poll(() => trailOf(handle)).toMatchObject({ status: 'Confirmed', pushed: true });
+    await announce(orderId, handle, 'Confirmed');
+    expect(await trailOf(handle)).toMatchObject({ pushed: true });
     expect(readsOf(orderId).at(-1)?.at.localeCompare(sentAt)).toBeGreaterThanOrEqual(0);
     await expect.poll(() => isPollWaiting(handle)).toBe(true);
     expect(readsOf(orderId), 'one read for each change').toHaveLength(2);
@@ -75,7 +62,7 @@ describe('a delivery', () => {
   });
 
   it('that announces one more change costs one read, two workflow tasks and 11 events: the poll waits on', async () => {
-    const { orderId, handle } = await followed('Routing');
+    const { orderId, handle } = await followed();
     await announce(orderId, handle, 'Confirmed');
     await expect.poll(() => isPollWaiting(handle)).toBe(true);
     const { historyLength } = await handle.describe();
@@ -92,8 +79,8 @@ describe('a delivery', () => {
   });
 
   it('never moves the status by itself; a status that only it claims stands in the timeline', async () => {
-    const { orderId, handle } = await followed('Routing');
-    await handle.signal('deliveryReceived', { deliveries: [delivery('Confirmed')] });
+    const { orderId, handle } = await followed();
+    await deliver(handle, deliveryOf('Confirmed'));
     await expect.poll(() => readsOf(orderId).length).toBe(2);
     await expect
       .poll(async () => statuses(await trailOf(handle)))
@@ -102,12 +89,11 @@ describe('a delivery', () => {
   });
 
   it('keeps its claim until a reading answers it: trouble loses no status and no announcement', async () => {
-    const { orderId, handle } = await followed('Routing');
+    const { orderId, handle } = await followed();
     const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
     const readsBefore = readsOf(orderId).length;
-    for (const status of ['Confirmed', 'Waiting'])
-      await handle.signal('deliveryReceived', { deliveries: [delivery(status)] });
-    await expect.poll(() => trailOf(handle)).toMatchObject({ attention: { code: 'forbidden' } });
+    for (const status of ['Confirmed', 'Waiting']) await deliver(handle, deliveryOf(status));
+    await shows(handle, { attention: { code: 'forbidden' } });
     stack.sandbox.clearFault(fault);
     stack.sandbox.setStatus('business', orderId, 'Driving');
     await sleep(1_000);
@@ -123,15 +109,15 @@ describe('a delivery', () => {
   });
 
   it('is counted as a duplicate when it comes again', async () => {
-    const { handle } = await followed('Routing');
-    const same = delivery();
-    await handle.signal('deliveryReceived', { deliveries: [same, same, delivery()] });
-    await handle.signal('deliveryReceived', { deliveries: [same] });
-    await expect.poll(() => trailOf(handle)).toMatchObject({ deliveries: { received: 4, duplicate: 2 } });
+    const { handle } = await followed();
+    const same = newDelivery();
+    await deliver(handle, same, same, newDelivery());
+    await deliver(handle, same);
+    await shows(handle, { deliveries: { received: 4, duplicate: 2 } });
   });
 
   it('that nobody can read still leads to a read and harms nothing', async () => {
-    const { orderId, handle } = await followed('Routing');
+    const { orderId, handle } = await followed();
     for (const junk of [null, 7, { deliveries: [null, { deliveryId: 5 }] }, { other: true }]) {
       await handle.signal('deliveryReceived', junk as never);
     }
@@ -140,15 +126,15 @@ describe('a delivery', () => {
   });
 
   it('of a stream of 300 is never starved, and costs few reads', async () => {
-    const { orderId, handle } = await followed('Routing');
+    const { orderId, handle } = await followed();
     stack.sandbox.setFault({ kind: 'slow', delayMs: 300, orderId });
     const since = Date.now();
     for (let sent = 0; sent < 300; sent += 10) {
       if (sent === 150) stack.sandbox.setStatus('business', orderId, 'Confirmed');
-      await handle.signal('deliveryReceived', { deliveries: Array.from({ length: 10 }, () => delivery()) });
+      await deliver(handle, ...Array.from({ length: 10 }, () => newDelivery()));
       await sleep(20);
     }
-    await expect.poll(() => trailOf(handle)).toMatchObject({ status: 'Confirmed' });
+    await shows(handle, { status: 'Confirmed' });
     expect(readsOf(orderId).length, 'one at a time').toBeLessThan(3 + (Date.now() - since) / 300);
     stack.sandbox.clearFaults();
   });
@@ -156,7 +142,7 @@ describe('a delivery', () => {
 
 describe('an update', () => {
   it('refreshOrder reads now and answers with what it saw', async () => {
-    const { orderId, handle } = await followed('Routing');
+    const { orderId, handle } = await followed();
     stack.sandbox.setStatus('business', orderId, 'Driving');
     const { historyLength } = await handle.describe();
     expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status: 'Driving', pushed: false });
@@ -166,11 +152,11 @@ describe('an update', () => {
   });
 
   it('refreshOrder that finds nothing new leaves the waiting poll alone', async () => {
-    const { handle } = await followed('Routing');
+    const { handle } = await followed();
     const { historyLength } = await handle.describe();
     // What the first leads to stands in the history when the second is answered.
     for (let asked = 0; asked < 2; asked += 1) await handle.executeUpdate('refreshOrder');
-    const events = (await handle.fetchHistory()).events?.slice(historyLength) ?? [];
+    const events = (await eventsOf(handle)).slice(historyLength);
     const begun = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
     expect(begun).toEqual(['readOrder', 'readOrder']);
     expect(events.filter((event) => event.activityTaskCancelRequestedEventAttributes)).toEqual([]);
@@ -190,9 +176,9 @@ describe('an update', () => {
         const orderId = stack.newOrder('business', [['Routing', 0]]);
         // It continues as new after each look, once its receivers have been told.
         const handle = await stack.follow('business', orderId, { notify }, { maxEvents: 1, maxSignals: 100 });
-        await expect.poll(async () => (await trailOf(handle)).status).toBe('Routing');
+        await shows(handle, { status: 'Routing' });
         stack.sandbox.setStatus('business', orderId, 'Driving');
-        await handle.signal('deliveryReceived', { deliveries: [delivery('Driving')] });
+        await deliver(handle, deliveryOf('Driving'));
         await sleep(index * 25);
         return await repeatWhenLost(() =>
           handle.executeUpdate(stopFollowingUpdate, { args: [{ reason: 'not ours' }] }),
@@ -204,7 +190,7 @@ describe('an update', () => {
 
   it('refreshOrder and stopFollowing at once are both answered with the end', async () => {
     const { orderId, handle } = await followed('Driving');
-    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 3_000, orderId });
+    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, orderId });
     const refreshed = handle.executeUpdate('refreshOrder');
     await expect.poll(() => readsOf(orderId).length).toBe(2);
     const stopped = handle.executeUpdate('stopFollowing', { args: [{ reason: 'not ours' }] });
@@ -212,98 +198,68 @@ describe('an update', () => {
     expect([await refreshed, await stopped]).toMatchObject([end, end]);
     stack.sandbox.clearFault(fault);
   });
-
-  it.each([[{}], [{ reason: '' }], [{ reason: 'x', also: 1 }], ['text'], [null]])(
-    'stopFollowing refuses %j with a message that names the field, and the run goes on',
-    async (input) => {
-      const { handle } = await followed('Driving');
-      const refused = handle.executeUpdate('stopFollowing', { args: [input as never] });
-      await expect(refused).rejects.toThrow(WorkflowUpdateFailedError);
-      await expect(refused).rejects.toMatchObject({ cause: { type: 'InvalidInput' } });
-      expect(await trailOf(handle)).toMatchObject({ outcome: null });
-      await handle.terminate();
-    },
-  );
 });
 
-describe('a run that continues as new', () => {
-  it('loses no delivery, no claim and no timeline', async () => {
-    const orderId = stack.newOrder('business', [['Pending', 0]]);
-    const handle = await stack.follow('business', orderId, {}, { maxEvents: 30, maxSignals: 7 });
-    await expect.poll(async () => (await trailOf(handle)).status).toBe('Pending');
-    const course = ['Routing', 'Confirmed', 'Waiting', 'Driving'];
-    for (const status of course) {
-      stack.sandbox.setStatus('business', orderId, status);
-      for (let index = 0; index < 5; index += 1)
-        await handle.signal('deliveryReceived', { deliveries: [delivery(status)] });
-      await expect.poll(async () => (await trailOf(handle)).status).toBe(status);
-    }
-    // Each claims a status of its own; sent at once, so that some arrive while one run gives way to the next.
-    const claims = Array.from({ length: 40 }, (_, index) => `Claim ${index}`);
-    await Promise.all(claims.map((claim) => handle.signal('deliveryReceived', { deliveries: [delivery(claim)] })));
-    const claimed = async () => (await trailOf(handle)).timeline.filter(({ source }) => source === 'delivery').length;
-    await expect.poll(claimed).toBe(claims.length);
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    const late = Array.from({ length: 20 }, () => handle.signal('deliveryReceived', { deliveries: [delivery()] }));
-    const acknowledged = (await Promise.allSettled(late)).filter(({ status }) => status === 'fulfilled').length;
-    const trail = await handle.result();
-    expect(trail).toMatchObject({ outcome: 'completed', deliveries: { received: 60 + acknowledged, duplicate: 0 } });
-    const read = trail.timeline.filter(({ source }) => source === 'read');
-    expect(read.map(({ status }) => status)).toEqual(['Pending', ...course, 'Completed']);
-    const { runId, searchAttributes } = await handle.describe();
-    expect(runId).not.toBe(handle.firstExecutionRunId);
-    expect(searchAttributes).toMatchObject({ RideAccount: ['business'], RideStatus: ['Completed'] });
-  });
+it('a run that continues as new loses no delivery, no claim and no timeline', async () => {
+  const orderId = stack.newOrder('business', [['Pending', 0]]);
+  const handle = await stack.follow('business', orderId, {}, { maxEvents: 30, maxSignals: 7 });
+  await shows(handle, { status: 'Pending' });
+  const course = ['Routing', 'Confirmed', 'Waiting', 'Driving'];
+  for (const status of course) {
+    stack.sandbox.setStatus('business', orderId, status);
+    for (let index = 0; index < 5; index += 1) await deliver(handle, deliveryOf(status));
+    await shows(handle, { status });
+  }
+  // Each claims a status of its own; sent at once, so that some arrive while one run gives way to the next.
+  const claims = Array.from({ length: 40 }, (_, index) => `Claim ${index}`);
+  await Promise.all(claims.map((claim) => deliver(handle, deliveryOf(claim))));
+  const claimed = async () => (await trailOf(handle)).timeline.filter(({ source }) => source === 'delivery').length;
+  await expect.poll(claimed).toBe(claims.length);
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  const late = Array.from({ length: 20 }, () => deliver(handle, newDelivery()));
+  const acknowledged = (await Promise.allSettled(late)).filter(({ status }) => status === 'fulfilled').length;
+  const trail = await handle.result();
+  expect(trail).toMatchObject({ outcome: 'completed', deliveries: { received: 60 + acknowledged, duplicate: 0 } });
+  expect(readStatuses(trail)).toEqual(['Pending', ...course, 'Completed']);
+  const { runId, searchAttributes } = await handle.describe();
+  expect(runId).not.toBe(handle.firstExecutionRunId);
+  expect(searchAttributes).toMatchObject({ RideAccount: ['business'], RideStatus: ['Completed'] });
 });
 
-describe('others', () => {
-  it('are told of each change and of the end by signal, in order', async () => {
-    const { receiver, told, end } = await startToldWorkflow(stack);
-    const orderId = stack.newOrder('business', [['Routing', 0]]);
-    const notify = [receiver, { workflowId: 'nobody', signal: 'rideChanged' }];
-    const handle = await stack.follow('business', orderId, { notify, reference: 'r1' });
-    for (const status of ['Confirmed', 'Completed']) {
-      await expect
-        .poll(async () => (await handle.describe()).status.name === 'RUNNING' && (await trailOf(handle)).status)
-        .toBeTruthy();
-      stack.sandbox.setStatus('business', orderId, status);
-      await handle.signal('deliveryReceived', { deliveries: [delivery()] });
-      if (status !== 'Completed') await expect.poll(async () => (await trailOf(handle)).status).toBe(status);
-    }
-    await handle.result();
-    expect((await told()).map(({ status, outcome }) => [status, outcome])).toEqual([
-      ['Routing', null],
-      ['Confirmed', null],
-      ['Completed', 'completed'],
-    ]);
-    expect((await told())[0]).toMatchObject({ account: 'business', orderId, reference: 'r1' });
-    await end();
-  });
+it('receivers are told of each change of an order and of its end by signal, in order', async () => {
+  const { receiver, told, course, end } = await startToldWorkflow(stack);
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const notify = [receiver, { workflowId: 'nobody', signal: 'rideChanged' }];
+  const handle = await stack.follow('business', orderId, { notify, reference: 'r1' });
+  await shows(handle, { status: 'Routing' });
+  await announce(orderId, handle, 'Confirmed');
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  await deliver(handle, newDelivery());
+  await handle.result();
+  const changes = ['Routing', 'Confirmed'].map((status) => [status, null]);
+  expect(await course()).toEqual([...changes, ['Completed', 'completed']]);
+  expect((await told())[0]).toMatchObject({ account: 'business', orderId, reference: 'r1' });
+  await end();
 });
 
-describe('bad input fails the run at once, and names the field', () => {
-  it.each([
-    ['account', { account: 'Not A Name', orderId: 'x' }],
-    ['orderId', { account: 'partner', orderId: '' }],
-    ['unknown field "poll"', { account: 'partner', orderId: 'x', poll: 5 }],
-    ['scheduledAt', { account: 'partner', orderId: 'x', scheduledAt: 'tomorrow' }],
-    ['notify[0].url', { account: 'partner', orderId: 'x', notify: [{ url: 'http://shop.example' }] }],
-    ['JSON object', 'text'],
-    ['workflow id', { account: 'partner', orderId: 'x' }],
-  ])('%s', async (named, input) => {
-    const run = stack.client.workflow.execute('followOrder', {
-      workflowId: randomUUID(),
-      taskQueue: stack.config.taskQueue,
-      args: [input],
-    });
-    await expect(run).rejects.toMatchObject({
-      cause: { type: 'InvalidInput', message: expect.stringContaining(named) },
-    });
-  });
+it.each([
+  ['an unknown field', 'unknown field "poll"', { account: 'partner', orderId: 'x', poll: 5 }],
+  ['the id of another order', 'workflow id', { account: 'partner', orderId: 'x' }],
+])('a run that is given %s fails at once, and names it', async (_, named, input) => {
+  const { taskQueue } = stack.config;
+  const start = { workflowId: randomUUID(), taskQueue, args: [input] };
+  await refusesInput(stack.client.workflow.execute('followOrder', start), named);
 });
 
-it('a cancelled run ends as cancelled', async () => {
+it('a run that is cancelled ends as cancelled', async () => {
   const { handle } = await followed('Driving');
   await handle.cancel();
   await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+});
+
+it('an order keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
+  timeout: isLong ? 1_800_000 : 120_000,
+}, async () => {
+  const property = fc.asyncProperty(deliveryCourses, async (steps) => void (await goThroughDeliveries(stack, steps)));
+  await fc.assert(property, { numRuns: isLong ? 150 : 6, endOnFailure: true });
 });

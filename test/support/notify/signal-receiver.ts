@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SignalReceiver } from '../../../src/domain/notify/receivers.js';
 import type { OrderChange } from '../../../src/domain/order/trail.js';
 import type { OrderStack } from '../order/stack.js';
+import { signalsTo } from '../runs.js';
 
 /** A workflow that takes the signals of `notify`, and what it was told. */
 export interface ToldWorkflow {
@@ -16,13 +17,7 @@ export interface ToldWorkflow {
 export async function startToldWorkflow({ client }: OrderStack): Promise<ToldWorkflow> {
   const workflowId = `receiver-${randomUUID()}`;
   const handle = await client.workflow.start('receiver', { workflowId, taskQueue: `none-${workflowId}` });
-  async function told(): Promise<OrderChange[]> {
-    const { events } = await handle.fetchHistory();
-    const payloads = (events ?? []).flatMap(
-      (event) => event.workflowExecutionSignaledEventAttributes?.input?.payloads ?? [],
-    );
-    return payloads.map(({ data }) => JSON.parse(Buffer.from(data ?? []).toString()));
-  }
+  const told = () => signalsTo<OrderChange>(handle);
   return {
     receiver: { workflowId, signal: 'rideChanged' },
     told,

@@ -1,23 +1,24 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
-import { patient } from '../patience.js';
-import { isSubsequence } from '../subsequence.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from './stack.js';
+import { deliver, newDelivery } from '../delivery/deliveries.js';
+import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, trailOf } from './stack.js';
 
 const pushedMs = 400;
 
 /** Polls announced orders often, so that a poll meets whatever happens beside it. */
-export const startAnnouncedStack = (options: Parameters<typeof startOrderStack>[0] = {}): Promise<OrderStack> =>
-  startOrderStack({ ...options, env: { FARETRAIL_POLL_PUSHED_MS: String(pushedMs) } });
+export const announcedStack: OrderStackOptions = { env: { FARETRAIL_POLL_PUSHED_MS: String(pushedMs) } };
 
-export const trailOf = (handle: FollowHandle): Promise<OrderTrail> => handle.query('orderTrail');
-export const shows = (handle: FollowHandle, about: Partial<OrderTrail>) =>
-  vi.waitFor(async () => expect(await trailOf(handle)).toMatchObject(about), patient);
 export const readStatuses = ({ timeline }: OrderTrail): string[] =>
   timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
+
+/** Do the words of `part` stand in `whole` in this order, others between them or not? */
+export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+  let at = 0;
+  for (const word of whole) if (word === part[at]) at += 1;
+  return at === part.length;
+}
 
 export async function followed(stack: OrderStack): Promise<{ orderId: string; handle: FollowHandle }> {
   const orderId = stack.newOrder('business', [['Routing', 0]]);
@@ -25,11 +26,6 @@ export async function followed(stack: OrderStack): Promise<{ orderId: string; ha
   await shows(handle, { status: 'Routing' });
   return { orderId, handle };
 }
-
-export const deliver = (handle: FollowHandle): Promise<void> =>
-  handle.signal('deliveryReceived', {
-    deliveries: [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: new Date().toISOString() }],
-  });
 
 /** What happens to an order: it changes with or without a delivery, or time passes. */
 type Step = { do: 'change' | 'announce'; to: string } | { do: 'wait'; ms: number };
@@ -57,7 +53,7 @@ export async function goThroughAnnounced(stack: OrderStack, steps: readonly Step
     }
     stack.sandbox.setStatus('business', orderId, step.to);
     if (step.to !== course.at(-1)) course.push(step.to);
-    if (step.do === 'announce') await deliver(handle);
+    if (step.do === 'announce') await deliver(handle, newDelivery());
   }
   await shows(handle, { status: course.at(-1) ?? '' });
   const read = readStatuses(await trailOf(handle));

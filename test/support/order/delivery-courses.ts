@@ -11,24 +11,18 @@ import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
+import { newDelivery } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
-import { isSubsequence } from '../subsequence.js';
-import { type OrderStack, startOrderStack } from './stack.js';
+import { isSubsequence, readStatuses } from './announced-courses.js';
+import type { OrderStack, OrderStackOptions } from './stack.js';
 
-/** An order stack, and the ingress's port to its Temporal server. */
-export interface DeliveryStack {
-  stack: OrderStack;
-  port: DeliveryPort;
-}
+/** Whatever is read is read because of a message, or because a run continued as new. */
+export const slowPolls: OrderStackOptions = {
+  env: { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' },
+};
 
-// Whatever is read is read because of a message, or because a run continued as new.
-const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
-
-export async function startDeliveryStack(options: Parameters<typeof startOrderStack>[0] = {}): Promise<DeliveryStack> {
-  const stack = await startOrderStack({ ...options, env: slowPolls });
-  const { client, config } = stack;
-  return { stack, port: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' }) };
-}
+const portOf = ({ client, config }: OrderStack): DeliveryPort =>
+  createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
 
 /** So low that most runs continue as new more than once. */
 const limits = { maxEvents: 60, maxSignals: 5 };
@@ -63,19 +57,19 @@ interface Model {
   lastArrival: string;
 }
 
-const isRecent = (ms: number) => new Date(Date.now() - ms).toISOString();
-const readsSince = ({ stack }: DeliveryStack, orderId: string, at: string) =>
-  stack.sandbox.ledger({ orderId }).filter((read) => read.at >= at);
+const now = () => new Date().toISOString();
+const readsSince = ({ sandbox }: OrderStack, orderId: string, at: string) =>
+  sandbox.ledger({ orderId }).filter((read) => read.at >= at);
 
-async function deliver({ port }: DeliveryStack, model: Model, claims: string, again: boolean): Promise<void> {
+async function deliver(stack: OrderStack, model: Model, claims: string, again: boolean): Promise<void> {
   const { orderId, sent } = model;
   const deliveryId = createHash('sha256').update(`${orderId} ${sent.length}`).digest('hex').slice(0, 32);
-  const fresh = { deliveryId, eventType: 'status_changed', receivedAt: isRecent(0), status: claims };
+  const fresh = newDelivery({ deliveryId, status: claims });
   const repeated = again ? sent.at(-1) : undefined;
   if (repeated) model.duplicates += 1;
   const notice = repeated ?? fresh;
-  model.lastArrival = isRecent(0);
-  const outcome = await port.toOrder({ account, orderId: toOrderId(orderId) }, [notice]);
+  model.lastArrival = now();
+  const outcome = await portOf(stack).toOrder({ account, orderId: toOrderId(orderId) }, [notice]);
   // A run that continued as new has read at once, and may have seen the end by itself.
   if (outcome === 'late' && model.status === 'Completed') return;
   expect(outcome).toBe('signalled');
@@ -83,14 +77,14 @@ async function deliver({ port }: DeliveryStack, model: Model, claims: string, ag
 }
 
 /** Resolves once no read is under way, nor any that follows from what was done so far. */
-async function quiet(on: DeliveryStack, orderId: string): Promise<void> {
-  for (let seen = -1, reads = 0; seen !== reads; reads = readsSince(on, orderId, '').length) {
+async function quiet(stack: OrderStack, orderId: string): Promise<void> {
+  for (let seen = -1, reads = 0; seen !== reads; reads = readsSince(stack, orderId, '').length) {
     seen = reads;
     await sleep(400);
   }
 }
 
-async function followAgain({ stack }: DeliveryStack, { orderId }: Model, continues: string): Promise<void> {
+async function followAgain(stack: OrderStack, { orderId }: Model, continues: string): Promise<void> {
   const key = { account, orderId: toOrderId(orderId) };
   await stack.client.workflow.start<typeof followOrder>('followOrder', {
     workflowId: followOrderId(key),
@@ -100,47 +94,45 @@ async function followAgain({ stack }: DeliveryStack, { orderId }: Model, continu
 }
 
 async function take(
-  on: DeliveryStack,
+  stack: OrderStack,
   model: Model,
   handle: WorkflowHandle<typeof followOrder>,
   step: Step,
 ): Promise<void> {
   if (step.do === 'change') {
-    on.stack.sandbox.setStatus('business', model.orderId, step.to);
+    stack.sandbox.setStatus('business', model.orderId, step.to);
     if (step.to !== model.status) model.changes.push(step.to);
     model.status = step.to;
   } else if (step.do === 'deliver') {
-    await deliver(on, model, step.claims, step.again);
+    await deliver(stack, model, step.claims, step.again);
   } else if (step.do === 'refresh') {
     await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
   } else if (step.do === 'restart worker') {
-    await on.stack.stopWorker();
-    await on.stack.startWorker();
+    await stack.stopWorker();
+    await stack.startWorker();
   } else if (step.do === 'end by mistake and follow again') {
     await handle.terminate();
-    await followAgain(on, model, (await handle.describe()).runId);
+    await followAgain(stack, model, (await handle.describe()).runId);
   } else {
     await sleep(step.ms);
   }
 }
 
-async function checkEnd({ port }: DeliveryStack, model: Model, trail: OrderTrail): Promise<void> {
+async function checkEnd(stack: OrderStack, model: Model, trail: OrderTrail): Promise<void> {
   const { orderId, sent, duplicates } = model;
   expect(trail).toMatchObject({ status: 'Completed', outcome: 'completed', terminal: true });
   expect(trail.deliveries).toEqual({ received: sent.length, duplicate: duplicates });
-  const read = trail.timeline.filter(({ source }) => source === 'read').map(({ status }) => status);
-  expect(isSubsequence(read, model.changes)).toBe(true);
+  expect(isSubsequence(readStatuses(trail), model.changes)).toBe(true);
   // A late delivery, new or repeated, finds the order finished and starts nothing (I5).
   const key = { account, orderId: toOrderId(orderId) };
-  const late = { deliveryId: 'f'.repeat(32), eventType: 'status_changed', receivedAt: isRecent(0), status: 'Driving' };
-  expect(await port.toOrder(key, [late, ...sent.slice(-1)])).toBe('late');
+  const late = newDelivery({ status: 'Driving' });
+  expect(await portOf(stack).toOrder(key, [late, ...sent.slice(-1)])).toBe('late');
 }
 
 export const deliveryCourses = fc.array(step, { minLength: 3, maxLength: 14 });
 
 /** Takes a new order through the course to its end and checks the promises on the way. Gives the id of its workflow. */
-export async function goThroughDeliveries(on: DeliveryStack, steps: readonly Step[]): Promise<string> {
-  const { stack } = on;
+export async function goThroughDeliveries(stack: OrderStack, steps: readonly Step[]): Promise<string> {
   const orderId = stack.newOrder('business', [['Routing', 0]]);
   const handle = stack.client.workflow.getHandle<typeof followOrder>(`order/business/${orderId}`);
   await stack.follow('business', orderId, {}, limits);
@@ -150,18 +142,18 @@ export async function goThroughDeliveries(on: DeliveryStack, steps: readonly Ste
     changes: ['Routing'],
     sent: [],
     duplicates: 0,
-    lastArrival: isRecent(0),
+    lastArrival: now(),
   };
-  for (const each of steps) await take(on, model, handle, each);
+  for (const each of steps) await take(stack, model, handle, each);
   // Two changes may have equal bodies: in the end comes a repeated delivery that no read under way can answer.
-  await quiet(on, orderId);
-  await deliver(on, model, 'Driving', true);
+  await quiet(stack, orderId);
+  await deliver(stack, model, 'Driving', true);
   // A read starts after the last delivery arrived, and so after each of them (I2).
-  await vi.waitFor(() => expect(readsSince(on, orderId, model.lastArrival).length).toBeGreaterThan(0), patient);
+  await vi.waitFor(() => expect(readsSince(stack, orderId, model.lastArrival).length).toBeGreaterThan(0), patient);
   stack.sandbox.setStatus('business', orderId, 'Completed');
   model.status = 'Completed';
   model.changes.push('Completed');
-  await deliver(on, model, 'Completed', false);
-  await checkEnd(on, model, await handle.result());
+  await deliver(stack, model, 'Completed', false);
+  await checkEnd(stack, model, await handle.result());
   return handle.workflowId;
 }
