@@ -35,9 +35,13 @@ export const isPending = (run: Described, name: string): Promise<void> =>
 export const attributeOf = async (run: Described, name: string): Promise<unknown> =>
   (await run.describe()).searchAttributes[name]?.[0] ?? null;
 
-/** Resolves once another run of the workflow has begun than the first. */
-export const continued = (run: Described & { firstExecutionRunId: string }): Promise<void> =>
-  vi.waitFor(async () => expect((await run.describe()).runId).not.toBe(run.firstExecutionRunId), patient);
+/** Resolves once another run of the workflow has begun than the one that was started. */
+export const continued = (
+  run: Described & ({ firstExecutionRunId: string } | { signaledRunId: string }),
+): Promise<void> => {
+  const first = 'signaledRunId' in run ? run.signaledRunId : run.firstExecutionRunId;
+  return vi.waitFor(async () => expect((await run.describe()).runId).not.toBe(first), patient);
+};
 
 /** What the UI shows of a run, as Markdown. */
 export const detailsOf = async (run: Pick<WorkflowHandle, 'query'>): Promise<string> =>

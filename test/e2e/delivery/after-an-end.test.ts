@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createFaretrailClient } from '../../../src/client/index.js';
-import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../../src/sealing/payload-codec.js';
@@ -20,13 +20,9 @@ import {
   startedWith,
   takenBack,
 } from '../../support/order/ends.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { useOrderStack } from '../../support/order/stack.js';
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack();
-});
-afterAll(() => stack.close());
+const stack = useOrderStack();
 
 /** One delivery on the way without a journal. Gives what became of it. */
 async function deliver(
@@ -75,8 +71,8 @@ async function endedUnder(keys: KeyRing, order: AnOrder): Promise<void> {
   expect(await workflow.getHandle(workflowId).describe()).toMatchObject({ status: { name: 'COMPLETED' } });
 }
 
-const parkedOf = ({ account, deliveryId }: { account: AccountName; deliveryId: string }) =>
-  createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue }).getParked(account, deliveryId);
+const faretrail = () => createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
+const parkedOf = ({ account, deliveryId }: JournaledDelivery) => faretrail().getParked(account, deliveryId);
 const expiry = takenBack['an expiry before a pick-up far ahead'];
 const stop = takenBack['a stop by mistake'];
 const again: typeof brokenOff = { ...brokenOff, ...(expiry && { 'an expiry before a pick-up far ahead': expiry }) };
@@ -110,9 +106,7 @@ describe.concurrent('a delivery for an order whose last run has ended', () => {
     expect(await parked.state()).toMatchObject(reason);
     await expect(parked.route(order.orderId)).rejects.toMatchObject({ code: 'NotRouted', message: /--again/ });
     expect((await orderRunOf(stack, order).describe()).runId).toBe(runId);
-    await createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue }).follow(order, {
-      again: true,
-    });
+    await faretrail().follow(order, { again: true });
     expect(await parked.route(order.orderId)).toMatchObject({ outcome: 'routed', handedOver: 'signalled' });
     await goesOnAfter(stack, order, runId);
     expect(await orderRunOf(stack, order).result()).toMatchObject({ deliveries: { received: 1 } });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
@@ -8,45 +7,30 @@ import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { orderStart } from '../../../src/temporal/follow-start.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
+import { newDelivery } from '../../support/delivery/deliveries.js';
+import { inputOf, signalsTo } from '../../support/runs.js';
+import { useTemporal } from '../../support/worker/runtime.js';
 
 // No worker polls this queue: nothing here needs one.
 const taskQueue = `deliveries-${randomUUID()}`;
 const following = toAccountName('following');
 const ignoring = toAccountName('ignoring');
-let client: Client;
+const temporal = useTemporal();
 let port: DeliveryPort;
 
-beforeAll(async () => {
-  client = new Client({ connection: await Connection.connect({ address: inject('temporalAddress') }) });
+beforeAll(() => {
   const untracked = (account: string) => (account === ignoring ? 'ignore' : 'follow');
-  port = createDeliveryPort({ client, taskQueue, untracked });
+  port = createDeliveryPort({ client: temporal.client, taskQueue, untracked });
 });
-afterAll(() => client.connection.close());
 
 const anOrder = (account = following) => ({ account, orderId: toOrderId(randomUUID()) });
-const notice = (): DeliveryNotice => ({
-  deliveryId: randomUUID().replaceAll('-', ''),
-  eventType: 'status_changed',
-  receivedAt: '2026-05-01T08:00:00.000Z',
-  status: 'Driving',
-});
-const handleOf = (workflowId: string) => client.workflow.getHandle(workflowId);
-const follow = (key: ReturnType<typeof anOrder>) => client.workflow.start('followOrder', orderStart(key, taskQueue));
-
+const notice = () => newDelivery({ status: 'Driving' });
+const handleOf = (workflowId: string) => temporal.client.workflow.getHandle(workflowId);
+const follow = (key: ReturnType<typeof anOrder>) =>
+  temporal.client.workflow.start('followOrder', orderStart(key, taskQueue));
 /** The arguments of each signal that the run got. */
-async function signalsOf(workflowId: string): Promise<{ deliveries: DeliveryNotice[] }[]> {
-  const { events } = await handleOf(workflowId).fetchHistory();
-  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => {
-    const [payload] = signal?.input?.payloads ?? [];
-    return payload ? [JSON.parse(Buffer.from(payload.data ?? []).toString()) as { deliveries: DeliveryNotice[] }] : [];
-  });
-}
-
-async function inputOf(workflowId: string): Promise<unknown> {
-  const { events } = await handleOf(workflowId).fetchHistory();
-  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  return JSON.parse(Buffer.from(payload?.data ?? []).toString());
-}
+const signalsOf = (workflowId: string) => signalsTo<{ deliveries: DeliveryNotice[] }>(handleOf(workflowId));
+const firstInputOf = async (workflowId: string) => (await inputOf(handleOf(workflowId)))[0];
 
 describe('deliveries about an order', () => {
   it('are one signal to the run that follows it', async () => {
@@ -61,7 +45,7 @@ describe('deliveries about an order', () => {
     const key = anOrder();
     const deliveries = [notice()];
     expect(await port.toOrder(key, deliveries)).toBe('started');
-    expect(await inputOf(followOrderId(key))).toEqual(key);
+    expect(await firstInputOf(followOrderId(key))).toEqual(key);
     expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
   });
 
@@ -100,7 +84,7 @@ describe('a company report', () => {
     await port.toReport(key, [notice()]);
     await port.toReport(key, [notice()]);
     expect(await signalsOf(companyReportId(key))).toHaveLength(2);
-    expect(await inputOf(companyReportId(key))).toEqual({ account, orderId });
+    expect(await firstInputOf(companyReportId(key))).toEqual({ account, orderId });
     await handleOf(companyReportId(key)).terminate();
     await port.toReport(key, [notice()]);
     expect((await handleOf(companyReportId(key)).describe()).status.name).toBe('RUNNING');
@@ -110,7 +94,7 @@ describe('a company report', () => {
     const delivery = notice();
     const key = { account: following, about: toOrderId(delivery.deliveryId) };
     await port.toReport(key, [delivery]);
-    expect(await inputOf(companyReportId(key))).toEqual({ account: following });
+    expect(await firstInputOf(companyReportId(key))).toEqual({ account: following });
   });
 });
 
@@ -121,7 +105,7 @@ describe('a parked delivery', () => {
     const parked: ParkedDeliveryInput = { ...base, deliveryId, receivedAt, sealed: 'e30' };
     await port.park(parked);
     await port.park({ ...parked, sealed: 'another' });
-    expect(await inputOf(parkedDeliveryId(parked))).toEqual(parked);
+    expect(await firstInputOf(parkedDeliveryId(parked))).toEqual(parked);
     await handleOf(parkedDeliveryId(parked)).terminate();
     await port.park(parked);
     expect((await handleOf(parkedDeliveryId(parked)).describe()).status.name).toBe('TERMINATED');
@@ -133,7 +117,11 @@ describe('a subscription', () => {
     const key = { account: toAccountName(randomUUID()), eventType: 'status_changed' } as const;
     expect(await port.readSubscription(key)).toBeNull();
     const subscription = { accepted: [{ generation: 'g1', until: null, secrets: [], isSecretLost: true }] };
-    await client.workflow.start('subscription', { workflowId: subscriptionId(key), taskQueue, memo: { subscription } });
+    await temporal.client.workflow.start('subscription', {
+      workflowId: subscriptionId(key),
+      taskQueue,
+      memo: { subscription },
+    });
     expect(await port.readSubscription(key)).toEqual(subscription);
     await handleOf(subscriptionId(key)).terminate();
     expect(await port.readSubscription(key)).toEqual({ accepted: [] });

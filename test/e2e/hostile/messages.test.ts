@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   Client,
   type WorkflowFailedError,
@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, type RawValue } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BusinessCallInput } from '../../../src/domain/call.js';
 import { toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
@@ -15,7 +15,6 @@ import type { TokenLease } from '../../../src/domain/token/lease.js';
 import {
   type AccessTokenKey,
   accessTokenId,
-  companyReportId,
   parkedDeliveryId,
   subscriptionId,
 } from '../../../src/domain/workflow-ids.js';
@@ -26,10 +25,12 @@ import { businessCallStart } from '../../../src/temporal/starts.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
 import * as workflows from '../../../src/workflows/index.js';
 import * as messages from '../../../src/workflows/messages.js';
+import { deliver, deliveryOf, newDelivery, reported } from '../../support/delivery/deliveries.js';
 import { encrypted, misshapen, raw, undecodable } from '../../support/hostile/payloads.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { goesOn, requestedRide, stands } from '../../support/ride/rides.js';
+import { rideUnderWay } from '../../support/ride/rides.js';
+import { continued } from '../../support/runs.js';
 import { subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
 /** What the activities of an order do in its attempts, instead of a read. */
@@ -44,11 +45,7 @@ const activity: ActivityInterceptorsFactory = () => ({
   },
 });
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack({ env: webhookEnv(), options: { interceptors: { activity: [activity] } } });
-});
-afterAll(() => stack.close());
+const stack = useOrderStack({ env: webhookEnv(), options: { interceptors: { activity: [activity] } } });
 
 const account = toAccountName('business');
 const types = Object.keys(workflows);
@@ -70,21 +67,20 @@ const start = (type: string, args: unknown[]): Promise<string> => {
   return refusal(workflow.start(type, options).then((handle) => handle.result()));
 };
 
-/** All of them at once, by what each is called. */
-async function all(acts: [name: string, act: Promise<string>][]): Promise<[string, string][]> {
-  return await Promise.all(acts.map(async ([name, act]): Promise<[string, string]> => [name, await act]));
-}
+/** A run of each type with each of these arguments, all at once. */
+const startEach = (forms: [form: string, args: unknown[]][]): Promise<[string, string][]> =>
+  Promise.all(
+    types.flatMap((type) =>
+      forms.map(async ([form, args]): Promise<[string, string]> => [`${type}, ${form}`, await start(type, args)]),
+    ),
+  );
 
 const notRefused = (outcomes: [string, string][], wanted: RegExp) => outcomes.filter(([, said]) => !wanted.test(said));
 
 describe('a start of any type', () => {
   it('with an input that cannot be decoded, or is of no shape, fails at once and says which field', async () => {
     const forms = Object.entries({ ...undecodable, ...readable });
-    const outcomes = await all(
-      types.flatMap((type) =>
-        forms.map(([form, value]) => [`${type}, ${form}`, start(type, [value])] as [string, Promise<string>]),
-      ),
-    );
+    const outcomes = await startEach(forms.map(([form, value]) => [form, [value]]));
     expect(notRefused(outcomes, /^InvalidInput [\w.]+: /)).toEqual([]);
     const cannotBeRead = outcomes.filter(([name]) =>
       Object.keys(undecodable).some((form) => name.endsWith(`, ${form}`)),
@@ -101,13 +97,7 @@ describe('a start of any type', () => {
       limits: { limits: { maxEvents: 'x' } },
       'no limits': { limits: 5 },
     };
-    const outcomes = await all(
-      types.flatMap((type) =>
-        Object.entries(second).map(
-          ([form, value]) => [`${type}, ${form}`, start(type, [{}, value])] as [string, Promise<string>],
-        ),
-      ),
-    );
+    const outcomes = await startEach(Object.entries(second).map(([form, value]) => [form, [{}, value]]));
     expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents): /)).toEqual([]);
   });
 });
@@ -200,24 +190,15 @@ const definitions = (): Definition[] => Object.values(messages).map(({ type, nam
 async function startAll() {
   const { client, config } = stack;
   const { taskQueue } = config;
-  const about = toOrderId(stack.newOrder('business', [['Completed', 0]]));
-  const reportStart = {
-    workflowId: companyReportId({ account, about }),
-    taskQueue,
-    args: [{ account, orderId: about }],
-  };
-  const deliveryId = randomBytes(16).toString('hex');
-  const receivedAt = new Date().toISOString();
-  const parked = { account, eventType: 'status_changed', deliveryId, receivedAt, reason: 'noOrderId', sealed: 'x' };
-  const parkedStart = { workflowId: parkedDeliveryId({ account, deliveryId }), taskQueue, args: [parked] };
+  const about = stack.newOrder('business', [['Completed', 0]]);
+  const parked = { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' };
+  const parkedStart = { workflowId: parkedDeliveryId(parked), taskQueue, args: [parked] };
   const orderId = stack.newOrder('business', [['Driving', 0]]);
-  stack.sandbox.setBookingSettings({ script: goesOn });
-  const ride = (await requestedRide(stack)).handle;
-  await stands(ride, { stage: 'following' });
+  const { handle: ride } = await rideUnderWay(stack);
   return {
     orderId,
     order: await stack.follow('business', orderId),
-    report: await client.workflow.start('companyReport', reportStart),
+    report: await reported(stack, { orderId: about, deliveries: [] }),
     ride,
     subscription: await subscribe(stack),
     lease: await startLease(),
@@ -250,27 +231,19 @@ async function nextToken(lease: WorkflowHandle, insteadOf: string | null): Promi
   }, patient);
 }
 
-const delivery = (status: string) => ({
-  deliveries: [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: new Date().toISOString(), status }],
-});
-
 it('a run continues as new before the server takes no more signals, though it can use none of them', async () => {
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   const limits = { maxEvents: 10, maxSignals: 30 };
   const order = await stack.follow('business', orderId, {}, limits);
   const lease = await startLease({ args: [{ ...leaseKey(), maxEvents: 20 }] });
-  const about = toOrderId(stack.newOrder('business', [['Completed', 0]]));
-  const report = await stack.client.workflow.start('companyReport', {
-    workflowId: companyReportId({ account, about }),
-    taskQueue: stack.config.taskQueue,
-    args: [{ account }, { limits: { ...limits, quietMs: 600_000 } }],
-  });
+  const about = stack.newOrder('business', [['Completed', 0]]);
+  const report = await reported(stack, { orderId: about, deliveries: [], limits: { ...limits, quietMs: 600_000 } });
   await Promise.all(
-    [order, lease, report].map(async ({ workflowId, firstExecutionRunId }) => {
-      const handle = stack.client.workflow.getHandle(workflowId);
+    [order, lease, report].map(async (run) => {
+      const handle = stack.client.workflow.getHandle(run.workflowId);
       for (let sent = 0; sent < 45; sent += 1)
         await handle.signal(sent % 2 === 0 ? 'noSuchSignal' : 'deliveryReceived', undecodable.NaN);
-      await vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(firstExecutionRunId), patient);
+      await continued(run);
       await handle.terminate();
     }),
   );
@@ -338,10 +311,10 @@ describe('runs of every type', () => {
     const rotated = await runs.subscription.handle.executeUpdate('rotateSubscription');
     expect(rotated).toMatchObject({ state: 'active', generations: [{ state: 'current' }, { state: 'replaced' }] });
     stack.sandbox.setStatus('business', runs.orderId, 'Completed');
-    await runs.order.signal('deliveryReceived', delivery('Completed'));
+    await deliver(runs.order, deliveryOf('Completed'));
     const received = Object.keys(readable).length + 1; // what cannot be decoded is no delivery
     expect(await runs.order.result()).toMatchObject({ outcome: 'completed', deliveries: { received } });
-    await runs.report.signal('deliveryReceived', delivery('Completed'));
+    await deliver(runs.report, deliveryOf('Completed'));
     await vi.waitFor(
       async () => expect(await runs.report.query('companyReport')).toMatchObject({ deliveries: { received } }),
       patient,

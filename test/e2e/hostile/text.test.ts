@@ -3,11 +3,12 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { RawValue } from '@temporalio/common';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 import { createDeliveryReader } from '../../../src/contracts/delivery-body.js';
 import type { JsonObject } from '../../../src/contracts/json.js';
+import { publishedShapes } from '../../../src/contracts/published-shapes.js';
 import { shownText } from '../../../src/domain/json.js';
 import { toOrderId } from '../../../src/domain/keys.js';
-import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import {
   businessCallId,
   companyReportId,
@@ -21,12 +22,13 @@ import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
-import { fieldsSent } from '../../support/hostile/inputs.js';
+import { deliver, deliveryOf, reported } from '../../support/delivery/deliveries.js';
 import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
 import { isLong } from '../../support/long.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { requestedRide } from '../../support/ride/rides.js';
+import { eventsOf, pendingOf } from '../../support/runs.js';
 import { webhookEnv } from '../../support/subscription/subscriptions.js';
 import { account, startIngressStand } from '../../webhooks/ingress-stand.js';
 
@@ -34,22 +36,18 @@ import { account, startIngressStand } from '../../webhooks/ingress-stand.js';
 const share = isLong ? 10 : 1;
 const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 2 ** 31);
 
-let stack: OrderStack;
+const stack = useOrderStack(() => ({ env: { ...webhookEnv(), FARETRAIL_POLL_ACTIVE_MS: '400' } }));
 let healthy: HealthyOrder;
 /** Every run that met something, by what that was. */
 const runs = new Map<string, WorkflowHandle>();
 
 beforeAll(async () => {
   process.stderr.write(`hostile text: FARETRAIL_TEST_SEED=${seed}\n`);
-  stack = await startOrderStack({ env: { ...webhookEnv(), FARETRAIL_POLL_ACTIVE_MS: '400' } });
   const scope = 'demand_partner order company.reference finance \u0000\ud800\u202e';
   stack.sandbox.setFault({ kind: 'tokenAnswer', with: { scope } });
   healthy = await followHealthyOrder();
 });
-afterAll(async () => {
-  await Promise.all([...runs.values()].map((handle) => handle.terminate().catch(() => undefined)));
-  await stack.close();
-});
+afterAll(() => Promise.all([...runs.values()].map((handle) => handle.terminate().catch(() => undefined))));
 
 interface HealthyOrder {
   /** How late its changes were seen, in milliseconds. */
@@ -60,7 +58,7 @@ interface HealthyOrder {
 async function followHealthyOrder(): Promise<HealthyOrder> {
   const orderId = stack.newOrder('business', [['Pending', 0]]);
   const handle = await stack.follow('business', orderId);
-  await shows(handle, 'Pending');
+  await shows(handle, { status: 'Pending' });
   const setAt = new Map<string, number>();
   const timer = setInterval(() => {
     const status = `Step ${setAt.size + 1}`;
@@ -70,7 +68,7 @@ async function followHealthyOrder(): Promise<HealthyOrder> {
   return {
     async stop() {
       clearInterval(timer);
-      await shows(handle, `Step ${setAt.size}`);
+      await shows(handle, { status: `Step ${setAt.size}` });
       stack.sandbox.setStatus('business', orderId, 'Completed');
       const { timeline } = await handle.result();
       return timeline.flatMap(({ status, at }) => {
@@ -80,10 +78,6 @@ async function followHealthyOrder(): Promise<HealthyOrder> {
     },
   };
 }
-
-const trailOf = (handle: WorkflowHandle) => handle.query<OrderTrail, []>('orderTrail');
-const shows = (handle: WorkflowHandle, status: string) =>
-  vi.waitFor(async () => expect((await trailOf(handle)).status).toBe(status), patient);
 
 interface Case {
   field: string[];
@@ -96,6 +90,22 @@ const draw = (fields: string[][], count: number): Case[] =>
     seed,
     numRuns: count * share,
   });
+type Schema = { properties?: Record<string, Schema>; anyOf?: Schema[]; items?: Schema };
+
+/** The fields of what a program may send, as its published schema has them. */
+const fieldsSent = (name: keyof typeof publishedShapes): string[][] =>
+  fieldsOf(z.toJSONSchema(publishedShapes[name], { io: 'input' }) as Schema);
+
+function fieldsOf({ properties = {}, anyOf = [], items }: Schema, path: string[] = []): string[][] {
+  const inner = [
+    ...Object.entries(properties).flatMap(([name, field]) => fieldsOf(field, [...path, name])),
+    ...anyOf.flatMap((one) => fieldsOf(one, path)),
+    ...(items ? fieldsOf(items, [...path, '0']) : []),
+  ];
+  const own = path.length === 0 ? [] : [path];
+  return [...own, ...inner].filter((one, at, all) => all.findIndex((other) => `${other}` === `${one}`) === at);
+}
+
 const named = ({ field, hostility }: Case): string => `/${field.join('/')} ${hostility}`;
 const bodyOf = (base: object, { field, hostility }: Case) => hostileJson(base, field, hostileFields[hostility]);
 
@@ -128,10 +138,7 @@ const orderFields = (at: 'partner' | 'business') =>
     return createRideApi({ profile: stack.config.profile, http }).readOrder(accountAt(at), toOrderId('1'), 'token');
   });
 
-async function lastFailure(handle: WorkflowHandle): Promise<string> {
-  const { raw } = await handle.describe();
-  return raw.pendingActivities?.[0]?.lastFailure?.message ?? '';
-}
+const lastFailure = async (handle: WorkflowHandle) => (await pendingOf(handle))[0]?.failure ?? '';
 
 const codes = /: (NOT_JSON|TOO_DEEP|AMBIGUOUS|TOO_LARGE|UNREADABLE_STATUS|ORDER_MISMATCH|ERROR_IN_SUCCESS)\b/;
 
@@ -184,11 +191,7 @@ describe('text of others, in any field', () => {
     await each(cases, async (one) => {
       const orderId = stack.newOrder('business', [['Completed', 0]]);
       const repair = answering(bodyOf(base, one), { orderId, operation: 'orderReceipt' });
-      const input = { account, orderId };
-      const workflowId = companyReportId({ account, about: toOrderId(orderId) });
-      const reported = { signal: 'deliveryReceived', signalArgs: [{ deliveries: [{ deliveryId: orderId }] }] };
-      const options = { workflowId, taskQueue: stack.config.taskQueue, args: [input], ...reported };
-      const handle = await stack.client.workflow.signalWithStart('companyReport', options);
+      const handle = await reported(stack, { orderId });
       runs.set(`receipt ${named(one)}`, handle);
       const isRead = async () => ((await handle.query('companyReport')) as { receipt: unknown }).receipt !== null;
       await vi.waitFor(async () => expect((await isRead()) || (await lastFailure(handle))).toBeTruthy(), patient);
@@ -251,37 +254,28 @@ describe('text of others, in any field', () => {
     }
   });
 
+  const newOrderId = () => toOrderId(stack.newOrder('business', [['Pending', 0]]));
   const starts = {
-    followOrder: () => {
-      const orderId = toOrderId(stack.newOrder('business', [['Pending', 0]]));
-      return {
-        shape: 'follow-order-input' as const,
-        base: { account, orderId },
-        workflowId: followOrderId({ account, orderId }),
-      };
+    followOrder(orderId = newOrderId()) {
+      const base = { account, orderId };
+      return { shape: 'follow-order-input' as const, base, workflowId: followOrderId(base) };
     },
-    companyReport: () => {
-      const orderId = toOrderId(stack.newOrder('business', [['Pending', 0]]));
+    companyReport(orderId = newOrderId()) {
       const workflowId = companyReportId({ account, about: orderId });
       return { shape: 'company-report-input' as const, base: { account, orderId }, workflowId };
     },
-    businessCall: () => {
-      const orderId = toOrderId(stack.newOrder('business', [['Pending', 0]]));
+    businessCall(orderId = newOrderId()) {
       const base = { account, operation: 'orderDetails', key: randomUUID(), orderId } as const;
       return { shape: 'business-call-input' as const, base, workflowId: businessCallId(base) };
     },
-    requestRide: () => {
+    requestRide() {
       const base = { account, requestId: randomUUID(), order: newRide() };
       return { shape: 'request-ride-input' as const, base, workflowId: requestRideId(base) };
     },
-    subscription: () => {
+    subscription() {
       const key = { account, eventType: 'status_changed' } as const;
-      const workflowId = `${subscriptionId(key)}/${randomUUID()}`;
-      return {
-        shape: 'subscription-input' as const,
-        base: { ...key, publicUrl: 'http://127.0.0.1:9/base' },
-        workflowId,
-      };
+      const base = { ...key, publicUrl: 'http://127.0.0.1:9/base' };
+      return { shape: 'subscription-input' as const, base, workflowId: `${subscriptionId(key)}/${randomUUID()}` };
     },
   };
 
@@ -303,9 +297,8 @@ describe('text of others, in any field', () => {
     const order = await stack.follow('business', orderId);
     const { handle: ride } = await requestedRide(stack);
     runs.set('messages to an order', order).set('messages to a ride', ride);
-    const at = new Date().toISOString();
-    const notice = { deliveryId: 'd', eventType: 'status_changed', receivedAt: at, status: 'Driving' };
-    await order.signal('deliveryReceived', { deliveries: [notice] } as never);
+    const notice = deliveryOf('Driving');
+    await deliver(order, notice);
     const inDeliveries = fieldsSent('delivery-notice').map((field) => ['deliveries', '0', ...field]);
     const ofFollowing = fieldsSent('follow-order-input').filter(([name]) => name !== 'account' && name !== 'orderId');
     await each(draw(inDeliveries, 6), (one) =>
@@ -347,8 +340,7 @@ const payloadOf = (data: Buffer) => RawValue.fromPayload({ metadata: { encoding:
 /** The workflow tasks that the run has had. A task that met a new signal at its end is tried again, and has not failed. */
 async function tasksOf(handle: WorkflowHandle): Promise<{ isDone: boolean; failure?: string }[]> {
   const metNewSignal = 1; // WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND
-  const { events } = await handle.fetchHistory();
-  return (events ?? []).flatMap<{ isDone: boolean; failure?: string }>(
+  return (await eventsOf(handle)).flatMap<{ isDone: boolean; failure?: string }>(
     ({ workflowTaskCompletedEventAttributes: done, workflowTaskFailedEventAttributes: failed }) => {
       if (failed && failed.cause !== metNewSignal) return [{ isDone: false, failure: failed.failure?.message ?? '' }];
       return done ? [{ isDone: true }] : [];
@@ -358,7 +350,6 @@ async function tasksOf(handle: WorkflowHandle): Promise<{ isDone: boolean; failu
 
 /** Empty while the run goes on, and for another failure than that of its input. */
 async function refusalOf(handle: WorkflowHandle): Promise<string> {
-  const { events } = await handle.fetchHistory();
-  const failure = events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
+  const failure = (await eventsOf(handle)).at(-1)?.workflowExecutionFailedEventAttributes?.failure;
   return failure?.applicationFailureInfo?.type === 'InvalidInput' ? (failure.message ?? '') : '';
 }

@@ -1,49 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNotifyActivities } from '../../../src/activities/notify.js';
 import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
-import type { LateArrival } from '../../support/notify/ending-workflows.js';
-import { quietRuntime } from '../../support/worker/runtime.js';
+import { detailsOf } from '../../support/runs.js';
+import { runWorker, useTemporal } from '../../support/worker/runtime.js';
+import type { LateArrival } from '../../support/worker/small-workflows.js';
 
 const taskQueue = `q-${randomUUID()}`;
-let client: Client;
-let close: () => Promise<void>;
+const temporal = useTemporal();
+let stop: () => Promise<void>;
 beforeAll(async () => {
-  quietRuntime();
-  const address = inject('temporalAddress');
-  const connection = await Connection.connect({ address });
-  const native = await NativeConnection.connect({ address });
-  client = new Client({ connection });
-  const workflowsPath = fileURLToPath(new URL('../../support/notify/ending-workflows.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../../support/worker/small-workflows.ts', import.meta.url));
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
   const send = async () => ({ kind: 'answered', status: 503, retryAfter: undefined }) as const;
   const activities = createNotifyActivities({ send });
-  const worker = await Worker.create({ connection: native, taskQueue, workflowBundle, activities });
-  const running = worker.run();
-  close = async () => {
-    worker.shutdown();
-    await running;
-    await native.close();
-    await connection.close();
-  };
+  stop = await runWorker({ connection: temporal.native, taskQueue, workflowBundle, activities });
 });
-afterAll(() => close());
+afterAll(() => stop());
 
 async function ending(arrival: LateArrival) {
   const workflowId = randomUUID();
   const start = { workflowId, taskQueue, args: ['https://orders.example.com/', arrival] };
-  const { firstExecutionRunId: firstRunId, ...handle } = await client.workflow.start('ending', start);
-  const ended = (await client.workflow.getHandle(handle.workflowId).result()) as boolean[];
-  const late = (last: number) => client.workflow.getHandle(lateNoticesId({ about: workflowId, firstRunId, last }));
+  const { firstExecutionRunId: firstRunId, ...handle } = await temporal.client.workflow.start('ending', start);
+  const ended = (await temporal.client.workflow.getHandle(handle.workflowId).result()) as boolean[];
+  const late = (last: number) =>
+    temporal.client.workflow.getHandle(lateNoticesId({ about: workflowId, firstRunId, last }));
   return { ended, late };
 }
 
 const waiting = async (late: ReturnType<Awaited<ReturnType<typeof ending>>['late']>) => {
-  const { currentDetails } = await late.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  return [...currentDetails.matchAll(/^\| notify (\d), orders\.example\.com \| (\d) \|/gm)].map(([, entry, count]) => [
+  const details = await detailsOf(late);
+  return [...details.matchAll(/^\| notify (\d), orders\.example\.com \| (\d) \|/gm)].map(([, entry, count]) => [
     entry,
     count,
   ]);

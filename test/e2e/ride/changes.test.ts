@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { WithStartWorkflowOperation, type Workflow, type WorkflowHandle } from '@temporalio/client';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import { cancelRideUpdate } from '../../../src/workflows/messages.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { inMs, newRide } from '../../sandbox/booking-calls.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
 import {
   account,
   failureOf,
@@ -16,30 +15,17 @@ import {
   ordersOf,
   type RideRun,
   requestedRide,
+  rideUnderWay,
   standingOf,
-  stands,
+  useRideStack,
 } from '../../support/ride/rides.js';
+import { eventsOf } from '../../support/runs.js';
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack();
-});
-afterAll(() => stack.close());
-afterEach(() => {
-  stack.sandbox.clearFaults();
-  stack.sandbox.setBookingSettings({ script: null, cancelTakesMs: 0, receiptAfterMs: 0, receiptChangesAfterMs: null });
-});
+const stack = useRideStack();
+const following = (...more: [Partial<RequestRideInput>?, { script?: typeof goesOn }?]) => rideUnderWay(stack, ...more);
 
 const callsOf = (operation: 'cancelOrder' | 'updateOrder', { orderId }: RideStanding) =>
   stack.sandbox.ledger({ operation, orderId: orderId ?? '' });
-
-/** A ride that is followed, with an order that goes on until somebody ends it. */
-async function following(more: Partial<RequestRideInput> = {}, script = goesOn) {
-  stack.sandbox.setBookingSettings({ script });
-  const ride = await requestedRide(stack, more);
-  await stands(ride.handle, { stage: 'following', status: script.at(-1)?.status });
-  return ride;
-}
 
 describe('cancelling a ride', () => {
   it('cancels its order, is answered when the order reads cancelled, and the receipt of that is read', async () => {
@@ -54,7 +40,7 @@ describe('cancelling a ride', () => {
   });
 
   it('waits until an order reads so that takes its time', async () => {
-    stack.sandbox.setBookingSettings({ cancelTakesMs: 1_500 });
+    stack.sandbox.setBookingSettings({ cancelTakesMs: 1_000 });
     const { handle } = await following();
     expect(await handle.executeUpdate('cancelRide')).toMatchObject({ status: 'Cancelled', outcome: 'cancelled' });
   });
@@ -67,7 +53,7 @@ describe('cancelling a ride', () => {
   });
 
   it('that the service refuses fails for its caller, and changes nothing', async () => {
-    const { handle } = await following({}, lifeOf(['Pending', 'Driving'], 300));
+    const { handle } = await following({}, { script: lifeOf(['Pending', 'Driving']) });
     const refused = await failureOf(handle.executeUpdate('cancelRide'));
     expect(refused).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'ORDER_NOT_CANCELLABLE' }] });
     const standing = await standingOf(handle);
@@ -104,7 +90,7 @@ const untyped = (handle: RideRun): WorkflowHandle<Workflow> => handle as never;
 
 describe('changing a ride', () => {
   const scheduled = () =>
-    following({ order: newRide({ scheduled_at: inMs(7_200_000) }) }, lifeOf(['Pending', 'Reserved'], 300));
+    following({ order: newRide({ scheduled_at: inMs(7_200_000) }) }, { script: lifeOf(['Pending', 'Reserved']) });
 
   it('changes its order, one change after the other', async () => {
     const { handle, requestId } = await scheduled();
@@ -149,9 +135,7 @@ describe('what cannot be understood', () => {
     const { historyLength } = await handle.describe();
     const refused = await failureOf(untyped(handle).executeUpdate<unknown, [unknown]>(name, { args: [given] }));
     expect(refused.type).toBe('InvalidInput');
-    const { events } = await handle.fetchHistory();
-    expect(events?.slice(historyLength).some((event) => event.workflowExecutionUpdateAcceptedEventAttributes)).toBe(
-      false,
-    );
+    const events = (await eventsOf(handle)).slice(historyLength);
+    expect(events.flatMap((event) => event.workflowExecutionUpdateAcceptedEventAttributes ?? [])).toEqual([]);
   });
 });

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
+import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { startToldWorkflow } from '../../support/notify/signal-receiver.js';
+import type { FollowHandle } from '../../support/order/stack.js';
 import {
   account,
   completes,
@@ -14,23 +17,22 @@ import {
   lifeOf,
   ordersOf,
   requestedRide,
+  rideUnderWay,
   shortLimits,
   standingOf,
   stands,
+  useRideStack,
 } from '../../support/ride/rides.js';
+import { continued, eventsOf, pendingOf } from '../../support/runs.js';
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack();
-});
-afterAll(() => stack.close());
-afterEach(() => {
-  stack.sandbox.clearFaults();
-  stack.sandbox.setBookingSettings({ script: null, receiptAfterMs: 0, receiptChangesAfterMs: null });
-});
+const stack = useRideStack();
 
-const ordered = (...given: Parameters<typeof requestedRide> extends [unknown, ...infer Rest] ? Rest : never) =>
-  requestedRide(stack, ...given);
+const ordered = (more?: Partial<RequestRideInput>, progress?: RequestRideProgress) =>
+  requestedRide(stack, more, progress);
+const creates = (requestId: string) =>
+  stack.sandbox
+    .ledger({ operation: 'createOrder' })
+    .filter((call) => call.requestId === `ride.${account}.${requestId}`);
 const runOf = (orderId: string) =>
   stack.client.workflow.getHandle(followOrderId({ account, orderId: toOrderId(orderId) }));
 
@@ -76,55 +78,42 @@ describe('a ride', () => {
 
   it('tells others of each change through the run of its order', async () => {
     stack.sandbox.setBookingSettings({ script: completes });
-    const receiver = `receiver-${randomUUID()}`;
-    const told = await stack.client.workflow.start('receiver', { workflowId: receiver, taskQueue: `none-${receiver}` });
-    const { handle } = await ordered({ notify: [{ workflowId: receiver, signal: 'rideChanged' }] });
+    const { receiver, course, end } = await startToldWorkflow(stack);
+    const { handle } = await ordered({ notify: [receiver] });
     await handle.result();
-    const last = async () => {
-      const { events } = await told.fetchHistory();
-      const signals = (events ?? []).flatMap(
-        (event) => event.workflowExecutionSignaledEventAttributes?.input?.payloads ?? [],
-      );
-      return JSON.parse(Buffer.from(signals.at(-1)?.data ?? []).toString());
-    };
-    await expect.poll(last).toMatchObject({ status: 'Completed', outcome: 'completed' });
-    await told.terminate();
+    await expect.poll(async () => (await course()).at(-1)).toEqual(['Completed', 'completed']);
+    await end();
   });
 
   it('continues as new in the middle, without losing where it stands', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
-    const { handle, requestId } = await ordered({}, { limits: { ...shortLimits, maxEvents: 30 } });
-    const { runId } = await handle.describe();
+    const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 30 });
     for (let asked = 0; asked < 4; asked += 1) {
       await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
     }
-    await expect.poll(async () => (await handle.describe()).runId).not.toBe(runId);
-    await expect.poll(() => standingOf(handle)).toMatchObject({ stage: 'following', status: 'Routing' });
+    await continued(handle);
+    await stands(handle, { stage: 'following', status: 'Routing' });
     await handle.executeUpdate('cancelRide');
     expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { outcome: 'cancelled' } });
     expect(ordersOf(stack, requestId)).toHaveLength(1);
   });
 });
 
-describe('a create whose answer was lost', () => {
-  it.each(['dropConnection', 'serverError'] as const)(
-    'by %s is repeated under the same id: one order',
-    async (kind) => {
-      stack.sandbox.setBookingSettings({ script: completes });
-      stack.sandbox.setFault({ kind, operation: 'createOrder', when: 'answer', times: 1 });
-      const { handle, requestId } = await ordered();
-      expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-      const sent = stack.sandbox.ledger({ operation: 'createOrder' }).map((call) => call.requestId);
-      expect(sent.filter((id) => id === `ride.${account}.${requestId}`)).toHaveLength(2);
-      expect(ordersOf(stack, requestId)).toHaveLength(1);
-    },
-  );
-});
+it.each(['dropConnection', 'serverError'] as const)(
+  'a create whose answer was lost by %s is repeated under the same id: one order',
+  async (kind) => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setFault({ kind, operation: 'createOrder', when: 'answer', times: 1 });
+    const { handle, requestId } = await ordered();
+    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+    expect(creates(requestId)).toHaveLength(2);
+    expect(ordersOf(stack, requestId)).toHaveLength(1);
+  },
+);
 
 describe('a create that is refused', () => {
   it.each([
     ['a field that is missing', { stops: undefined }, 'InvalidInput'],
-    ['a product that nobody knows', { product_id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a0ff' }, 'Refused'],
+    ['a product that the service does not know', { product_id: randomUUID() }, 'Refused'],
   ])('%s ends the run with its failure', async (_what, change, type) => {
     const { handle, requestId } = await ordered({ order: newRide(change) });
     expect(await failureOf(handle.result())).toMatchObject({ type });
@@ -134,10 +123,9 @@ describe('a create that is refused', () => {
 
   it('is told to those who wait to change the ride, with the words of the service', async () => {
     stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, operation: 'createOrder' });
-    const order = newRide({ product_id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a0ff' });
+    const order = newRide({ product_id: randomUUID() });
     const { handle, requestId } = await ordered({ order });
-    const sent = () => stack.sandbox.ledger({ operation: 'createOrder' }).map((call) => call.requestId);
-    await expect.poll(sent).toContain(`ride.${account}.${requestId}`);
+    await expect.poll(() => creates(requestId)).toHaveLength(1);
     const details = [{ status: 422, code: 'PRODUCT_NOT_FOUND' }];
     const refused = await failureOf(handle.executeUpdate('cancelRide'));
     expect(refused).toMatchObject({ type: 'Refused', details });
@@ -155,7 +143,7 @@ describe('a create that is refused', () => {
 describe('the run of the order', () => {
   /** A ride whose create has made its order, but is not answered yet. */
   async function unanswered() {
-    stack.sandbox.setFault({ kind: 'slow', delayMs: 4_000, operation: 'createOrder', times: 1 });
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 3_000, operation: 'createOrder', times: 1 });
     const ride = await ordered();
     await expect.poll(() => ordersOf(stack, ride.requestId).length).toBe(1);
     return { ...ride, orderId: ordersOf(stack, ride.requestId)[0]?.orderId ?? '' };
@@ -166,7 +154,7 @@ describe('the run of the order', () => {
     const { handle, orderId } = await unanswered();
     const { firstExecutionRunId } = await stack.follow('business', orderId);
     await stands(handle, { stage: 'following', status: 'Routing' });
-    const looks = async () => Number((await handle.describe()).raw.pendingActivities?.[0]?.attempt);
+    const looks = async () => (await pendingOf(handle))[0]?.attempt;
     await expect.poll(looks).toBeGreaterThan(2); // from here on it looks once a minute
     stack.sandbox.setStatus('business', orderId, 'Completed');
     const started = Date.now();
@@ -197,43 +185,36 @@ describe('the run of the order', () => {
     await runOf(orderId).terminate();
   });
 
-  const namespace = 'default';
-  it.each([
-    ['terminates', (orderId: string) => runOf(orderId).terminate()],
-    ['cancels', (orderId: string) => runOf(orderId).cancel()],
-    [
-      'deletes',
-      (orderId: string) => {
-        const workflowExecution = { workflowId: runOf(orderId).workflowId };
-        return stack.client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
-      },
-    ],
-  ])('is replaced by the ride as often as somebody %s it, and the ride has the right end', async (_, breakOff) => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
-    const { handle, requestId } = await ordered({}, { limits: { ...shortLimits, maxEvents: 20 } });
-    await stands(handle, { stage: 'following', status: 'Routing' });
-    const { orderId } = await standingOf(handle);
-    if (orderId === null) return expect.fail('no order');
-    for (let times = 1; times <= 2; times += 1) {
-      const { runId } = await runOf(orderId).describe();
-      await breakOff(orderId);
-      // It would be found by the next look, which may be a minute away.
-      await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
-      await stands(handle, { stage: 'following', followedAgain: { times, reason: /^NotFollowed: / } });
-      await expect.poll(() => runOf(orderId).describe()).not.toMatchObject({ runId });
-      await expect
-        .poll(() => runOf(orderId).query('orderTrail'))
-        .toMatchObject({ reference: requestId, status: 'Routing' });
-    }
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed', trail: { outcome: 'completed' } });
-    expect(ordersOf(stack, requestId)).toHaveLength(1);
+  const deleteRun = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
+    stack.client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: { workflowId } });
+  const waysToBreakOff: ((run: ReturnType<typeof runOf>) => Promise<unknown>)[] = [
+    (run) => run.terminate(),
+    (run) => run.cancel(),
+    deleteRun,
+  ];
+  it('is replaced by the ride as often as a person terminates, cancels or deletes it, and the ride has the right end', async () => {
+    const rides = waysToBreakOff.map(async (breakOff) => {
+      const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 20 });
+      const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
+      const run = runOf(orderId);
+      for (let times = 1; times <= 2; times += 1) {
+        const { runId } = await run.describe();
+        await breakOff(run);
+        // It would be found by the next look, which may be a minute away.
+        await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
+        await stands(handle, { stage: 'following', followedAgain: { times, reason: /^NotFollowed: / } });
+        await expect.poll(() => run.describe()).not.toMatchObject({ runId });
+        await expect.poll(() => run.query('orderTrail')).toMatchObject({ reference: requestId, status: 'Routing' });
+      }
+      stack.sandbox.setStatus('business', orderId, 'Completed');
+      expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed', trail: { outcome: 'completed' } });
+      expect(ordersOf(stack, requestId)).toHaveLength(1);
+    });
+    await Promise.all(rides);
   });
 
   it('ends the ride when a person stops it', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
-    const { handle } = await ordered();
-    await stands(handle, { stage: 'following', status: 'Routing' });
+    const { handle } = await rideUnderWay(stack);
     const run = runOf((await standingOf(handle)).orderId ?? '');
     await repeatWhenLost(() =>
       run.executeUpdate('stopFollowing', { args: [{ reason: 'by phone' }], updateId: 'stop' }),
@@ -246,9 +227,9 @@ describe('the run of the order', () => {
     const notify = Array.from({ length: 10 }, (_, i) => ({ workflowId: `nobody-${i}`, signal: 'rideChanged' }));
     const { handle } = await ordered({ notify });
     const { orderId } = await handle.result();
-    const { events } = await runOf(orderId ?? '').fetchHistory();
-    const told = events?.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
-    const receivers = new Set(told?.map(({ workflowExecution }) => workflowExecution?.workflowId));
+    const events = await eventsOf(runOf(orderId ?? ''));
+    const told = events.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    const receivers = new Set(told.map(({ workflowExecution }) => workflowExecution?.workflowId));
     expect(receivers).toEqual(new Set([handle.workflowId, ...notify.map(({ workflowId }) => workflowId)]));
   });
 });

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { expect, it } from 'vitest';
+import { useOrderStack } from '../../support/order/stack.js';
 import { subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack({ env: webhookEnv({ managing: true }) });
-});
-afterAll(() => stack.close());
+const stack = useOrderStack({ env: webhookEnv({ managing: true }) });
 
 const idsAtTheService = () => stack.sandbox.subscribers().map(({ id }) => id);
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../../src/activities/index.js';
 import { toAccountName, toScope } from '../../../src/domain/keys.js';
 import type { AccessTokenInput } from '../../../src/domain/token/input.js';
@@ -8,17 +8,13 @@ import { createSealer } from '../../../src/sealing/sealer.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
 import { renewTokenSignal } from '../../../src/workflows/messages.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { useOrderStack } from '../../support/order/stack.js';
 
 /** Of the queue that token requests share with other activities. */
 const activitiesPerSecond = 2;
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack({ options: { maxTaskQueueActivitiesPerSecond: activitiesPerSecond } });
-});
+const stack = useOrderStack({ options: { maxTaskQueueActivitiesPerSecond: activitiesPerSecond } });
 beforeEach(() => stack.sandbox.resetLedger());
-afterAll(() => stack.close());
 
 /** Hundreds of sources share this process with a server: on a busy machine a deadline of seconds would be too short. */
 const unhurriedMs = 90_000;

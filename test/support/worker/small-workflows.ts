@@ -1,8 +1,9 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { condition, defineQuery, defineUpdate, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { handOver } from '../../../src/workflows/notify/late-notices.js';
 import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
 
+// What single tests need of a workflow that the product does not have.
 export { lateNotices } from '../../../src/workflows/notify/late-notices.js';
 
 /** What comes in the moment in which a run ends: one thing more to do, or one more who wants to be told. */
@@ -30,4 +31,21 @@ export async function ending(url: string, arrival: LateArrival): Promise<boolean
   if (before) return [before];
   urls.tell({ rawStatus: 'second' });
   return [before, await handOver({ urls, account, mayEnd: () => true })];
+}
+
+export const callsQuery = defineQuery<number>('calls');
+export const callUpdate = defineUpdate<number>('call');
+
+/** Does something of its own after `ms`, and ends when it has been called. */
+export async function waiting(ms: number): Promise<number> {
+  let calls = 0;
+  setHandler(callsQuery, () => calls);
+  setHandler(callUpdate, () => {
+    calls += 1;
+    return calls;
+  });
+  await sleep(ms);
+  await sleep(100);
+  await condition(() => calls > 0);
+  return calls;
 }
