@@ -1,14 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { beforeAll, expect, inject, it, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { toDataConverter, toWorkerDataConverter } from '../../../src/sealing/data-converter.js';
 import { createNamedKey } from '../../../src/sealing/key-ring.js';
 import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
+import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
 import { encrypted, raw } from '../../support/hostile/payloads.js';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { shows, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { failureOf } from '../../support/ride/rides.js';
 
@@ -16,27 +17,22 @@ const held = createNamedKey('held', randomBytes(32));
 const later = createNamedKey('later', randomBytes(32));
 const withBoth: PayloadEncryption = { keys: [held, later], encrypts: true };
 
-let stack: OrderStack;
+const FARETRAIL_PAYLOAD_KEYS = `held:${Buffer.from(held.key).toString('base64url')}`;
+const stack = useOrderStack({ env: { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' } });
 let client: Client;
-beforeAll(async () => {
-  const FARETRAIL_PAYLOAD_KEYS = `held:${Buffer.from(held.key).toString('base64url')}`;
-  stack = await startOrderStack({ env: { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' } });
+beforeAll(() => {
   client = new Client({
     connection: stack.client.connection,
     dataConverter: toDataConverter({ ...withBoth, encrypts: false }),
   });
 });
-afterAll(() => stack.close());
 
 const orderIn = (status: string) => {
   const orderId = stack.newOrder('business', [[status, 0]]);
   return { orderId, workflowId: followOrderId({ account: toAccountName('business'), orderId: toOrderId(orderId) }) };
 };
 const inputOf = (orderId: string) => raw(JSON.stringify({ account: 'business', orderId }));
-const delivery = () => ({
-  deliveries: [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: '2031-05-01T10:00:00.000Z' }],
-});
-const rawDelivery = () => raw(JSON.stringify(delivery()));
+const rawDelivery = () => raw(JSON.stringify({ deliveries: [newDelivery()] }));
 
 /** Its workflow task has failed, and is tried again. */
 const waits = (workflowId: string) =>
@@ -49,11 +45,7 @@ it('what a stranger encrypts with a key that no worker holds is ignored for good
   const { orderId, workflowId } = orderIn('Driving');
   await stack.follow('business', orderId);
   const order = client.workflow.getHandle(workflowId);
-  const received = (count: number) =>
-    vi.waitFor(
-      async () => expect(await order.query('orderTrail')).toMatchObject({ deliveries: { received: count } }),
-      patient,
-    );
+  const received = (count: number) => shows(order as never, { deliveries: { received: count } });
   const otherKeyOfThisId = createNamedKey('held', randomBytes(32));
   await order.signal('deliveryReceived', await encrypted(rawDelivery(), 'others', later));
   await order.signal('deliveryReceived', await encrypted(rawDelivery(), 'others', otherKeyOfThisId));
@@ -61,7 +53,7 @@ it('what a stranger encrypts with a key that no worker holds is ignored for good
     args: [await encrypted(raw('{"reason":"r"}'), 'others', later)],
   });
   expect(await failureOf(update)).toMatchObject({ type: 'InvalidInput' });
-  await order.signal('deliveryReceived', delivery());
+  await deliver(order, newDelivery());
   await received(1);
 
   const waiting = orderIn('Completed');

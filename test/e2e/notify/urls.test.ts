@@ -1,33 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../../src/domain/delivery.js';
-import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { describe, expect, it } from 'vitest';
 import type { CompanyReportEvent } from '../../../src/domain/report.js';
-import { companyReportId, lateNoticesId } from '../../../src/domain/workflow-ids.js';
+import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
 import type { lateNotices } from '../../../src/workflows/notify/late-notices.js';
 import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
-import type { CompanyReportLimits, companyReport } from '../../../src/workflows/report/company-report.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../../support/notify/receiver.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { deliver, newReport, reported } from '../../support/delivery/deliveries.js';
+import { useNotifyReceiver } from '../../support/notify/receiver.js';
+import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
+import { continued, detailsOf } from '../../support/runs.js';
 
-let receiver: NotifyReceiver;
-let stack: OrderStack;
-beforeAll(async () => {
-  receiver = await startNotifyReceiver();
-  stack = await startOrderStack({ env: receiver.env });
-});
-afterAll(async () => {
-  await stack.close();
-  await receiver.close();
-});
+const receiver = useNotifyReceiver();
+const stack = useOrderStack(() => ({ env: receiver.env }));
 
 const course = ['Routing', 'Confirmed', 'Driving', 'Completed'];
-const detailsOf = async ({ workflowId }: Pick<FollowHandle, 'workflowId'>) => {
-  const handle = stack.client.workflow.getHandle(workflowId);
-  const { currentDetails } = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  return currentDetails;
-};
+/** Of the newest run. */
+const shownOf = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
+  detailsOf(stack.client.workflow.getHandle(workflowId));
 
 /** Follows an order that tells these paths of the receiver. */
 async function follow(paths: string[], limits?: FollowOrderLimits) {
@@ -41,8 +30,15 @@ async function follow(paths: string[], limits?: FollowOrderLimits) {
 async function ride({ orderId, handle }: { orderId: string; handle: FollowHandle }): Promise<void> {
   for (const status of course) {
     stack.sandbox.setStatus('business', orderId, status);
-    await expect.poll(async () => (await handle.query('orderTrail')) as object).toMatchObject({ status });
+    await shows(handle, { status });
   }
+}
+
+async function endedRide(paths: string[]) {
+  const followed = await follow(paths);
+  await ride(followed);
+  await followed.handle.result();
+  return followed;
 }
 
 /** What goes on to tell URLs after the end of a run that told them of the course of one order. */
@@ -50,29 +46,17 @@ const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHa
   stack.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last: course.length }));
 
 /** Nothing, where every URL was told in time. */
-const lateDetailsOf = (handle: FollowHandle): Promise<string> => detailsOf(lateOf(handle)).catch(() => '');
+const lateDetailsOf = (handle: FollowHandle): Promise<string> => shownOf(lateOf(handle)).catch(() => '');
 
 const newPath = (): string => `/${randomUUID()}`;
 
-const account = toAccountName('business');
-
 /** Reports about an ended order, to this path; the run ends a second after the last one. */
-async function report(path: string) {
-  const key = { account, about: toOrderId(stack.newOrder('business', [['Completed', 0]])) };
-  const input = { account, orderId: key.about, notify: [{ url: `${receiver.origin}${path}` }] };
-  const limits: CompanyReportLimits = { maxEvents: 4_000, maxSignals: 3, quietMs: 1_000 };
-  const notice = { deliveryId: 'd1', eventType: 'business_report', receivedAt: new Date().toISOString() };
-  return await stack.client.workflow.signalWithStart<typeof companyReport, [{ deliveries: DeliveryNotice[] }]>(
-    'companyReport',
-    {
-      workflowId: companyReportId(key),
-      taskQueue: stack.config.taskQueue,
-      args: [input, { limits }],
-      signal: 'deliveryReceived',
-      signalArgs: [{ deliveries: [notice] }],
-    },
-  );
-}
+const report = (path: string) =>
+  reported(stack, {
+    orderId: stack.newOrder('business', [['Completed', 0]]),
+    input: { notify: [{ url: `${receiver.origin}${path}` }] },
+    limits: { maxSignals: 3, quietMs: 1_000 },
+  });
 
 describe('a URL', () => {
   it('is told of each change and of the end, in their order, as a signed JSON', async () => {
@@ -98,9 +82,7 @@ describe('a URL', () => {
   it('that fails for a while is told of all in their order, each time under the same id', async () => {
     const path = newPath();
     receiver.answer(path, 500, 503, 204, 429, 204);
-    const followed = await follow([path]);
-    await ride(followed);
-    await followed.handle.result();
+    await endedRide([path]);
     await expect.poll(() => receiver.taken(path)).toEqual(course);
     const attempts = receiver.received.filter((one) => one.path === path);
     expect(attempts.map(({ status }) => status)).toEqual([500, 503, 204, 429, 204, 204, 204]);
@@ -115,7 +97,7 @@ describe('a URL', () => {
     expect(await followed.handle.result()).toMatchObject({ outcome: 'completed' });
     const late = lateOf(followed.handle);
     expect((await late.describe()).status.name).toBe('RUNNING');
-    expect(await detailsOf(late)).toMatch(/\| notify 0, 127\.0\.0\.1:\d+ \| 4 \| no\. 1, known since/);
+    expect(await shownOf(late)).toMatch(/\| notify 0, 127\.0\.0\.1:\d+ \| 4 \| no\. 1, known since/);
     await expect.poll(() => receiver.taken(up)).toEqual(course);
     receiver.answer(down, 204);
     expect(await late.result()).toEqual({ missed: [] });
@@ -127,9 +109,7 @@ describe('a URL', () => {
   it('that is down is given up when the run that tells it is cancelled', async () => {
     const path = newPath();
     receiver.answer(path, 500);
-    const followed = await follow([path]);
-    await ride(followed);
-    await followed.handle.result();
+    const followed = await endedRide([path]);
     const late = lateOf(followed.handle);
     await late.cancel();
     await expect(late.result()).rejects.toThrow(WorkflowFailedError);
@@ -139,12 +119,10 @@ describe('a URL', () => {
   it('that refuses one change is told of the next, and the details say what it missed', async () => {
     const path = newPath();
     receiver.answer(path, 400, 204);
-    const followed = await follow([path]);
-    await ride(followed);
-    await followed.handle.result();
+    const followed = await endedRide([path]);
     await expect.poll(() => receiver.taken(path)).toEqual(course.slice(1));
     const { host } = new URL(receiver.origin);
-    expect(await detailsOf(followed.handle)).toContain(
+    expect(await shownOf(followed.handle)).toContain(
       `Not notified: notify 0  ${host}, no. 1: ${host} refused with HTTP 400.`,
     );
   });
@@ -152,22 +130,18 @@ describe('a URL', () => {
   it('that wants no more is told no more', async () => {
     const path = newPath();
     receiver.answer(path, 204, 410);
-    const followed = await follow([path]);
-    await ride(followed);
-    await followed.handle.result();
+    const followed = await endedRide([path]);
     expect(receiver.received.filter((one) => one.path === path).map(({ status }) => status)).toEqual([204, 410]);
-    expect(await detailsOf(followed.handle)).toMatch(/Not notified: .*, from no. 2: .*HTTP 410/);
+    expect(await shownOf(followed.handle)).toMatch(/Not notified: .*, from no. 2: .*HTTP 410/);
   });
 
   it('whose origin nobody has allowed is not called, and the order is followed all the same', async () => {
     const path = newPath();
-    const followed = await follow(['https://elsewhere.example/hook', path]);
-    await ride(followed);
-    await followed.handle.result();
+    const followed = await endedRide(['https://elsewhere.example/hook', path]);
     await expect.poll(() => receiver.taken(path)).toEqual(course);
     const missed = /Not notified: notify 0 {2}elsewhere\.example, 4, last no\. 4: Add/;
     await expect
-      .poll(async () => `${await detailsOf(followed.handle)}${await lateDetailsOf(followed.handle)}`)
+      .poll(async () => `${await shownOf(followed.handle)}${await lateDetailsOf(followed.handle)}`)
       .toMatch(missed);
   });
 
@@ -200,29 +174,26 @@ describe('a URL', () => {
 });
 
 describe('a URL that hears of reports', () => {
+  const at = (path: string) => receiver.received.filter((one) => one.path === path);
+
   it('is told of each with its receipt', async () => {
     const path = newPath();
-    const handle = await report(path);
-    await handle.result();
-    await expect.poll(() => receiver.received.some((one) => one.path === path)).toBe(true);
-    const [told, ...more] = receiver.received.filter((one) => one.path === path);
-    expect(more).toEqual([]);
-    expect(told?.event).toMatchObject({ type: 'report.changed', account, reports: [{ deliveryId: 'd1' }] });
-    expect(told?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
+    await (await report(path)).result();
+    await expect.poll(() => at(path)).toHaveLength(1);
+    expect(at(path)[0]?.event).toMatchObject({ type: 'report.changed', account: 'business', reports: [{}] });
+    expect(at(path)[0]?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
   });
 
   it('and is down holds up no end; another run tells it in order, across continue-as-new', async () => {
     const path = newPath();
     receiver.answer(path, 500);
     const handle = await report(path);
-    const { runId } = await handle.describe();
-    const notice = { deliveryId: 'd2', eventType: 'business_report', receivedAt: new Date().toISOString() };
-    for (let sent = 0; sent < 3; sent += 1) await handle.signal('deliveryReceived', { deliveries: [notice] });
-    await expect.poll(async () => (await handle.describe()).runId).not.toBe(runId);
-    expect(await handle.result()).toMatchObject({ reports: [{ deliveryId: 'd1' }, { deliveryId: 'd2' }] });
+    const second = newReport();
+    for (let sent = 0; sent < 3; sent += 1) await deliver(handle, second);
+    await continued(handle);
+    expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
     receiver.answer(path, 204);
-    await expect.poll(() => receiver.received.some((one) => one.path === path && one.status === 204)).toBe(true);
-    const taken = () => receiver.received.filter((one) => one.path === path && one.status === 204);
+    const taken = () => at(path).filter(({ status }) => status === 204);
     const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
     await expect.poll(() => reports().at(-1)).toBe(2);
     expect(reports()).toEqual([...reports()].sort());

@@ -6,7 +6,7 @@ const stack = useOrderStack({ env: webhookEnv({ managing: true }) });
 
 const idsAtTheService = () => stack.sandbox.subscribers().map(({ id }) => id);
 
-it('finds by the list what an answer that was lost had made, and removes it at the end', async () => {
+it('a service with a list of subscribers: a subscription finds by it what an answer that was lost had made, and removes it at the end', async () => {
   stack.sandbox.setFault({ kind: 'dropConnection', when: 'answer', operation: 'createSubscriber', times: 1 });
   const run = await subscribe(stack);
   const { generations } = await run.active();
@@ -18,10 +18,10 @@ it('finds by the list what an answer that was lost had made, and removes it at t
   expect(idsAtTheService()).toEqual([]);
 });
 
-it('removes the old subscriber when its grace is over', async () => {
+it('a service that deletes subscribers: a subscription removes the old subscriber when its grace is over', async () => {
   const run = await subscribe(stack);
   await run.active();
-  await run.handle.executeUpdate('rotateSubscription', { args: [{ graceMs: 4_000 }] });
+  await run.handle.executeUpdate('rotateSubscription', { args: [{ graceMs: 2_000 }] });
   expect(idsAtTheService()).toHaveLength(2);
   await expect.poll(() => run.accepted()).toHaveLength(1);
   const { generations } = await run.status();
@@ -30,7 +30,7 @@ it('removes the old subscriber when its grace is over', async () => {
   await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'done' }] });
 });
 
-it('counts one that is gone already as removed', async () => {
+it('a service that deletes subscribers: a subscription counts one that is gone already as removed', async () => {
   const gone = await subscribe(stack);
   const { generations } = await gone.active();
   stack.sandbox.removeSubscriber(generations[0]?.subscriberId ?? '');

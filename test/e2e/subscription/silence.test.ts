@@ -1,12 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { expect, it, type TestContext, vi } from 'vitest';
-import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
+import { type OrderStack, shows, startOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
+import { attributeOf } from '../../support/runs.js';
 import { type SubscriptionRun, subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
-const watch = { eventType: 'status_changed', silence: { everyMs: 2_000, minOrders: 2 } } as const;
+const watch = { eventType: 'status_changed', silence: { everyMs: 1_200, minOrders: 2 } } as const;
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 2_100));
+const settled = () => new Promise((resolve) => setTimeout(resolve, 1_300));
 
 async function endsUnannounced(stack: OrderStack, count: number): Promise<void> {
   const ends = Array.from({ length: count }, async () => {
@@ -22,16 +23,13 @@ async function endsUnannounced(stack: OrderStack, count: number): Promise<void> 
 async function endsAnnounced(stack: OrderStack): Promise<void> {
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   const handle = await stack.follow('business', orderId);
-  const status = async () => (await handle.describe()).searchAttributes.RideStatus?.[0];
-  await vi.waitFor(async () => expect(await status()).toBe('Driving'), patient);
-  await handle.signal('deliveryReceived', { deliveries: [notice()] }); // polls are slow from now on
-  await vi.waitFor(async () => expect(await handle.query('orderTrail')).toMatchObject({ pushed: true }), patient);
+  await vi.waitFor(async () => expect(await attributeOf(handle, 'RideStatus')).toBe('Driving'), patient);
+  await deliver(handle, newDelivery()); // polls are slow from now on
+  await shows(handle, { pushed: true });
   stack.sandbox.setStatus('business', orderId, 'Completed');
-  await handle.signal('deliveryReceived', { deliveries: [notice()] });
+  await deliver(handle, newDelivery());
   await handle.result();
 }
-
-const notice = () => ({ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt: new Date().toISOString() });
 
 /** Orders of an account count for all of its subscriptions: each test has a fleet of its own. */
 async function aStack({ onTestFinished }: TestContext): Promise<OrderStack> {
@@ -42,7 +40,7 @@ async function aStack({ onTestFinished }: TestContext): Promise<OrderStack> {
 
 const historyLength = async ({ handle }: SubscriptionRun) => (await handle.describe()).historyLength;
 
-it.concurrent('is noticed when orders end and nothing announced it, costs no events, and clears when deliveries come', async (test) => {
+it.concurrent('the silence of a subscription is noticed when orders end and nothing announced it, costs no events, and clears when deliveries come', async (test) => {
   const stack = await aStack(test);
   const run = await subscribe(stack, watch);
   await run.active();
@@ -60,7 +58,7 @@ it.concurrent('is noticed when orders end and nothing announced it, costs no eve
   await run.handle.terminate();
 });
 
-it.concurrent('makes one new subscription when it is asked to', async (test) => {
+it.concurrent('the silence of a subscription makes one new subscription when it is asked to', async (test) => {
   const stack = await aStack(test);
   const run = await subscribe(stack, { ...watch, resubscribe: true });
   const { generations } = await run.active();

@@ -113,7 +113,7 @@ async function setUpStage(lifetimeSeconds: number): Promise<Stage> {
 }
 
 const lifetimes = isLong ? [15, 25, 45, 70] : [8];
-const workMs = isLong ? 600_000 : 20_000;
+const workMs = isLong ? 600_000 : 15_000;
 /** A token request, and in the short form a machine with much other work. */
 const mostWithoutTokenMs = isLong ? 3_000 : 10_000;
 

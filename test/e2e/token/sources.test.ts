@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../../src/activities/index.js';
 import { toAccountName, toScope } from '../../../src/domain/keys.js';
 import type { AccessTokenInput } from '../../../src/domain/token/input.js';
@@ -9,6 +9,7 @@ import { createTokenLeases } from '../../../src/temporal/token-leases.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
 import { renewTokenSignal } from '../../../src/workflows/messages.js';
 import { useOrderStack } from '../../support/order/stack.js';
+import { continued, eventsOf, refusesInput } from '../../support/runs.js';
 
 /** Of the queue that token requests share with other activities. */
 const activitiesPerSecond = 2;
@@ -22,15 +23,14 @@ const startedAt = Date.now();
 /** The time that sources give up by passes at a tenth of its speed. */
 const slowly = () => startedAt + (Date.now() - startedAt) / 10;
 
-const credentialOf = (name: string): string => {
-  const account = stack.config.accounts.find((known) => known.name === name);
-  return createSealer(stack.config.sealingKeys).keyedHash(account?.clientId ?? '', account?.clientSecret ?? '');
-};
+const business = () => stack.config.accounts.find(({ name }) => name === 'business') ?? expect.fail('no account');
 const tokenRequests = () => stack.sandbox.ledger({ operation: 'businessToken' }).length;
 
 /** A lease that nothing else uses: the end of its id is its own. */
-const leaseOf = (name: string, more: Partial<AccessTokenInput> = {}) => {
-  const key = { account: toAccountName(name), scope: toScope('finance'), credentialId: credentialOf(name) };
+const leaseOf = (more: Partial<AccessTokenInput> = {}) => {
+  const { clientId, clientSecret } = business();
+  const credentialId = createSealer(stack.config.sealingKeys).keyedHash(clientId, clientSecret);
+  const key = { account: toAccountName('business'), scope: toScope('finance'), credentialId };
   return {
     workflowId: `${accessTokenId(key)}-${randomUUID()}`,
     taskQueue: stack.config.taskQueue,
@@ -53,16 +53,14 @@ function sources(count: number): TokenSource[] {
 }
 
 it('500 cold token sources at once cost one token request, and all are served', async () => {
-  const account = stack.config.accounts.find(({ name }) => name === 'business');
-  if (!account) throw new Error('no account');
+  const account = business();
   const tokens = await Promise.all(sources(500).map((source) => source.get(account, toScope('order'))));
   expect(new Set(tokens.map(({ value }) => value)).size).toBe(1);
   expect(tokenRequests()).toBe(1);
 });
 
 it('one scope has one token, however its values are ordered', async () => {
-  const account = stack.config.accounts.find(({ name }) => name === 'business');
-  if (!account) throw new Error('no account');
+  const account = business();
   const [source] = sources(1);
   const one = await source?.get(account, toScope('finance order'));
   const other = await source?.get(account, toScope('order finance'));
@@ -71,8 +69,7 @@ it('one scope has one token, however its values are ordered', async () => {
 });
 
 it('10,000 calls that all see their token rejected cost one token request', async () => {
-  const account = stack.config.accounts.find(({ name }) => name === 'business');
-  if (!account) throw new Error('no account');
+  const account = business();
   const fleet = sources(20);
   const [old] = await Promise.all(fleet.map((source) => source.get(account, toScope('order'))));
   stack.sandbox.revokeTokens();
@@ -91,13 +88,10 @@ it('10,000 calls that all see their token rejected cost one token request', asyn
 });
 
 it('a lease continues as new after so many events, and its token can be read all the time', async () => {
-  const handle = await stack.client.workflow.start<typeof accessToken>(
-    'accessToken',
-    leaseOf('business', { maxEvents: 8 }),
-  );
+  const handle = await stack.client.workflow.start<typeof accessToken>('accessToken', leaseOf({ maxEvents: 8 }));
   await handle.signal(renewTokenSignal, { insteadOf: null });
   const latest = stack.client.workflow.getHandle(handle.workflowId);
-  await expect.poll(async () => (await latest.describe()).runId).not.toBe(handle.firstExecutionRunId);
+  await continued(handle);
   expect((await latest.describe()).memo).toMatchObject({ lease: { token: { id: expect.any(String) } } });
   await latest.terminate();
 });
@@ -115,55 +109,47 @@ it('a token request goes ahead of a minute of other activities on its queue', as
   expect(Date.now() - startedAt).toBeLessThan(30_000);
 });
 
-describe('a run of a lease that a stranger starts', () => {
-  it.each([
-    ['nothing', []],
-    ['text', ['token']],
-    ['a list', [[]]],
-    ['no scope', [{ account: 'business', credentialId: 'c' }]],
-    ['an account that is none', [{ account: '../x', scope: '', credentialId: 'c' }]],
-    ['a limit that is none', [{ account: 'business', scope: '', credentialId: 'c', maxSignals: 'many' }]],
-    ['an unknown field', [{ account: 'business', scope: '', credentialId: 'c', token: 'x' }]],
-  ])('with %s as its input fails at once, and says why', async (_, args) => {
-    const { workflowId, taskQueue } = leaseOf('business');
-    const failed = stack.client.workflow.execute('accessToken', { workflowId, taskQueue, args });
-    await expect(failed).rejects.toMatchObject({ cause: { type: 'InvalidInput', nonRetryable: true } });
-  });
-
-  it.each([5, 'lease', [], {}, { token: {} }, { token: { id: 1 }, failure: null, renewals: 0, failuresInRow: 0 }])(
-    'with the memo %j counts as a lease without a token',
-    async (lease) => {
-      const account = toAccountName('business');
-      const key = { account, scope: toScope(''), credentialId: randomUUID() };
-      const run = await stack.client.workflow.start('accessToken', {
-        ...{ workflowId: accessTokenId(key), taskQueue: `nobody-${randomUUID()}`, memo: { lease } },
-        args: [key],
-      });
-      expect(await createTokenLeases(stack.client, stack.config.taskQueue).read(key)).toBeNull();
-      await run.terminate();
-    },
-  );
+it('a run of a lease whose input is of no shape fails at once, and says why', async () => {
+  const base = { account: 'business', scope: '', credentialId: 'c' };
+  const wrong = [
+    { ...base, scope: undefined },
+    { ...base, account: '../x' },
+    { ...base, token: 'x' },
+  ];
+  const inputs = [[], ['token'], [[]], ...wrong.map((one) => [one]), [{ ...base, maxSignals: 'many' }]];
+  const started = inputs.map((args) => stack.client.workflow.execute('accessToken', { ...leaseOf(), args }));
+  await Promise.all(started.map((run) => refusesInput(run)));
 });
 
-describe('a renewal that nobody can make sense of', () => {
-  it('is counted, costs no token, and does not keep the lease from its work', async () => {
-    const lease = await stack.client.workflow.start('accessToken', leaseOf('business', { maxSignals: 14 }));
-    const garbage = [5, 'x', null, [], {}, { insteadOf: 5 }, { insteadOf: ['a'] }, { insteadOf: null, cause: 'fun' }];
-    for (const one of garbage) await lease.signal('renewToken', one);
-    await lease.signal('renewToken');
-    expect(await lease.query('tokenStatus')).toMatchObject({ renewals: 0 }); // the run has seen them all
-    const { events } = await lease.fetchHistory();
-    expect(events?.filter(({ activityTaskScheduledEventAttributes }) => activityTaskScheduledEventAttributes)).toEqual(
-      [],
-    );
-    await lease.signal('renewToken', { insteadOf: null, operation: { a: 1 }, more: true });
-    const latest = stack.client.workflow.getHandle(lease.workflowId);
-    await expect.poll(async () => (await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
-    expect(tokenRequests()).toBe(1);
-    for (const one of garbage) await latest.signal('renewToken', one);
-    await expect.poll(async () => (await latest.describe()).runId).not.toBe(lease.firstExecutionRunId);
-    expect((await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
-    expect(tokenRequests()).toBe(1);
-    await latest.terminate();
-  });
+it('a memo of no shape counts as a lease without a token', async () => {
+  const counted = { failure: null, renewals: 0, failuresInRow: 0 };
+  for (const lease of [5, 'lease', [], {}, { token: {} }, { token: { id: 1 }, ...counted }]) {
+    const key = { account: toAccountName('business'), scope: toScope(''), credentialId: randomUUID() };
+    const run = await stack.client.workflow.start('accessToken', {
+      ...{ workflowId: accessTokenId(key), taskQueue: `nobody-${randomUUID()}`, memo: { lease } },
+      args: [key],
+    });
+    const read = createTokenLeases(stack.client, stack.config.taskQueue).read(key);
+    expect(await read, JSON.stringify(lease)).toBeNull();
+    await run.terminate();
+  }
+});
+
+it('a renewal of no shape is counted, costs no token, and does not keep the lease from its work', async () => {
+  const lease = await stack.client.workflow.start('accessToken', leaseOf({ maxSignals: 14 }));
+  const garbage = [5, 'x', null, [], {}, { insteadOf: 5 }, { insteadOf: ['a'] }, { insteadOf: null, cause: 'fun' }];
+  for (const one of garbage) await lease.signal('renewToken', one);
+  await lease.signal('renewToken');
+  expect(await lease.query('tokenStatus')).toMatchObject({ renewals: 0 }); // the run has seen them all
+  const events = await eventsOf(lease);
+  expect(events.filter((event) => event.activityTaskScheduledEventAttributes)).toEqual([]);
+  await lease.signal('renewToken', { insteadOf: null, operation: { a: 1 }, more: true });
+  const latest = stack.client.workflow.getHandle(lease.workflowId);
+  await expect.poll(async () => (await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
+  expect(tokenRequests()).toBe(1);
+  for (const one of garbage) await latest.signal('renewToken', one);
+  await continued(lease);
+  expect((await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
+  expect(tokenRequests()).toBe(1);
+  await latest.terminate();
 });

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll } from 'vitest';
 import type { OrderEvent } from '../../../src/domain/order/trail.js';
 import type { WorkerEnv } from '../accounts.js';
 import type { CertificateFiles } from '../server/certificates.js';
@@ -34,6 +35,14 @@ export interface NotifyReceiver {
 }
 
 const secret = Buffer.alloc(32, 7);
+
+/** One for all tests of a file; it can be used from their `beforeAll` on. */
+export function useNotifyReceiver(): NotifyReceiver {
+  const receiver = {} as NotifyReceiver;
+  beforeAll(async () => void Object.assign(receiver, await startNotifyReceiver()));
+  afterAll(() => receiver.close?.());
+  return receiver;
+}
 
 /** `tls`: files with a certificate for `localhost` and its key; without them it speaks plain HTTP. */
 export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}): Promise<NotifyReceiver> {
