@@ -18,9 +18,8 @@ import { findLeaks } from '../support/leaks.js';
 import type { FollowHandle } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { failureOf, lifeOf, requestedRide, stands } from '../support/ride/rides.js';
-import { startWorkerProcess } from '../support/worker/process.js';
-import { active, type DeliveryScene, openDeliveryScene, type ReachableIngress } from './delivery-scene.js';
-import { startIngressProcess } from './ingress-process.js';
+import { type IngressProcess, startIngressProcess, startWorkerProcess } from '../support/worker/process.js';
+import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
 const payloadKeys = `p1:${randomBytes(32).toString('base64url')}`;
 const noKeys = { FARETRAIL_ENCRYPT_PAYLOADS: '', FARETRAIL_PAYLOAD_KEYS: '' };
@@ -28,7 +27,7 @@ const starter = join(projectRoot, 'dist/src/starter.js');
 const run = promisify(execFile);
 
 let scene: DeliveryScene;
-let ingress: ReachableIngress;
+let ingress: IngressProcess;
 let metricsPort: number;
 /** Followed from its begin in the first test to its end in the last. */
 let longOrder: FollowHandle;
@@ -190,10 +189,10 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 it('without the key a worker, an ingress and a command say what is missing, and nothing is lost', async () => {
   await scene.fleet.workers.splice(0)[0]?.stop();
   const FARETRAIL_JOURNAL_DIR = mkdtempSync(join(tmpdir(), 'faretrail-blind-'));
-  const blindEnv = { ...scene.fleet.env, ...noKeys, FARETRAIL_INGRESS_PORT: '0', FARETRAIL_JOURNAL_DIR };
+  const blindEnv = { ...scene.fleet.env, ...noKeys, FARETRAIL_JOURNAL_DIR };
   const [worker, blindIngress] = await Promise.all([startWorkerProcess(blindEnv), startIngressProcess(blindEnv)]);
   onTestFinished(async () => {
-    await Promise.all([worker.stop(), blindIngress.end('SIGTERM')]);
+    await Promise.all([worker.stop(), blindIngress.stop()]);
     rmSync(FARETRAIL_JOURNAL_DIR, { recursive: true });
   }, 60_000);
   const starts = (args: string[], more: object = {}) =>

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +5,7 @@ import { projectRoot } from '../../local/temporal/project-root.js';
 import { runCommand } from '../../local/temporal/run-command.js';
 import { serverCache, underLock } from '../../local/temporal/server-cache.js';
 import { isLong } from '../support/long.js';
-
-/** What a program wrote, and how it ended. */
-export interface Ended {
-  code: number;
-  output: string;
-  errors: string;
-}
+import { type Ended, runProgram } from '../support/worker/process.js';
 
 /** An example that was made ready to run, or why it cannot be. */
 export type ExampleProgram = { run(args: string[], env: Record<string, string>): Promise<Ended> } | { missing: string };
@@ -50,7 +43,7 @@ export const goExample = (): Promise<ExampleProgram> =>
 async function madeReady(language: string, prepare: () => Promise<[string, ...string[]]>): Promise<ExampleProgram> {
   try {
     const [program, ...first] = await prepare();
-    return { run: (args, env) => ended(program, [...first, ...args], env) };
+    return { run: (args, env) => runProgram(program, [...first, ...args], env) };
   } catch (error) {
     const missing = error instanceof Error ? error.message : String(error);
     say(`the ${language} example is skipped: ${missing}`);
@@ -74,14 +67,3 @@ async function keptUnder(name: string, dependsOn: string[], make: (folder: strin
 
 const command = (program: string, args: string[], timeLimitMs = minute, cwd = projectRoot): Promise<string> =>
   runCommand(program, args, { cwd, timeLimitMs });
-
-function ended(program: string, args: string[], env: Record<string, string>): Promise<Ended> {
-  const { PATH = '', HOME = '' } = process.env;
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { env: { PATH, HOME, ...env }, timeout: minute }, (error, output, errors) => {
-      const code = error ? error.code : 0;
-      if (typeof code === 'number') resolve({ code, output, errors });
-      else reject(error);
-    });
-  });
-}

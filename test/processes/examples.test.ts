@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
+import { projectRoot } from '../../local/temporal/project-root.js';
 import { RideApiError } from '../../src/ride-api/errors.js';
 import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { signalsTo } from '../support/runs.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { runProgram } from '../support/worker/process.js';
 import { goExample, pythonExample } from './example-programs.js';
 
 const programs = [
@@ -22,11 +27,16 @@ function orderNotFound(): never {
   throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: 'not_found', requestId: null }, { retry: false });
 }
 
-/** Has another caller joined the run? */
-async function isAsked(order: { fetchHistory(): Promise<{ events?: object[] | null }> }): Promise<boolean> {
-  const { events } = await order.fetchHistory();
-  return (events ?? []).some((event) => 'workflowExecutionSignaledEventAttributes' in event);
+function newOrder(): string {
+  const orderId = randomUUID();
+  const script = ['Routing', 'Driving', 'Completed'].map((status, step) => ({ status, afterMs: step * 1_000 }));
+  fleet.sandbox.addOrder({ interface: 'business', orderId, script });
+  return orderId;
 }
+const fleetEnv = () => {
+  const { FARETRAIL_TASK_QUEUE = '' } = fleet.env;
+  return { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE };
+};
 
 for (const { language, program } of programs) {
   describe.skipIf('missing' in program)(`a service in ${language}, with the SDK of Temporal alone`, () => {
@@ -36,11 +46,8 @@ for (const { language, program } of programs) {
     };
 
     it('has an order followed, reads its trail and awaits its end; asked again, it gets the same trail', async () => {
-      const orderId = randomUUID();
-      const script = ['Routing', 'Driving', 'Completed'].map((status, i) => ({ status, afterMs: i * 1_500 }));
-      fleet.sandbox.addOrder({ interface: 'business', orderId, script });
-      const { FARETRAIL_TASK_QUEUE = '' } = fleet.env;
-      const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE };
+      const orderId = newOrder();
+      const env = fleetEnv();
       const first = await run('business', orderId, env);
       expect(first).toMatchObject({ code: 0, output: expect.stringMatching(new RegExp(`^${orderId} is `)) });
       expect(first.output).toMatch(/ ended: completed, after (Routing > )?(Driving > )?Completed\n$/);
@@ -55,9 +62,40 @@ for (const { language, program } of programs) {
       const [, account = '', orderId = ''] = order.workflowId.split('/');
       const env = { TEMPORAL_ADDRESS: stack.env.address, FARETRAIL_TASK_QUEUE: stack.taskQueue };
       const seen = run(account, orderId, env);
-      await expect.poll(() => isAsked(order)).toBe(true);
+      await expect.poll(async () => (await signalsTo(order)).length).toBeGreaterThan(0); // of another caller
       await expect(order.result()).rejects.toThrow(); // from now on time is skipped
       expect(await seen).toMatchObject({ code: 3, errors: expect.stringContaining('OrderNotFound: ') });
     });
   });
 }
+
+/** Runs an example in TypeScript as a program of its own, which loads the package by its name. */
+const example = (name: string, args: string[], env: Record<string, string> = {}) =>
+  runProgram(process.execPath, [join(projectRoot, `dist/examples/${name}/main.js`), ...args], {
+    ...fleetEnv(),
+    ...env,
+  });
+
+it.concurrent('a service with the typed client follows an order to its end', async () => {
+  const orderId = newOrder();
+  const first = await example('typescript', ['business', orderId]);
+  expect(first).toMatchObject({ code: 0, output: expect.stringMatching(new RegExp(`^${orderId} is `)) });
+  expect(first.output).toMatch(/ ended: completed, after (Routing > )?(Driving > )?Completed\n$/);
+  const refused = await example('typescript', ['Not A Name', orderId]);
+  expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('InvalidInput: account') });
+}, 120_000);
+
+it.concurrent('a checkout is told of changes by signal', async () => {
+  const seen = await example('checkout', ['business', newOrder()]);
+  expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('to the customer: completed') });
+  expect(seen.output).toMatch(/captured 1250 EUR\npaid: true\n$/);
+}, 120_000);
+
+it.concurrent('a caller in another namespace follows an order through Nexus', async () => {
+  const { FARETRAIL_TASK_QUEUE: taskQueue } = fleetEnv();
+  const endpoint = `rides-${randomUUID()}`;
+  await ensureEndpoint(fleet.client, { name: endpoint, taskQueue });
+  const env = { TRIPS_NAMESPACE: `trips-${randomUUID()}`, TRIPS_ENDPOINT: endpoint };
+  const seen = await example('nexus-caller', ['business', newOrder()], env);
+  expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('"outcome":"completed"') });
+}, 120_000);

@@ -5,7 +5,6 @@ const readsItsFile = 'looks for secrets in the database file of a development se
 export const devServerTests: Readonly<Record<string, string>> = {
   'test/e2e/worker/temporal-outage.test.ts': hasItsOwn,
   'test/local/servers/dev-server.test.ts': hasItsOwn,
-  'test/processes/business-report.test.ts': hasItsOwn,
   'test/processes/chaos.test.ts': hasItsOwn,
   'test/processes/deliveries.test.ts': hasItsOwn,
   'test/processes/encrypted-pages.test.ts': hasItsOwn,

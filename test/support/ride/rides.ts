@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
+  Client,
   WorkflowFailedError,
   WorkflowHandleWithFirstExecutionRunId,
   WorkflowUpdateFailedError,
@@ -47,9 +48,15 @@ export function useRideStack(): OrderStack {
   return stack;
 }
 
+/** Where the runs of a ride are: those of a stack, or of worker processes. */
+export interface RidePlace {
+  client: Client;
+  config: { taskQueue: string };
+}
+
 /** Starts a ride as a caller does, with limits that a test can wait for. */
 export async function requestedRide(
-  { client, config }: Pick<OrderStack, 'client' | 'config'>,
+  { client, config }: RidePlace,
   more: Partial<RequestRideInput> = {},
   progress: RequestRideProgress = { limits: shortLimits },
 ): Promise<RequestRideInput & { handle: RideRun }> {
