@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { type DevServer, startDevServer } from '../../local/temporal/dev-server.js';
 import { findBrowser, openBrowser } from '../../local/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../../local/ui/temporal-ui.js';
@@ -16,7 +17,6 @@ import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../sandbox/booking-calls.js';
-import { findLeaks } from '../support/leaks.js';
 import { isLong } from '../support/long.js';
 import { lifeOf, requestedRide, stands } from '../support/ride/rides.js';
 import { type CertificateFiles, createAuthority } from '../support/server/certificates.js';
@@ -144,11 +144,10 @@ const isKnown = ({ headers }: IncomingMessage): boolean =>
 /** A ride under way; resolves to the ids of its run and that of its order. */
 async function takeRide(): Promise<[ride: string, order: string]> {
   fleet.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Confirmed', 'Driving']) });
-  const place = { client: fleet.client, config: { taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '' } } as never;
   const at = { lat: 52.5, lng: 13.4, full_address: people.address };
   const user = { name: people.rider, phone: people.riderPhone };
   const stops = [stop('origin', 'pick_up', at, { user }), stop('destination', 'drop_off', at, { user })];
-  const { handle } = await requestedRide(place, { order: newRide({ stops }) });
+  const { handle } = await requestedRide(fleet.place, { order: newRide({ stops }) });
   await stands(handle, { stage: 'following', status: 'Driving' });
   const { orderId } = await handle.query<{ orderId: string }, []>('rideStatus');
   return [handle.workflowId, `order/business/${orderId}`];

@@ -16,11 +16,10 @@ const programs = [
 ];
 
 let fleet: Fleet;
-let stack: TimeSkippingStack;
 beforeAll(async () => {
-  [fleet, stack] = await Promise.all([startFleet(1), startTimeSkippingStack()]);
+  fleet = await startFleet(1);
 }, 120_000);
-afterAll(() => Promise.all([fleet?.close(), stack?.close()]), 60_000);
+afterAll(() => fleet.close(), 60_000);
 
 /** Ends the run after some minutes, which the server of the stack skips, since another order can be read. */
 function orderNotFound(): never {
@@ -38,14 +37,21 @@ const fleetEnv = () => {
   return { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE };
 };
 
-for (const { language, program } of programs) {
-  describe.skipIf('missing' in program)(`a service in ${language}, with the SDK of Temporal alone`, () => {
-    const run = (account: string, orderId: string, env: Record<string, string>) => {
-      if ('missing' in program) throw new Error(program.missing);
-      return program.run([account, orderId], env);
-    };
+describe.each(programs)('a service in $language, with the SDK of Temporal alone', ({ program }) => {
+  let stack: TimeSkippingStack;
+  beforeAll(async () => {
+    stack = await startTimeSkippingStack();
+  }, 120_000);
+  afterAll(() => stack?.close());
 
-    it('has an order followed, reads its trail and awaits its end; asked again, it gets the same trail', async () => {
+  const run = (account: string, orderId: string, env: Record<string, string>) => {
+    if ('missing' in program) throw new Error(program.missing);
+    return program.run([account, orderId], env);
+  };
+
+  it.skipIf('missing' in program)(
+    'has an order followed, reads its trail and awaits its end; asked again, it gets the same trail',
+    async () => {
       const orderId = newOrder();
       const env = fleetEnv();
       const first = await run('business', orderId, env);
@@ -54,20 +60,20 @@ for (const { language, program } of programs) {
       const again = await run('business', orderId, env);
       expect(again).toMatchObject({ code: 0, output: expect.stringContaining(`${orderId} is Completed\n`) });
       expect(again.output.split('\n')[1]).toBe(first.output.split('\n')[1]);
-    });
+    },
+  );
 
-    it('is told when the service does not know the order', async () => {
-      await stack.start((elapsedMs) => reading(elapsedMs < 1_800_000 ? 'Driving' : 'Completed'));
-      const order = await stack.start(orderNotFound);
-      const [, account = '', orderId = ''] = order.workflowId.split('/');
-      const env = { TEMPORAL_ADDRESS: stack.env.address, FARETRAIL_TASK_QUEUE: stack.taskQueue };
-      const seen = run(account, orderId, env);
-      await expect.poll(async () => (await signalsTo(order)).length).toBeGreaterThan(0); // of another caller
-      await expect(order.result()).rejects.toThrow(); // from now on time is skipped
-      expect(await seen).toMatchObject({ code: 3, errors: expect.stringContaining('OrderNotFound: ') });
-    });
+  it.skipIf('missing' in program)('is told when the service does not know the order', async () => {
+    await stack.start((elapsedMs) => reading(elapsedMs < 1_800_000 ? 'Driving' : 'Completed'));
+    const order = await stack.start(orderNotFound);
+    const [, account = '', orderId = ''] = order.workflowId.split('/');
+    const env = { TEMPORAL_ADDRESS: stack.env.address, FARETRAIL_TASK_QUEUE: stack.taskQueue };
+    const seen = run(account, orderId, env);
+    await expect.poll(async () => (await signalsTo(order)).length).toBeGreaterThan(0); // of another caller
+    await expect(order.result()).rejects.toThrow(); // from now on time is skipped
+    expect(await seen).toMatchObject({ code: 3, errors: expect.stringContaining('OrderNotFound: ') });
   });
-}
+});
 
 /** Runs an example in TypeScript as a program of its own, which loads the package by its name. */
 const example = (name: string, args: string[], env: Record<string, string> = {}) =>

@@ -105,7 +105,7 @@ const limits = { firstReceiptMs: 150_000, receiptEveryMs: 3_000, receiptUnchange
 const rideSteps = {
   async ordering({ fleet, ride, receiver }: RideStepScene): Promise<void> {
     await requestedRide(
-      { client: fleet.client, config: { taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '' } },
+      fleet.place,
       {
         requestId: ride.requestId,
         order: newRide({ scheduled_at: inMs(7_200_000) }),

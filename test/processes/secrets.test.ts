@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
@@ -12,17 +11,17 @@ import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { findLeaks } from '../support/leaks.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import type { FollowHandle } from '../support/order/stack.js';
+import { tracesOf } from '../support/traces.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
-import { quietRuntime } from '../support/worker/runtime.js';
+import { useTemporal } from '../support/worker/runtime.js';
 
+const temporal = useTemporal();
 let fleet: Fleet;
 let metricsPort: number;
 let receiver: NotifyReceiver;
 beforeAll(async () => {
-  quietRuntime();
   receiver = await startNotifyReceiver();
   metricsPort = await freePort();
   fleet = await startFleet(0, {
@@ -36,22 +35,7 @@ afterAll(async () => {
   await receiver.close();
 }, 60_000);
 
-/** Everything that a run leaves behind. */
-async function traces(): Promise<Record<string, Buffer>> {
-  const database = inject('temporalDatabaseFile');
-  const taskQueue = fleet.env.FARETRAIL_TASK_QUEUE;
-  const texts: Record<string, Buffer> = {
-    database: Buffer.concat([await readFile(database), await readFile(`${database}-wal`).catch(() => Buffer.alloc(0))]),
-    metrics: Buffer.from(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
-    logs: Buffer.from(fleet.workers.map((worker) => worker.output()).join('\n')),
-  };
-  for await (const { workflowId, runId } of fleet.client.workflow.list({ query: `TaskQueue = "${taskQueue}"` })) {
-    const handle = fleet.client.workflow.getHandle(workflowId, runId);
-    const description = JSON.stringify((await handle.describe()).memo ?? {});
-    texts[workflowId] = Buffer.from(historyToJSON(await handle.fetchHistory()) + description);
-  }
-  return texts;
-}
+const traces = () => tracesOf(fleet, { databaseFile: inject('temporalDatabaseFile'), metricsPort });
 
 function secrets(): Record<string, string> {
   const { partner, business } = sandboxCredentials;
@@ -145,7 +129,6 @@ it('the same search finds a token that is not sealed', async () => {
     scope: toScope('order'),
     credentialId: Date.now().toString(16).padStart(16, '0'),
   };
-  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
   const obtained = { accessToken: token, lifetimeSeconds: 60, grantedScope: null, requestedAt: Date.now() };
   const activities = createTokenActivities({
     accountWith: () => ({}) as never,
@@ -154,13 +137,13 @@ it('the same search finds a token that is not sealed', async () => {
     refreshEarlyMs: 1_000,
   });
   const workflowBundle = { codePath: inject('workflowBundlePath') };
+  const connection = temporal.native;
   const worker = await Worker.create({ connection, taskQueue: `${taskQueue}-leaky`, activities, workflowBundle });
   const leases = createTokenLeases(fleet.client, `${taskQueue}-leaky`);
   await worker.runUntil(async () => {
     await leases.renew(key, { insteadOf: null, cause: 'due', operation: null, hasServed: false });
     await expect.poll(async () => (await leases.read(key))?.token?.sealed).toBe(token);
   });
-  await connection.close();
   // The file and its log are read one after the other: a page may move from here to there meanwhile.
   await expect.poll(async () => findLeaks({ token }, await traces())).toContain('database: token');
   await fleet.client.workflow.getHandle(accessTokenId(key)).terminate();

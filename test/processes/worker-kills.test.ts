@@ -47,10 +47,9 @@ it.runIf(isLong)(
 );
 
 it('a ride outlives kill -9 of its worker while its order is followed: one order, cancelled, receipt read', async () => {
-  const config = { taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '' };
   fleet.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
   const limits = { ...shortLimits, firstReceiptMs: 120_000, receiptAtMostMs: 120_000 };
-  const { handle, requestId } = await requestedRide({ client: fleet.client, config }, { receipt: true }, { limits });
+  const { handle, requestId } = await requestedRide(fleet.place, { receipt: true }, { limits });
   await stands(handle, { stage: 'following', status: 'Routing' });
   await Promise.all(fleet.workers.splice(0).map((worker) => worker.kill()));
   await fleet.addWorker();

@@ -9,6 +9,7 @@ import { loadTemporalSettings } from '../../../src/temporal/connection.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import type { FollowHandle } from '../order/stack.js';
+import type { RidePlace } from '../ride/rides.js';
 import { startWorkerProcess, type WorkerProcess } from './process.js';
 
 /** Worker processes and a sandbox, on the Temporal server of the test run. */
@@ -16,6 +17,8 @@ export interface Fleet {
   sandbox: Sandbox;
   client: Client;
   env: WorkerEnv;
+  /** As the helpers for runs want it. */
+  place: RidePlace;
   workers: WorkerProcess[];
   /** Follows `count` new orders, by turns at both interfaces or those given, that all run through this script. */
   followOrders(
@@ -53,6 +56,7 @@ export async function startFleet(
     sandbox,
     client,
     env,
+    place: { client, config: { taskQueue: env.FARETRAIL_TASK_QUEUE ?? '' } },
     workers,
     async addWorker() {
       const worker = await startWorkerProcess(env);
