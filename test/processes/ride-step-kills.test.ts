@@ -137,101 +137,65 @@ interface Gap {
   made: Partial<Record<RideOperation, number>>;
 }
 
-const ordering: Gap[] = [
-  {
-    between: 'the wish for a ride and asking for a token',
-    during: 'ordering',
-    prepare: (scene) => scene.hold('account'),
-    arrive: (scene) => scene.scheduled('callService'),
-    made: { businessToken: 0, createOrder: 0 },
+type Way = Pick<Gap, 'prepare' | 'arrive'>;
+
+/** The activity waits on a queue that gives nothing out. */
+const held = (queue: 'account' | 'main', activity: string): Way => ({
+  prepare: (scene) => scene.hold(queue),
+  arrive: (scene) => scene.scheduled(activity),
+});
+/** The call was sent, and its answer is on its way. */
+const unanswered = (operation: RideOperation): Way => ({
+  prepare: (scene) => scene.slow(operation),
+  arrive: (scene) => scene.sent(operation),
+});
+/** The call was answered, and this activity that follows from it waits. */
+const answered = (operation: RideOperation, queue: 'account' | 'main', ...next: Scheduled): Way => ({
+  prepare: (scene) => scene.slow(operation, 1_500),
+  async arrive(scene) {
+    await scene.sent(operation);
+    await scene.hold(queue);
+    await scene.scheduled(...next);
   },
-  {
-    between: 'asking for a token and having it',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('businessToken'),
-    arrive: (scene) => scene.sent('businessToken'),
-    made: { businessToken: 1, createOrder: 0 },
-  },
-  {
-    between: 'having a token and sending the create',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('businessToken', 1_500),
-    async arrive(scene) {
-      await scene.sent('businessToken');
-      await scene.hold('account');
-      await scene.scheduled('callService', { attempt: 2 });
-    },
-    made: { businessToken: 1, createOrder: 0 },
-  },
-  {
-    between: 'sending the create and its answer',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('createOrder'),
-    arrive: (scene) => scene.sent('createOrder'),
-    made: { createOrder: 1, orderDetails: 0 },
-  },
-  {
-    between: 'the answer to the create and following',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('createOrder', 1_500),
-    async arrive(scene) {
-      await scene.sent('createOrder');
-      await scene.hold('main');
-      await scene.scheduled('startFollowing');
-    },
-    made: { createOrder: 1, orderDetails: 0 },
-  },
-  {
-    between: 'following and the first read',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('createOrder', 1_500),
-    async arrive(scene) {
-      await scene.sent('createOrder');
-      await scene.hold('account');
-      await scene.scheduled('observeOrder', { ofOrder: true });
-    },
-    made: { createOrder: 1, orderDetails: 0 },
-  },
-  {
-    between: 'the first read and its answer',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('orderDetails'),
-    arrive: (scene) => scene.sent('orderDetails'),
-    made: { createOrder: 1, orderDetails: 1 },
-  },
+});
+type Scheduled = Parameters<RideStepScene['scheduled']>;
+const orderings: [between: string, way: Way, made: Gap['made']][] = [
+  ['the wish for a ride and asking for a token', held('account', 'callService'), { businessToken: 0, createOrder: 0 }],
+  ['asking for a token and having it', unanswered('businessToken'), { businessToken: 1, createOrder: 0 }],
+  [
+    'having a token and sending the create',
+    answered('businessToken', 'account', 'callService', { attempt: 2 }),
+    { businessToken: 1, createOrder: 0 },
+  ],
+  ['sending the create and its answer', unanswered('createOrder'), { createOrder: 1, orderDetails: 0 }],
+  [
+    'the answer to the create and following',
+    answered('createOrder', 'main', 'startFollowing'),
+    { createOrder: 1, orderDetails: 0 },
+  ],
+  [
+    'following and the first read',
+    answered('createOrder', 'account', 'observeOrder', { ofOrder: true }),
+    { createOrder: 1, orderDetails: 0 },
+  ],
+  ['the first read and its answer', unanswered('orderDetails'), { createOrder: 1, orderDetails: 1 }],
 ];
+const ordering = orderings.map(([between, way, made]): Gap => ({ between, during: 'ordering', ...way, made }));
 
 /** The same three gaps of both changes. */
-const changing = ([during, operation]: readonly ['changing' | 'cancelling', 'updateOrder' | 'cancelOrder']): Gap[] => [
-  {
-    between: `the wish for ${operation} and sending it`,
-    during,
-    prepare: (scene) => scene.hold('account'),
-    arrive: (scene) => scene.scheduled('callService'),
-    made: { createOrder: 1, [operation]: 0 },
-  },
-  {
-    between: `sending ${operation} and its answer`,
-    during,
-    prepare: (scene) => scene.slow(operation),
-    arrive: (scene) => scene.sent(operation),
-    made: { createOrder: 1, [operation]: 1 },
-  },
-  {
-    between: `the answer to ${operation} and seeing its effect`,
-    during,
-    prepare(scene) {
-      scene.slow(operation, 1_500);
-      scene.fleet.sandbox.setBookingSettings({ cancelTakesMs: 5_000 }); // or a poll would see it first
-    },
-    async arrive(scene) {
-      await scene.sent(operation);
-      await scene.hold('account');
-      await scene.scheduled('readOrder', { ofOrder: true });
-    },
-    made: { createOrder: 1, [operation]: 1 },
-  },
-];
+function changing([during, operation]: readonly ['changing' | 'cancelling', 'updateOrder' | 'cancelOrder']): Gap[] {
+  const after = answered(operation, 'account', 'readOrder', { ofOrder: true });
+  const prepare = (scene: RideStepScene): void => {
+    void after.prepare?.(scene);
+    scene.fleet.sandbox.setBookingSettings({ cancelTakesMs: 5_000 }); // or a poll would see it first
+  };
+  const made = (count: number) => ({ createOrder: 1, [operation]: count });
+  return [
+    { between: `the wish for ${operation} and sending it`, during, ...held('account', 'callService'), made: made(0) },
+    { between: `sending ${operation} and its answer`, during, ...unanswered(operation), made: made(1) },
+    { between: `the answer to ${operation} and seeing its effect`, during, ...after, prepare, made: made(1) },
+  ];
+}
 
 const ending: Gap[] = [
   {
@@ -249,8 +213,7 @@ const ending: Gap[] = [
   {
     between: 'asking for the receipt and having it',
     during: 'cancelling',
-    prepare: (scene) => scene.slow('orderReceipt'),
-    arrive: (scene) => scene.sent('orderReceipt'),
+    ...unanswered('orderReceipt'),
     made: { cancelOrder: 1, orderReceipt: 1 },
   },
   {

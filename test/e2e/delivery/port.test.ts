@@ -57,16 +57,6 @@ describe('deliveries about an order', () => {
     expect(await port.toOrder(key, [notice()])).toBe('signalled');
   });
 
-  it.each([following, ignoring])('start a run anew that was terminated (account %s)', async (account) => {
-    const key = anOrder(account);
-    const { firstExecutionRunId } = await follow(key);
-    await handleOf(followOrderId(key)).terminate();
-    const deliveries = [notice()];
-    expect(await port.toOrder(key, deliveries)).toBe('started');
-    expect((await handleOf(followOrderId(key)).describe()).runId).not.toBe(firstExecutionRunId);
-    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
-  });
-
   it('are several signals when there are thousands', async () => {
     const key = anOrder();
     const deliveries = Array.from({ length: 2_001 }, notice);

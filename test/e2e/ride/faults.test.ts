@@ -16,7 +16,7 @@ let caller: CallerWorker;
 let ways: Record<'cli' | 'client' | 'nexus', WayIn>;
 
 beforeAll(async () => {
-  rides = await startRideLanes(isLong ? 12 : 8, { business: { tokenLifetimeSeconds } });
+  rides = await startRideLanes(isLong ? 12 : 8, { sandbox: { business: { tokenLifetimeSeconds } } });
   const { stack } = rides;
   const endpoint = `rides-${randomUUID()}`;
   await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });

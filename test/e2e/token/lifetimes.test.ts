@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.js';
@@ -14,12 +14,14 @@ import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { workerEnv } from '../../support/accounts.js';
 import { isLong } from '../../support/long.js';
 import { patient } from '../../support/patience.js';
-import { quietRuntime } from '../../support/worker/runtime.js';
+import { useTemporal } from '../../support/worker/runtime.js';
 
 /** The clocks of three workers, by how many milliseconds they go ahead. */
 const aheadMs = [0, 3_000, -3_000];
 const pollMs = isLong ? 1_000 : 500;
 const ordersOfAccount = 3;
+
+const temporal = useTemporal();
 
 interface Stage {
   sandbox: Sandbox;
@@ -35,14 +37,12 @@ interface Stage {
 
 /** Three workers whose clocks differ, and a sandbox whose tokens live so long. The business interface does not say so. */
 async function setUpStage(lifetimeSeconds: number): Promise<Stage> {
-  quietRuntime();
   const tokenLifetimeSeconds = lifetimeSeconds;
   const sandbox = await startSandbox({ partner: { tokenLifetimeSeconds }, business: { tokenLifetimeSeconds } });
   sandbox.setFault({ kind: 'tokenAnswer', operation: 'businessToken', with: { expires_in: 'soon' } });
   const config = loadWorkerConfig(workerEnv(sandbox.url, { FARETRAIL_POLL_ACTIVE_MS: String(pollMs) }));
   const address = inject('temporalAddress');
-  const own = await Connection.connect({ address });
-  const client = new Client({ connection: own });
+  const { client } = temporal;
   const running = await Promise.all(
     aheadMs.map(async (ahead) => {
       const now = () => Date.now() + ahead;
@@ -106,7 +106,6 @@ async function setUpStage(lifetimeSeconds: number): Promise<Stage> {
     async close() {
       for (const { worker } of running) worker.shutdown();
       await Promise.all(running.map(({ ended }) => ended));
-      await own.close();
       await sandbox.close();
     },
   };
