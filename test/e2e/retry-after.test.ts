@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { followOrderId } from '../../src/domain/workflow-ids.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
+import { toAccountName } from '../../src/domain/keys.js';
 import { startCall } from '../support/call/calls.js';
 import { deliver, newDelivery, reported } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
-import { type FollowHandle, shows } from '../support/order/stack.js';
+import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { type Lane, type RideLanes, startRideLanes } from '../support/ride/lanes.js';
 import { isPending } from '../support/runs.js';
@@ -58,12 +56,10 @@ async function refuse(lane: Lane, refused: readonly Operation[], status: number,
   }
 }
 
-async function follow({ account, sandbox }: Lane): Promise<FollowHandle> {
-  const { client, config } = rides.stack;
-  const key = { account: toAccountName(account), orderId: toOrderId(randomUUID()) };
-  sandbox.addOrder({ interface: 'business', orderId: key.orderId, script: [{ status: 'Driving', afterMs: 0 }] });
-  const options = { workflowId: followOrderId(key), taskQueue: config.taskQueue, args: [key] as [typeof key] };
-  return await client.workflow.start<typeof followOrder>('followOrder', options);
+function follow({ account, sandbox }: Lane): Promise<FollowHandle> {
+  const orderId = randomUUID();
+  sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+  return startFollowing(rides.stack, { account, orderId });
 }
 
 /** A person asks for a read when the order was refused once, while a delivery waits for its own; gives how long after

@@ -6,7 +6,7 @@ import { projectRoot } from '../../local/temporal/project-root.js';
 import { RideApiError } from '../../src/ride-api/errors.js';
 import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 import { signalsTo } from '../support/runs.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { useFleet } from '../support/worker/fleet.js';
 import { runProgram } from '../support/worker/process.js';
 import { goExample, pythonExample } from './example-programs.js';
 
@@ -15,11 +15,7 @@ const programs = [
   { language: 'Go', program: await goExample() },
 ];
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet(1);
-}, 120_000);
-afterAll(() => fleet.close(), 60_000);
+const fleet = useFleet(1);
 
 /** Ends the run after some minutes, which the server of the stack skips, since another order can be read. */
 function orderNotFound(): never {

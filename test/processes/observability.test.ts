@@ -5,11 +5,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
-import { toOrderId } from '../../src/domain/keys.js';
-import { followOrderId } from '../../src/domain/workflow-ids.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
-import { type FollowHandle, shows } from '../support/order/stack.js';
+import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { pendingOf } from '../support/runs.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
@@ -40,15 +37,12 @@ afterAll(async () => {
 
 /** An order whose first change a poll finds and whose second one a delivery announces. Its URL may not be told. */
 async function followToItsEnd(): Promise<void> {
-  const { sandbox, client, env } = scene.fleet;
-  const orderId = toOrderId(randomUUID());
+  const { sandbox, place } = scene.fleet;
+  const orderId = randomUUID();
   sandbox.setDeliverySettings({ enabled: false });
   sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
-  const handle = await client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId({ account: business, orderId }),
-    taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
-    args: [{ account: business, orderId, notify: [{ url: 'https://not-allowed.example/hook' }] }],
-  });
+  const notify = [{ url: 'https://not-allowed.example/hook' }];
+  const handle = await startFollowing(place, { account: business, orderId, notify });
   await untilPollRests(handle, 'Pending');
   sandbox.setStatus('business', orderId, 'CareReq');
   await untilPollRests(handle, 'CareReq');

@@ -7,12 +7,11 @@ import { freePort } from '../../local/temporal/free-port.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { createTokenActivities } from '../../src/activities/index.js';
-import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
+import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
-import type { FollowHandle } from '../support/order/stack.js';
+import { useNotifyReceiver } from '../support/notify/receiver.js';
+import { type FollowHandle, startFollowing } from '../support/order/stack.js';
 import { tracesOf } from '../support/traces.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
 import { useTemporal } from '../support/worker/runtime.js';
@@ -20,9 +19,8 @@ import { useTemporal } from '../support/worker/runtime.js';
 const temporal = useTemporal();
 let fleet: Fleet;
 let metricsPort: number;
-let receiver: NotifyReceiver;
+const receiver = useNotifyReceiver();
 beforeAll(async () => {
-  receiver = await startNotifyReceiver();
   metricsPort = await freePort();
   fleet = await startFleet(0, {
     sandbox: { partner: { tokenLifetimeSeconds: 5 }, business: { tokenLifetimeSeconds: 5 } },
@@ -30,10 +28,7 @@ beforeAll(async () => {
   Object.assign(fleet.env, receiver.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
   await fleet.addWorker();
 }, 60_000);
-afterAll(async () => {
-  await fleet.close();
-  await receiver.close();
-}, 60_000);
+afterAll(() => fleet.close());
 
 const traces = () => tracesOf(fleet, { databaseFile: inject('temporalDatabaseFile'), metricsPort });
 
@@ -53,16 +48,13 @@ function secrets(): Record<string, string> {
 
 /** Follows an order that tells a URL which refuses, fails and takes; it has been told of the first status. */
 async function followAndTell() {
-  const key = { account: toAccountName('business'), orderId: toOrderId(randomUUID()) };
-  fleet.sandbox.addOrder({ interface: 'business', orderId: key.orderId, script: [{ status: 'Pending', afterMs: 0 }] });
+  const orderId = randomUUID();
+  fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
   receiver.answer('/hook', 400, 500, 204);
-  const handle = await fleet.client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId(key),
-    taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '',
-    args: [{ ...key, notify: [{ url: `${receiver.origin}/hook` }] }],
-  });
+  const notify = [{ url: `${receiver.origin}/hook` }];
+  const handle = await startFollowing(fleet.place, { account: 'business', orderId, notify });
   await expect.poll(() => receiver.received.length).toBe(1);
-  return { handle, goesOnTo: (status: string) => fleet.sandbox.setStatus('business', key.orderId, status) };
+  return { handle, goesOnTo: (status: string) => fleet.sandbox.setStatus('business', orderId, status) };
 }
 
 /** An account that rests for a minute after a refusal is not waited for: its orders have left what there is to look at. */

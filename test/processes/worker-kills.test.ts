@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
 import { goesOn, requestedRide, shortLimits, stands } from '../support/ride/rides.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { useFleet } from '../support/worker/fleet.js';
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet(isLong ? 3 : 1, { env: { FARETRAIL_POLL_ACTIVE_MS: '500' } });
-}, 120_000);
-afterAll(() => fleet.close(), 60_000);
+const fleet = useFleet(isLong ? 3 : 1, { env: { FARETRAIL_POLL_ACTIVE_MS: '500' } });
 
 /** Each time another worker takes the place of the killed one. */
 async function killTen(): Promise<void> {

@@ -13,6 +13,7 @@ import { createOrderWorker } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { workerEnv } from '../../support/accounts.js';
 import { isLong } from '../../support/long.js';
+import { startFollowing } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { useTemporal } from '../../support/worker/runtime.js';
 
@@ -71,9 +72,7 @@ async function setUpStage(lifetimeSeconds: number): Promise<Stage> {
       const orderIds = Array.from({ length: ordersOfAccount }, () => randomUUID());
       for (const orderId of orderIds) {
         sandbox.addOrder({ interface: at, orderId, script: [{ status: 'Driving', afterMs: 0 }] });
-        const key = { account: toAccountName(at), orderId: toOrderId(orderId) };
-        const options = { workflowId: followOrderId(key), taskQueue: config.taskQueue, args: [key] };
-        await client.workflow.start('followOrder', options);
+        await startFollowing({ client, config }, { account: at, orderId });
       }
       await vi.waitFor(() => expect(orderIds.filter((orderId) => reads(orderId).length === 0)).toEqual([]), patient);
       return orderIds;

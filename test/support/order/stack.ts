@@ -21,6 +21,27 @@ import { quietRuntime } from '../worker/runtime.js';
 
 export type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
 
+/** Where runs are started: at a stack, or at worker processes. */
+export interface Place {
+  client: Client;
+  config: { taskQueue: string };
+}
+
+/** Starts to follow an order, as a caller does. */
+export function startFollowing(
+  { client, config }: Place,
+  { account, orderId, ...more }: { account: string; orderId: string } & Omit<FollowOrderInput, 'account' | 'orderId'>,
+  limits?: FollowOrderLimits,
+): Promise<FollowHandle> {
+  const key = { account: toAccountName(account), orderId: toOrderId(orderId) };
+  const input: FollowOrderInput = { ...key, ...more };
+  return client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId: followOrderId(key),
+    taskQueue: config.taskQueue,
+    args: limits ? [input, { limits }] : [input],
+  });
+}
+
 /** A sandbox, a worker in this process, and a client, on the Temporal server of the test run. */
 export interface OrderStack {
   sandbox: Sandbox;
@@ -122,17 +143,8 @@ export async function startOrderStack({
       sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
       return orderId;
     },
-    async follow(at, orderId, more = {}, limits) {
-      const key = { account: toAccountName(at), orderId: toOrderId(orderId) };
-      const input: FollowOrderInput = { ...key, ...more };
-      return sentAgain(
-        await client.workflow.start<typeof followOrder>('followOrder', {
-          workflowId: followOrderId(key),
-          taskQueue: config.taskQueue,
-          args: limits ? [input, { limits }] : [input],
-        }),
-      );
-    },
+    follow: async (at, orderId, more = {}, limits) =>
+      sentAgain(await startFollowing({ client, config }, { ...more, account: at, orderId }, limits)),
     async close() {
       await stopWorker();
       await rideApi.close();

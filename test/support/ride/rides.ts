@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  Client,
   WorkflowFailedError,
   WorkflowHandleWithFirstExecutionRunId,
   WorkflowUpdateFailedError,
@@ -13,7 +12,7 @@ import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { RequestRideProgress, requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
-import { type OrderStack, useOrderStack } from '../order/stack.js';
+import { type OrderStack, type Place, useOrderStack } from '../order/stack.js';
 import { patient } from '../patience.js';
 
 export const account = toAccountName('business');
@@ -48,15 +47,9 @@ export function useRideStack(): OrderStack {
   return stack;
 }
 
-/** Where the runs of a ride are: those of a stack, or of worker processes. */
-export interface RidePlace {
-  client: Client;
-  config: { taskQueue: string };
-}
-
 /** Starts a ride as a caller does, with limits that a test can wait for. */
 export async function requestedRide(
-  { client, config }: RidePlace,
+  { client, config }: Place,
   more: Partial<RequestRideInput> = {},
   progress: RequestRideProgress = { limits: shortLimits },
 ): Promise<RequestRideInput & { handle: RideRun }> {
