@@ -3,7 +3,7 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { CompanyReport } from '../../src/domain/report.js';
 import { deliver, newReport, reported as start } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
-import { startToldWorkflow } from '../support/notify/signal-receiver.js';
+import { startToldWorkflow } from '../support/notify/receiver.js';
 import { useOrderStack } from '../support/order/stack.js';
 import { attributeOf, continued, refusesInput } from '../support/runs.js';
 

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { announcedCourses, announcedStack, goThroughAnnounced } from '../support/order/announced-courses.js';
-import { deliveryCourses, goThroughDeliveries, slowPolls } from '../support/order/delivery-courses.js';
+import {
+  announcedCourses,
+  announcedStack,
+  deliveryCourses,
+  goThroughAnnounced,
+  goThroughDeliveries,
+  slowPolls,
+} from '../support/order/courses.js';
 import { startOrderStack } from '../support/order/stack.js';
 import { runsOf } from '../support/runs.js';
 import { previousRelease } from './releases.js';

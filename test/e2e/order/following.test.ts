@@ -11,7 +11,7 @@ import {
   followed,
   goThroughAnnounced,
   readStatuses,
-} from '../../support/order/announced-courses.js';
+} from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 

@@ -8,9 +8,8 @@ import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
-import { startToldWorkflow } from '../../support/notify/signal-receiver.js';
-import { readStatuses } from '../../support/order/announced-courses.js';
-import { deliveryCourses, goThroughDeliveries, slowPolls } from '../../support/order/delivery-courses.js';
+import { startToldWorkflow } from '../../support/notify/receiver.js';
+import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { eventsOf, pendingOf, refusesInput } from '../../support/runs.js';
 

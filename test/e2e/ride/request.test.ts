@@ -7,7 +7,7 @@ import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
-import { startToldWorkflow } from '../../support/notify/signal-receiver.js';
+import { startToldWorkflow } from '../../support/notify/receiver.js';
 import type { FollowHandle } from '../../support/order/stack.js';
 import {
   account,

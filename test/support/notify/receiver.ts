@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -5,8 +6,11 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll } from 'vitest';
-import type { OrderEvent } from '../../../src/domain/order/trail.js';
+import type { SignalReceiver } from '../../../src/domain/notify/receivers.js';
+import type { OrderChange, OrderEvent } from '../../../src/domain/order/trail.js';
 import type { WorkerEnv } from '../accounts.js';
+import type { OrderStack } from '../order/stack.js';
+import { signalsTo } from '../runs.js';
 import type { CertificateFiles } from '../server/certificates.js';
 
 /** One request that came. */
@@ -92,5 +96,27 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** A workflow that takes the signals of `notify`, and what it was told. */
+export interface ToldWorkflow {
+  receiver: SignalReceiver;
+  told(): Promise<OrderChange[]>;
+  /** Status and outcome of each. */
+  course(): Promise<[string | null, string | null][]>;
+  end(): Promise<unknown>;
+}
+
+/** Any workflow takes a signal; this one, of a type that no worker knows here, keeps it in its history. */
+export async function startToldWorkflow({ client }: OrderStack): Promise<ToldWorkflow> {
+  const workflowId = `receiver-${randomUUID()}`;
+  const handle = await client.workflow.start('receiver', { workflowId, taskQueue: `none-${workflowId}` });
+  const told = () => signalsTo<OrderChange>(handle);
+  return {
+    receiver: { workflowId, signal: 'rideChanged' },
+    told,
+    course: async () => (await told()).map(({ status, outcome }) => [status, outcome]),
+    end: () => handle.terminate(),
   };
 }

@@ -11,10 +11,65 @@ import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { repeatWhenLost } from '../../../src/temporal/lost-update.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
-import { newDelivery } from '../delivery/deliveries.js';
+import { deliver, newDelivery } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
-import { isSubsequence, readStatuses } from './announced-courses.js';
-import type { OrderStack, OrderStackOptions } from './stack.js';
+import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, trailOf } from './stack.js';
+
+const pushedMs = 400;
+
+/** Polls announced orders often, so that a poll meets whatever happens beside it. */
+export const announcedStack: OrderStackOptions = { env: { FARETRAIL_POLL_PUSHED_MS: String(pushedMs) } };
+
+export const readStatuses = ({ timeline }: OrderTrail): string[] =>
+  timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
+
+/** Do the words of `part` stand in `whole` in this order, others between them or not? */
+export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+  let at = 0;
+  for (const word of whole) if (word === part[at]) at += 1;
+  return at === part.length;
+}
+
+export async function followed(stack: OrderStack): Promise<{ orderId: string; handle: FollowHandle }> {
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status: 'Routing' });
+  return { orderId, handle };
+}
+
+/** What happens to an order: it changes with or without a delivery, or time passes. */
+type Step = { do: 'change' | 'announce'; to: string } | { do: 'wait'; ms: number };
+
+const changes = fc.record({
+  do: fc.constantFrom('change' as const, 'announce' as const),
+  to: fc.constantFrom('Routing', 'Confirmed', 'Driving'),
+});
+const waits = fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 2 * pushedMs }) });
+
+/** Four courses, which four orders take side by side. */
+export const announcedCourses = fc.array(fc.array(fc.oneof(changes, waits), { maxLength: 12 }), {
+  minLength: 4,
+  maxLength: 4,
+});
+
+/** Takes a new order through the course and checks that its run shows it. The run goes on. */
+export async function goThroughAnnounced(stack: OrderStack, steps: readonly Step[]): Promise<FollowHandle> {
+  const { orderId, handle } = await followed(stack);
+  const course = ['Routing'];
+  for (const step of steps) {
+    if (step.do === 'wait') {
+      await sleep(step.ms);
+      continue;
+    }
+    stack.sandbox.setStatus('business', orderId, step.to);
+    if (step.to !== course.at(-1)) course.push(step.to);
+    if (step.do === 'announce') await deliver(handle, newDelivery());
+  }
+  await shows(handle, { status: course.at(-1) ?? '' });
+  const read = readStatuses(await trailOf(handle));
+  expect(isSubsequence(read, course), `${read} of ${course}`).toBe(true);
+  return handle;
+}
 
 /** Whatever is read is read because of a message, or because a run continued as new. */
 export const slowPolls: OrderStackOptions = {
@@ -29,7 +84,7 @@ const limits = { maxEvents: 60, maxSignals: 5 };
 const statuses = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'Transporting'];
 const account = toAccountName('business');
 
-type Step =
+type OrderStep =
   | { do: 'change'; to: string }
   | { do: 'deliver'; claims: string; again: boolean }
   | { do: 'refresh' }
@@ -38,7 +93,7 @@ type Step =
   | { do: 'wait'; ms: number };
 
 const status = fc.constantFrom(...statuses);
-const step: fc.Arbitrary<Step> = fc.oneof(
+const step: fc.Arbitrary<OrderStep> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('change' as const), to: status }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('deliver' as const), claims: status, again: fc.boolean() }) },
   { weight: 2, arbitrary: fc.constant({ do: 'refresh' as const }) },
@@ -61,7 +116,7 @@ const now = () => new Date().toISOString();
 const readsSince = ({ sandbox }: OrderStack, orderId: string, at: string) =>
   sandbox.ledger({ orderId }).filter((read) => read.at >= at);
 
-async function deliver(stack: OrderStack, model: Model, claims: string, again: boolean): Promise<void> {
+async function deliverOne(stack: OrderStack, model: Model, claims: string, again: boolean): Promise<void> {
   const { orderId, sent } = model;
   const deliveryId = createHash('sha256').update(`${orderId} ${sent.length}`).digest('hex').slice(0, 32);
   const fresh = newDelivery({ deliveryId, status: claims });
@@ -97,14 +152,14 @@ async function take(
   stack: OrderStack,
   model: Model,
   handle: WorkflowHandle<typeof followOrder>,
-  step: Step,
+  step: OrderStep,
 ): Promise<void> {
   if (step.do === 'change') {
     stack.sandbox.setStatus('business', model.orderId, step.to);
     if (step.to !== model.status) model.changes.push(step.to);
     model.status = step.to;
   } else if (step.do === 'deliver') {
-    await deliver(stack, model, step.claims, step.again);
+    await deliverOne(stack, model, step.claims, step.again);
   } else if (step.do === 'refresh') {
     await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
   } else if (step.do === 'restart worker') {
@@ -132,7 +187,7 @@ async function checkEnd(stack: OrderStack, model: Model, trail: OrderTrail): Pro
 export const deliveryCourses = fc.array(step, { minLength: 3, maxLength: 14 });
 
 /** Takes a new order through the course to its end and checks the promises on the way. Gives the id of its workflow. */
-export async function goThroughDeliveries(stack: OrderStack, steps: readonly Step[]): Promise<string> {
+export async function goThroughDeliveries(stack: OrderStack, steps: readonly OrderStep[]): Promise<string> {
   const orderId = stack.newOrder('business', [['Routing', 0]]);
   const handle = stack.client.workflow.getHandle<typeof followOrder>(`order/business/${orderId}`);
   await stack.follow('business', orderId, {}, limits);
@@ -147,13 +202,13 @@ export async function goThroughDeliveries(stack: OrderStack, steps: readonly Ste
   for (const each of steps) await take(stack, model, handle, each);
   // Two changes may have equal bodies: in the end comes a repeated delivery that no read under way can answer.
   await quiet(stack, orderId);
-  await deliver(stack, model, 'Driving', true);
+  await deliverOne(stack, model, 'Driving', true);
   // A read starts after the last delivery arrived, and so after each of them (I2).
   await vi.waitFor(() => expect(readsSince(stack, orderId, model.lastArrival).length).toBeGreaterThan(0), patient);
   stack.sandbox.setStatus('business', orderId, 'Completed');
   model.status = 'Completed';
   model.changes.push('Completed');
-  await deliver(stack, model, 'Completed', false);
+  await deliverOne(stack, model, 'Completed', false);
   await checkEnd(stack, model, await handle.result());
   return handle.workflowId;
 }
