@@ -6,7 +6,7 @@ import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { isLong } from '../support/long.js';
 import { useFleet } from '../support/worker/fleet.js';
 
-const lifetimeMs = isLong ? 30_000 : 15_000;
+const lifetimeMs = isLong ? 30_000 : 10_000;
 const renewals = isLong ? 5 : 2;
 /** A fifth of a short lifetime: renewed this long before its end. */
 const aheadMs = lifetimeMs / 5;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { inMs, newRide } from '../sandbox/booking-calls.js';
 import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
@@ -30,15 +30,9 @@ interface RideStepScene {
   close(): Promise<void>;
 }
 
-const patienceMs = 150_000;
-
 /** Waits for a condition; while there is no worker, asking may fail. */
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const askOnce = async () => await isSo();
-  for (const end = Date.now() + patienceMs; !(await askOnce().catch(() => false)); await sleep(25)) {
-    if (Date.now() > end) throw new Error(`in vain: ${what}`);
-  }
-}
+const until = (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> =>
+  vi.waitFor(async () => expect(await isSo(), `in vain: ${what}`).toBe(true), { timeout: 150_000, interval: 25 });
 
 const activities = 2; // TASK_QUEUE_TYPE_ACTIVITY
 const waiting = 1; // PENDING_ACTIVITY_STATE_SCHEDULED

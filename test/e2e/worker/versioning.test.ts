@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
 import { renewTokenSignal } from '../../../src/workflows/messages.js';
 import { type WorkerEnv, workerEnv } from '../../support/accounts.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import { type FollowHandle, type OrderStack, shows, startOrderStack } from '../../support/order/stack.js';
 
 const deploymentName = `rides-${randomUUID()}`;
 /** What all versions share, as the workers of one deployment do. */
@@ -57,7 +57,7 @@ async function versionOf(handle: Pick<FollowHandle, 'describe'>): Promise<string
 async function follow(): Promise<{ handle: FollowHandle; end(): Promise<string | null> }> {
   const orderId = plain.newOrder('partner', [['Driving', 0]]);
   const handle = await plain.follow('partner', orderId);
-  await expect.poll(() => handle.query<{ status: string }>('orderTrail')).toMatchObject({ status: 'Driving' });
+  await shows(handle, { status: 'Driving' });
   return {
     handle,
     async end() {
