@@ -12,7 +12,6 @@ const chosen = [
   'test/e2e',
   'test/processes/fleet',
   'test/processes/worker-kills',
-  'test/processes/ride-kills',
   'test/processes/ride-step-kills',
   'test/processes/compose-scripts',
 ];

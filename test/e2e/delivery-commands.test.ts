@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
@@ -13,7 +14,6 @@ import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { sealContent } from '../../src/webhooks/sealed-content.js';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
-import { findLeaks } from '../support/leaks.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 
 const newKeys = (): string => `w1:${randomBytes(32).toString('base64url')}`;

@@ -6,7 +6,7 @@ import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { refreshOrderUpdate } from '../../src/workflows/messages.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { startToldWorkflow } from '../support/notify/signal-receiver.js';
+import { startToldWorkflow } from '../support/notify/receiver.js';
 import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 

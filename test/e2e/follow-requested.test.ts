@@ -7,7 +7,7 @@ import type { FollowOrderInput, FollowRequest } from '../../src/domain/order/inp
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import type { FollowOrderProgress, followOrder } from '../../src/workflows/order/follow-order.js';
-import { startToldWorkflow } from '../support/notify/signal-receiver.js';
+import { startToldWorkflow } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 

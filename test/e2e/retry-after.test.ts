@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { companyReportId, followOrderId } from '../../src/domain/workflow-ids.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import type { companyReport } from '../../src/workflows/report/company-report.js';
+import { toAccountName } from '../../src/domain/keys.js';
 import { startCall } from '../support/call/calls.js';
+import { deliver, newDelivery, reported } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
-import type { FollowHandle } from '../support/order/stack.js';
+import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { type Lane, type RideLanes, startRideLanes } from '../support/ride/lanes.js';
+import { isPending } from '../support/runs.js';
 import { subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
 /** The longest wait that the worker grants, and for how long the service asks for one. */
 const longestMs = 8_000;
-const troubleMs = 5_000;
+const troubleMs = 4_000;
 /** With pauses of 1, 2 and 4 s, and one for a person, or one that was on its way when the trouble began. */
 const mostRequests = 4;
 
@@ -33,7 +32,7 @@ type Operation = (typeof operations)[number];
 let rides: RideLanes;
 beforeAll(async () => {
   const env = { FARETRAIL_RETRY_AFTER_MAX_MS: String(longestMs), ...webhookEnv() };
-  rides = await startRideLanes(cases.length, {}, env);
+  rides = await startRideLanes(cases.length, { env, isHurried: false });
 });
 afterAll(() => rides?.close());
 
@@ -57,38 +56,18 @@ async function refuse(lane: Lane, refused: readonly Operation[], status: number,
   }
 }
 
-async function follow({ account, sandbox }: Lane): Promise<FollowHandle> {
-  const { client, config } = rides.stack;
-  const key = { account: toAccountName(account), orderId: toOrderId(randomUUID()) };
-  sandbox.addOrder({ interface: 'business', orderId: key.orderId, script: [{ status: 'Driving', afterMs: 0 }] });
-  const options = { workflowId: followOrderId(key), taskQueue: config.taskQueue, args: [key] as [typeof key] };
-  return await client.workflow.start<typeof followOrder>('followOrder', options);
-}
-
-async function report(account: string, { workflowId }: FollowHandle): Promise<void> {
-  const { client, config } = rides.stack;
-  const orderId = toOrderId(workflowId.split('/')[2] ?? '');
-  const key = { account: toAccountName(account), orderId };
-  const eventType = 'business_report' as const;
-  await client.workflow.signalWithStart<typeof companyReport, [object]>('companyReport', {
-    workflowId: companyReportId({ ...key, about: orderId }),
-    taskQueue: config.taskQueue,
-    args: [key],
-    signal: 'deliveryReceived',
-    signalArgs: [{ deliveries: [{ deliveryId: randomUUID(), eventType, receivedAt: new Date().toISOString() }] }],
-  });
+function follow({ account, sandbox }: Lane): Promise<FollowHandle> {
+  const orderId = randomUUID();
+  sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+  return startFollowing(rides.stack, { account, orderId });
 }
 
 /** A person asks for a read when the order was refused once, while a delivery waits for its own; gives how long after
  *  the refusal it was read again. */
 async function refreshed(lane: Lane, order: FollowHandle): Promise<number> {
   const times = () => requests(lane, 'orderDetails', true).map(({ at }) => Date.parse(at));
-  const receivedAt = new Date().toISOString();
-  const deliveries = [{ deliveryId: randomUUID(), eventType: 'status_changed', receivedAt }];
-  await order.signal('deliveryReceived', { deliveries });
-  const pending = async () =>
-    (await order.describe()).raw.pendingActivities?.map(({ activityType }) => activityType?.name);
-  await vi.waitFor(async () => expect(await pending()).toContain('readOrder'), patient);
+  await deliver(order, newDelivery());
+  await isPending(order, 'readOrder');
   const before = times().length;
   const answer = order.executeUpdate('refreshOrder');
   await vi.waitFor(() => expect(times().length).toBeGreaterThan(before), patient);
@@ -99,23 +78,19 @@ async function refreshed(lane: Lane, order: FollowHandle): Promise<number> {
 describe.concurrent('a service that asks to wait', () => {
   it.each(cases)('with $status for $name', async (one) => {
     const { status, name, wish } = one;
-    const lane = rides.lanes[cases.indexOf(one)];
-    if (!lane) throw new Error('no lane');
+    const lane = rides.lanes[cases.indexOf(one)] ?? expect.fail('no lane');
+    const account = toAccountName(lane.account);
     const order = await follow(lane);
     await refuse(lane, ['businessToken'], status, wish);
-    await vi.waitFor(async () => expect(await order.query('orderTrail')).toMatchObject({ status: 'Driving' }), patient);
-    const refusing = refuse(
-      lane,
-      ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'],
-      status,
-      wish,
-    );
+    await shows(order, { status: 'Driving' });
+    const others = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'] as const;
+    const refusing = refuse(lane, others, status, wish);
     // First the order: what is refused first keeps all other calls of the account waiting.
     await vi.waitFor(() => expect(requests(lane, 'orderDetails', true)).not.toEqual([]), patient);
     const readAgain = name.startsWith('a d') ? refreshed(lane, order) : 0;
-    await report(lane.account, order);
-    const call = await startCall(rides.stack, 'companySettings', { account: toAccountName(lane.account) });
-    const subscription = await subscribe(rides.stack, { account: toAccountName(lane.account) });
+    await reported(rides.stack, { account, orderId: order.workflowId.split('/')[2] ?? '' });
+    const call = await startCall(rides.stack, 'companySettings', { account });
+    const subscription = await subscribe(rides.stack, { account });
     await refusing;
     expect(await readAgain).toBeLessThan(longestMs - 1_000);
     expect(await call.result()).toMatchObject({ status: 200 });

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { maxCallsInOneSecond } from '../../sandbox/ledger-questions.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { businessCallStart } from '../../src/temporal/starts.js';
 import { isLong } from '../support/long.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { useFleet } from '../support/worker/fleet.js';
 
 const perSecond = 16;
 const orders = isLong ? 500 : 60;
@@ -13,15 +13,11 @@ const orders = isLong ? 500 : 60;
 const fairShareMs = (orders / perSecond) * 1_000;
 const calls = isLong ? 100 : 8;
 
-let fleet: Fleet;
-beforeAll(async () => {
-  // Every order asks to be read each second: far more than the budget allows.
-  fleet = await startFleet(2, {
-    requestsPerSecond: perSecond,
-    env: { FARETRAIL_POLL_ACTIVE_MS: '1000', FARETRAIL_POLL_RESERVED_MS: '1000' },
-  });
+// Every order asks to be read each second: far more than the budget allows.
+const fleet = useFleet(2, {
+  requestsPerSecond: perSecond,
+  env: { FARETRAIL_POLL_ACTIVE_MS: '1000', FARETRAIL_POLL_RESERVED_MS: '1000' },
 });
-afterAll(() => fleet.close(), 60_000);
 
 const upstreamCalls = () =>
   fleet.sandbox.ledger().filter(({ operation }) => operation !== 'businessToken' && operation !== 'partnerToken');

@@ -1,19 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { type IngressProcess, startIngressProcess } from '../../bench/ingress-process.js';
-import { startDevServer } from '../../local/temporal/dev-server.js';
-import { freePort } from '../../local/temporal/free-port.js';
-import { toAccountName } from '../../src/domain/keys.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { fromFollowOrderId, subscriptionId } from '../../src/domain/workflow-ids.js';
-import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
-import type { subscription } from '../../src/workflows/subscription/subscription.js';
-import { patient } from '../support/patience.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import type { CompanyReport } from '../../src/domain/report.js';
+import { companyReportId, followOrderId, fromFollowOrderId } from '../../src/domain/workflow-ids.js';
+import { reportStatusQuery } from '../../src/workflows/messages.js';
+import { shows } from '../support/order/stack.js';
+import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
 const orders = 12;
 const script: [status: string, afterMs: number][] = [
@@ -30,62 +24,21 @@ const paces = {
   fast: { FARETRAIL_POLL_ACTIVE_MS: '400', FARETRAIL_POLL_PUSHED_MS: '1200' },
 };
 
-/** Both processes as they are deployed, and a subscription at the sandbox. */
-interface Scene {
-  fleet: Fleet;
-  ingress: IngressProcess;
-  close(): Promise<void>;
-}
-
-async function open(pace: keyof typeof paces): Promise<Scene> {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-deliveries-'));
-  const port = await freePort();
-  const env = {
-    ...paces[pace],
-    FARETRAIL_WEBHOOK_KEYS: `w1:${randomBytes(32).toString('base64url')}`,
-    FARETRAIL_PUBLIC_URL: `http://127.0.0.1:${port}`,
-    FARETRAIL_JOURNAL_DIR: join(folder, 'journal'),
-  };
-  // A server of our own: a subscription is named by account and event type alone, and other tests subscribe too.
-  const server = await startDevServer({
-    program: inject('temporalProgram'),
-    databaseFile: join(folder, 'temporal.db'),
-  });
-  const fleet = await startFleet(1, { env, address: server.address });
-  const ingress = await startIngressProcess('faretrail', fleet.env, port);
-  await subscribe(fleet, env.FARETRAIL_PUBLIC_URL);
-  return {
-    fleet,
-    ingress,
-    async close() {
-      await ingress.stop();
-      await fleet.close();
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-async function subscribe({ client, env }: Fleet, publicUrl: string): Promise<void> {
-  const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
-  const handle = await client.workflow.start<typeof subscription>('subscription', {
-    workflowId: subscriptionId(key),
-    taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
-    args: [{ ...key, publicUrl }],
-  });
-  const isActive = async () => expect((await handle.query(subscriptionStatusQuery)).state).toBe('active');
-  await vi.waitFor(isActive, { timeout: 60_000, interval: 200 });
-}
+/** What the sandbox gives for an order that was completed. */
+const receipt = {
+  payment_summary: { currency_code: 'EUR', total_exc_tax: 20, total_tax: '2.00', total_inc_tax: '22.00' },
+  calculation: { driving: 18.5, tolls: 1.5, tax: '2.00', tips: 0 },
+};
 
 /** Follows orders that go on to their next status once the one before was seen, however long that takes. */
-async function followInStep({ fleet }: Scene): Promise<OrderTrail[]> {
+async function followInStep({ fleet }: DeliveryScene): Promise<OrderTrail[]> {
   const [first = '', ...others] = statuses;
   const handles = await fleet.followOrders(orders, [[first, 0]], ['business']);
   const ends = handles.map(async (handle) => {
     const orderId = fromFollowOrderId(handle.workflowId)?.orderId ?? expect.fail(handle.workflowId);
     let last = first;
     for (const next of others) {
-      await vi.waitFor(async () => expect((await handle.query<OrderTrail>('orderTrail')).status).toBe(last), patient);
+      await shows(handle, { status: last });
       fleet.sandbox.setStatus('business', orderId, next);
       last = next;
     }
@@ -96,13 +49,64 @@ async function followInStep({ fleet }: Scene): Promise<OrderTrail[]> {
 const known = (trail: OrderTrail) => [...new Set(trail.timeline.map(({ status }) => status))];
 
 describe.concurrent('with polls an hour apart', () => {
-  let scene: Scene;
+  let scene: DeliveryScene;
+  let url: string;
   beforeAll(async () => {
-    scene = await open('slow');
+    scene = await openDeliveryScene(paces.slow);
+    ({ url } = await scene.startIngress());
   });
   afterAll(() => scene.close());
 
+  it.sequential('a report that is delivered leads to the receipt, and the same delivery again to nothing more than a read', async () => {
+    const { sandbox, client } = scene.fleet;
+    await active(await scene.subscribe('business_report', url));
+    sandbox.setDeliverySettings({ reportWhenCompleted: true, duplicated: 1, delayUpToMs: 1_000 });
+    const orderId = toOrderId(randomUUID());
+    sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+    sandbox.setStatus('business', orderId, 'Completed');
+
+    const run = client.workflow.getHandle(companyReportId({ account: business, about: orderId }));
+    const report = (): Promise<CompanyReport> => run.query(reportStatusQuery);
+    await expect.poll(() => report().catch(() => undefined)).toMatchObject({ deliveries: { received: 2 } });
+    await expect.poll(report).toMatchObject({ receipt });
+    const metrics = async () => await (await fetch(`${url}/metrics`)).text();
+    await expect.poll(metrics).toContain('\nfaretrail_journal_deliveries 0\n'); // only an ingress with a journal has it
+    await sleep(500); // for reads that should not be
+    const forwarded = [...(await metrics()).matchAll(/^faretrail_forwarded_total\{.*\} (\d+)$/gm)];
+    expect(forwarded.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(2);
+
+    const sent = sandbox.deliveries({ orderId });
+    expect(sent).toMatchObject([
+      { eventType: 'business_report', cause: 'change', answer: 202 },
+      { eventType: 'business_report', cause: 'change', answer: 202 },
+    ]);
+    expect(new Set(sent.map(({ delivery }) => delivery)).size, 'one delivery, sent twice').toBe(1);
+    const told = await report();
+    expect(told).toMatchObject({
+      account: business,
+      orderId,
+      deliveries: { received: 2, duplicate: 1 },
+      attention: null,
+    });
+    expect(told).toMatchObject({ receipt, reports: [{ deliveryId: expect.stringMatching(/^[0-9a-f]{32}$/) }] });
+    expect(told.receipt, 'as the service gives it').toEqual(receipt);
+
+    const finance = sandbox.ledger({ operation: 'businessToken' }).filter(({ scope }) => scope === 'finance');
+    expect(finance).toMatchObject([{ httpStatus: 200 }]);
+    const calls = sandbox.ledger({ orderId });
+    expect(calls.length).toBeOneOf([1, 2]);
+    for (const call of calls) {
+      expect(call).toMatchObject({ operation: 'orderReceipt', httpStatus: 200, scope: 'finance' });
+      expect(call.tokenNumber).toBe(finance[0]?.tokenNumber);
+      expect(call.at >= (sent[0]?.at ?? '')).toBe(true);
+    }
+    const follower = client.workflow.getHandle(followOrderId({ account: business, orderId }));
+    await expect(follower.describe(), 'a report makes nobody follow the order').rejects.toThrow();
+    sandbox.setDeliverySettings({ reportWhenCompleted: false, duplicated: 0, delayUpToMs: 0 });
+  });
+
   it.sequential('business orders are followed to their ends by deliveries alone', async () => {
+    await active(await scene.subscribe('status_changed', url));
     for (const trail of await followInStep(scene)) {
       expect(trail).toMatchObject({ status: 'Completed', outcome: 'completed' });
       expect(known(trail)).toEqual(statuses);
@@ -113,9 +117,10 @@ describe.concurrent('with polls an hour apart', () => {
 });
 
 describe.concurrent('with polls at a quick pace', () => {
-  let scene: Scene;
+  let scene: DeliveryScene;
   beforeAll(async () => {
-    scene = await open('fast');
+    scene = await openDeliveryScene(paces.fast);
+    await active(await scene.subscribe('status_changed', (await scene.startIngress()).url));
   });
   afterAll(() => scene.close());
   beforeEach(() => scene.fleet.sandbox.clearFaults());

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { expect, inject, vi } from 'vitest';
-import { type IngressProcess, startIngressProcess } from '../../bench/ingress-process.js';
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { SubscriptionStatus } from '../../src/domain/subscription/status.js';
@@ -13,12 +12,12 @@ import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../support/accounts.js';
+import { jsonFile } from '../support/json-file.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { type IngressProcess, startIngressProcess } from '../support/worker/process.js';
 
 /** The account whose orders are delivered. */
 export const business = toAccountName('business');
-
-export type ReachableIngress = IngressProcess & { url: string };
 
 /** A sandbox and one worker process, with a Temporal server of their own. */
 export interface DeliveryScene {
@@ -26,7 +25,7 @@ export interface DeliveryScene {
   /** Of the Temporal server. */
   databaseFile: string;
   /** One more ingress process, with a journal of its own. `delivery` is that part of its contract profile. */
-  startIngress(delivery?: object): Promise<ReachableIngress>;
+  startIngress(delivery?: object): Promise<IngressProcess>;
   /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
   subscribe(eventType: EventType, publicUrl: string): Promise<SubscriptionHandle>;
   close(): Promise<void>;
@@ -47,12 +46,13 @@ export async function openDeliveryScene(more: WorkerEnv = {}): Promise<DeliveryS
     fleet,
     databaseFile,
     async startIngress(delivery = {}) {
-      const place = join(folder, `ingress-${ingresses.length}`);
-      writeFileSync(`${place}.json`, JSON.stringify({ delivery }));
-      const settings = { FARETRAIL_JOURNAL_DIR: `${place}-journal`, FARETRAIL_CONTRACT_FILE: `${place}.json` };
-      const ingress = await startIngressProcess('faretrail', { ...fleet.env, ...settings });
+      const ingress = await startIngressProcess({
+        ...fleet.env,
+        FARETRAIL_JOURNAL_DIR: join(folder, `journal-${ingresses.length}`),
+        FARETRAIL_CONTRACT_FILE: jsonFile({ delivery }),
+      });
       ingresses.push(ingress);
-      return { ...ingress, url: `http://127.0.0.1:${ingress.port}` };
+      return ingress;
     },
     async subscribe(eventType, publicUrl) {
       const key = { account: business, eventType };

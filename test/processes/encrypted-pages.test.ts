@@ -1,10 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { type DevServer, startDevServer } from '../../local/temporal/dev-server.js';
 import { findBrowser, openBrowser } from '../../local/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../../local/ui/temporal-ui.js';
@@ -13,11 +17,9 @@ import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../sandbox/booking-calls.js';
-import { findLeaks } from '../support/leaks.js';
 import { isLong } from '../support/long.js';
-import { startPersonProxy } from '../support/order/person-proxy.js';
 import { lifeOf, requestedRide, stands } from '../support/ride/rides.js';
-import { createAuthority } from '../support/server/certificates.js';
+import { type CertificateFiles, createAuthority } from '../support/server/certificates.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 // Almost three minutes with a real browser, so it runs on demand.
@@ -142,11 +144,10 @@ const isKnown = ({ headers }: IncomingMessage): boolean =>
 /** A ride under way; resolves to the ids of its run and that of its order. */
 async function takeRide(): Promise<[ride: string, order: string]> {
   fleet.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Confirmed', 'Driving']) });
-  const place = { client: fleet.client, config: { taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '' } } as never;
   const at = { lat: 52.5, lng: 13.4, full_address: people.address };
   const user = { name: people.rider, phone: people.riderPhone };
   const stops = [stop('origin', 'pick_up', at, { user }), stop('destination', 'drop_off', at, { user })];
-  const { handle } = await requestedRide(place, { order: newRide({ stops }) });
+  const { handle } = await requestedRide(fleet.place, { order: newRide({ stops }) });
   await stands(handle, { stage: 'following', status: 'Driving' });
   const { orderId } = await handle.query<{ orderId: string }, []>('rideStatus');
   return [handle.workflowId, `order/business/${orderId}`];
@@ -212,4 +213,54 @@ async function startAndStop(): Promise<CodecServer> {
   const endpoint = await startCodec();
   await endpoint.close();
   return endpoint;
+}
+
+/** A proxy as it stands before a codec endpoint that serves many people. */
+interface PersonProxy {
+  url: string;
+  /** What was asked of it: method, path and the names of credentials that were shown. */
+  calls: { method: string; path: string; shown: string[] }[];
+  close(): Promise<void>;
+}
+
+interface PersonProxyOptions {
+  /** Default: it speaks without TLS. */
+  server?: CertificateFiles;
+  /** Shows the endpoint that a call comes from us. */
+  token: string;
+  isKnown(call: IncomingMessage): boolean;
+}
+
+/** Ends TLS where it has a certificate, knows people, and passes on what they ask with the token of the endpoint in place of theirs. */
+async function startPersonProxy(target: string, options: PersonProxyOptions): Promise<PersonProxy> {
+  const { server, token, isKnown } = options;
+  const calls: PersonProxy['calls'] = [];
+  const pass: RequestListener = (call, reply) => {
+    const { method = '', url: path = '', headers } = call;
+    calls.push({
+      method,
+      path,
+      shown: ['authorization', 'authorization-extras', 'cookie'].filter((name) => headers[name]),
+    });
+    const authorization = isKnown(call) ? { authorization: `Bearer ${token}` } : {};
+    const onward = request(`${target}${path}`, { method, headers: { ...headers, ...authorization } }, (answer) => {
+      reply.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(reply);
+    });
+    onward.on('error', () => reply.destroy());
+    call.pipe(onward);
+  };
+  const proxy = server
+    ? createTlsServer({ cert: readFileSync(server.cert), key: readFileSync(server.key) }, pass)
+    : createServer(pass);
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    url: `${server ? 'https' : 'http'}://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    calls,
+    async close() {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
 }

@@ -1,12 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
@@ -14,21 +12,25 @@ import { toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { inMs, newRide, stop } from '../sandbox/booking-calls.js';
 import { startCall } from '../support/call/calls.js';
-import { findLeaks } from '../support/leaks.js';
-import type { FollowHandle } from '../support/order/stack.js';
+import { deliver } from '../support/delivery/deliveries.js';
+import { type FollowHandle, shows, trailOf } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { failureOf, lifeOf, requestedRide, stands } from '../support/ride/rides.js';
-import { startWorkerProcess } from '../support/worker/process.js';
-import { active, type DeliveryScene, openDeliveryScene, type ReachableIngress } from './delivery-scene.js';
-import { startIngressProcess } from './ingress-process.js';
+import { tracesOf } from '../support/traces.js';
+import {
+  type IngressProcess,
+  runProgram,
+  runStarter,
+  startIngressProcess,
+  startWorkerProcess,
+} from '../support/worker/process.js';
+import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
 const payloadKeys = `p1:${randomBytes(32).toString('base64url')}`;
 const noKeys = { FARETRAIL_ENCRYPT_PAYLOADS: '', FARETRAIL_PAYLOAD_KEYS: '' };
-const starter = join(projectRoot, 'dist/src/starter.js');
-const run = promisify(execFile);
 
 let scene: DeliveryScene;
-let ingress: ReachableIngress;
+let ingress: IngressProcess;
 let metricsPort: number;
 /** Followed from its begin in the first test to its end in the last. */
 let longOrder: FollowHandle;
@@ -46,10 +48,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => scene?.close(), 60_000);
 
-/** As the helpers for runs want it. */
-const place = () =>
-  ({ client: scene.fleet.client, config: { taskQueue: scene.fleet.env.FARETRAIL_TASK_QUEUE ?? '' } }) as never;
-const fleetEnv = () => ({ PATH: process.env.PATH, TZ: 'UTC', ...scene.fleet.env });
+const place = () => scene.fleet.place;
 
 const driver = {
   driverName: fakeDriver.name,
@@ -95,29 +94,13 @@ const idOf = ({ workflowId }: FollowHandle): string => workflowId.slice(workflow
 
 /** The trail once it shows a driver and that a change was delivered. */
 async function deliveredTrail(handle: FollowHandle, orderId: string): Promise<OrderTrail> {
-  const trail = (): Promise<OrderTrail> => handle.query('orderTrail');
-  await vi.waitFor(async () => expect(await trail()).toMatchObject({ status: 'Waiting' }), patient);
+  await shows(handle, { status: 'Waiting' });
   scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
-  const delivered = { status: 'Driving', pushed: true };
-  await vi.waitFor(async () => expect(await trail()).toMatchObject(delivered), patient);
-  return await trail();
+  await shows(handle, { status: 'Driving', pushed: true });
+  return await trailOf(handle);
 }
 
-/** Everything that the runs leave behind. */
-async function traces(): Promise<Record<string, Buffer>> {
-  const { fleet, databaseFile } = scene;
-  const files = [databaseFile, `${databaseFile}-wal`].map((file) => readFile(file).catch(() => Buffer.alloc(0)));
-  const texts: Record<string, Buffer> = {
-    database: Buffer.concat(await Promise.all(files)),
-    metrics: Buffer.from(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
-    logs: Buffer.from(fleet.workers.map((worker) => worker.output()).join('\n')),
-  };
-  for await (const { workflowId, runId } of fleet.client.workflow.list()) {
-    const handle = fleet.client.workflow.getHandle(workflowId, runId);
-    texts[workflowId] = Buffer.from(historyToJSON(await handle.fetchHistory()));
-  }
-  return texts;
-}
+const traces = () => tracesOf(scene.fleet, { databaseFile: scene.databaseFile, metricsPort });
 
 /** Where payloads of a history stand that nobody has encrypted. */
 function clearPayloads(value: unknown, path = ''): string[] {
@@ -152,15 +135,15 @@ it('with encryption on, nobody is found in database, histories, logs or metrics,
   expect(findLeaks({ ...passenger, ...driver }, found)).toEqual([]);
   const { logs: _, ...kept } = found; // in logs the short code of the service may stand
   expect(findLeaks({ refusal: 'ORDER_NOT_CANCELLABLE' }, kept)).toEqual([]);
-  const histories = Object.entries(found).filter(([where]) => where.includes('/'));
+  const histories = Object.entries(found).filter(([where]) => /^[^ ]*\//.test(where));
   const inClear = histories.flatMap(([where, text]) => clearPayloads(JSON.parse(text.toString()), where));
   // The other is a word of the server itself: "the activity had not begun when it was cancelled".
   expect(inClear.filter((path) => !/\/searchAttributes\/|activityTaskCanceledEventAttributes/.test(path))).toEqual([]);
 }, 120_000);
 
 it("Temporal's own command shows clear text through the codec endpoint, and through it alone", async () => {
-  const codec = spawn(process.execPath, [starter, 'codec', '--json'], {
-    env: { ...fleetEnv(), FARETRAIL_CODEC_PORT: '0' },
+  const codec = spawn(process.execPath, [join(projectRoot, 'dist/src/starter.js'), 'codec', '--json'], {
+    env: { PATH: process.env.PATH, TZ: 'UTC', ...scene.fleet.env, FARETRAIL_CODEC_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void codec.kill('SIGKILL'));
@@ -168,7 +151,7 @@ it("Temporal's own command shows clear text through the codec endpoint, and thro
   const show = async (...more: string[]): Promise<Record<string, Buffer>> => {
     const which = ['workflow', 'show', '--workflow-id', longOrder.workflowId, '--output', 'json'];
     const args = [...which, '--address', scene.fleet.env.TEMPORAL_ADDRESS ?? '', ...more];
-    return { shown: Buffer.from((await run(inject('temporalProgram'), args)).stdout) };
+    return { shown: Buffer.from((await runProgram(inject('temporalProgram'), args)).output) };
   };
   expect(findLeaks(driver, await show())).toEqual([]);
   expect(findLeaks(driver, await show('--codec-endpoint', url))).toEqual(
@@ -190,21 +173,23 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 it('without the key a worker, an ingress and a command say what is missing, and nothing is lost', async () => {
   await scene.fleet.workers.splice(0)[0]?.stop();
   const FARETRAIL_JOURNAL_DIR = mkdtempSync(join(tmpdir(), 'faretrail-blind-'));
-  const blindEnv = { ...scene.fleet.env, ...noKeys, FARETRAIL_INGRESS_PORT: '0', FARETRAIL_JOURNAL_DIR };
+  const blindEnv = { ...scene.fleet.env, ...noKeys, FARETRAIL_JOURNAL_DIR };
   const [worker, blindIngress] = await Promise.all([startWorkerProcess(blindEnv), startIngressProcess(blindEnv)]);
   onTestFinished(async () => {
-    await Promise.all([worker.stop(), blindIngress.end('SIGTERM')]);
+    await Promise.all([worker.stop(), blindIngress.stop()]);
     rmSync(FARETRAIL_JOURNAL_DIR, { recursive: true });
   }, 60_000);
-  const starts = (args: string[], more: object = {}) =>
-    run(process.execPath, [starter, ...args], { env: { ...fleetEnv(), ...more } });
   const about = ['--order', 'of-nobody', '--status', 'Driving'];
-  const told = starts(['subscription', 'list', '--json'], noKeys);
-  await Promise.all([
-    expect(told).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('"code":"PayloadKeyMissing"') }),
-    starts(['delivery', 'send', 'business', 'status_changed', ...about, '--url', blindIngress.url]), // it is taken, else this fails
-    longOrder.signal('deliveryReceived', { deliveries: [] }),
+  const [told, sent] = await Promise.all([
+    runStarter(['subscription', 'list', '--json'], { ...scene.fleet.env, ...noKeys }),
+    runStarter(
+      ['delivery', 'send', 'business', 'status_changed', ...about, '--url', blindIngress.url],
+      scene.fleet.env,
+    ),
+    deliver(longOrder),
   ]);
+  expect(told).toMatchObject({ code: 1, errors: expect.stringContaining('"code":"PayloadKeyMissing"') });
+  expect(sent, 'it is taken').toMatchObject({ code: 0 });
   const remedy = 'a payload is encrypted with key \\"p1\\", which is not held: set FARETRAIL_PAYLOAD_KEYS';
   for (const blind of [worker, blindIngress]) await vi.waitFor(() => expect(blind.output()).toContain(remedy), patient);
 }, 120_000);

@@ -1,27 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { tokenRequestsIn } from '../../sandbox/ledger-questions.js';
 import type { RideInterface } from '../../src/domain/account.js';
 import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { isLong } from '../support/long.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { useFleet } from '../support/worker/fleet.js';
 
-const lifetimeMs = isLong ? 30_000 : 15_000;
+const lifetimeMs = isLong ? 30_000 : 10_000;
 const renewals = isLong ? 5 : 2;
 /** A fifth of a short lifetime: renewed this long before its end. */
 const aheadMs = lifetimeMs / 5;
 /** A lifetime counts from the sending of a request; the sandbox notes when it came. */
 const onTheWayMs = 2_000;
 
-let fleet: Fleet;
-beforeAll(async () => {
-  const tokenLifetimeSeconds = lifetimeMs / 1_000;
-  fleet = await startFleet(8, {
-    sandbox: { partner: { tokenLifetimeSeconds }, business: { tokenLifetimeSeconds } },
-    env: { FARETRAIL_POLL_ACTIVE_MS: '3000', FARETRAIL_POLL_RESERVED_MS: '3000' },
-  });
-}, 120_000);
-afterAll(() => fleet.close(), 60_000);
+const tokenLifetimeSeconds = lifetimeMs / 1_000;
+const fleet = useFleet(8, {
+  sandbox: { partner: { tokenLifetimeSeconds }, business: { tokenLifetimeSeconds } },
+  env: { FARETRAIL_POLL_ACTIVE_MS: '3000', FARETRAIL_POLL_RESERVED_MS: '3000' },
+});
 
 const tokenRequests = () =>
   tokenRequestsIn(fleet.sandbox.ledger()).map(({ times }) => times.map((at) => new Date(at).getTime()));

@@ -2,22 +2,31 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type SubscriptionMemo, subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
-import { findLeaks } from '../support/leaks.js';
-import {
-  type IngressProcess,
-  ingressEnv,
-  runIngressProcess,
-  startIngressProcess,
-  webhookKeys,
-} from './ingress-process.js';
+import { encodedKey } from '../settings/env.js';
+import type { WorkerEnv } from '../support/accounts.js';
+import { jsonFile } from '../support/json-file.js';
+import { type IngressProcess, runIngressProcess, startIngressProcess } from '../support/worker/process.js';
+import { useTemporal } from '../support/worker/runtime.js';
+
+const webhookKeys = `w1:${encodedKey(9)}`;
+
+/** Settings of one business account; nothing listens at `TEMPORAL_ADDRESS`. */
+const ingressEnv: WorkerEnv = {
+  FARETRAIL_BUSINESS_BASE_URL: 'https://business.example',
+  FARETRAIL_BUSINESS_CLIENT_ID: 'business-id',
+  FARETRAIL_BUSINESS_ID: '7b0c1d7e-5a53-4d7e-9d0c-1f2a3b4c5d6e',
+  FARETRAIL_WEBHOOK_KEYS: webhookKeys,
+  FARETRAIL_LOG_LEVEL: 'trace',
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+};
 
 const parsed = parseKeyRing(webhookKeys);
 if (!('ring' in parsed)) throw new Error('the keys of this test are wrong');
@@ -25,16 +34,12 @@ const paths = createWebhookPaths(parsed.ring);
 const sealer = createSealer(parsed.ring);
 const secretId = randomUUID();
 
-let client: Client;
+const temporal = useTemporal();
 let folder: string;
 let account: ReturnType<typeof toAccountName>;
-let env: Record<string, string>;
+let env: WorkerEnv;
 const running: IngressProcess[] = [];
 
-beforeAll(async () => {
-  client = new Client({ connection: await Connection.connect({ address: inject('temporalAddress') }) });
-});
-afterAll(() => client.connection.close());
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'faretrail-ingress-'));
   account = toAccountName(`acme-${randomUUID().slice(0, 8)}`); // workflow ids are shared by the tests of a run
@@ -42,13 +47,12 @@ beforeEach(async () => {
     ...{ interface: 'business', baseUrl: 'https://business.example', clientId: 'x', clientSecret: { env: 'UNSET' } },
     businessId: ingressEnv.FARETRAIL_BUSINESS_ID,
   };
-  const file = join(folder, 'accounts.json');
-  await writeFile(file, JSON.stringify({ accounts: { [account]: entry } }));
+  const file = jsonFile({ accounts: { [account]: entry } });
   env = { ...ingressEnv, FARETRAIL_ACCOUNTS_FILE: file, FARETRAIL_JOURNAL_DIR: join(folder, 'journal') };
   env.FARETRAIL_TASK_QUEUE = `none-${account}`; // no worker: the ingress needs none
 });
 afterEach(async () => {
-  for (const ingress of running.splice(0)) await ingress.end('SIGKILL');
+  for (const ingress of running.splice(0)) await ingress.kill();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -77,7 +81,7 @@ async function publish(generation: string): Promise<void> {
   const secrets = [await sealer.seal(secretId, workflowId)];
   const memo: SubscriptionMemo = { accepted: [{ generation, until: null, secrets, isSecretLost: false }] };
   const taskQueue = `none-${account}`;
-  await client.workflow.start('subscription', {
+  await temporal.client.workflow.start('subscription', {
     workflowId,
     taskQueue,
     args: [],
@@ -86,7 +90,7 @@ async function publish(generation: string): Promise<void> {
 }
 
 const isKnown = (workflowId: string) =>
-  client.workflow
+  temporal.client.workflow
     .getHandle(workflowId)
     .describe()
     .then(
@@ -108,7 +112,7 @@ describe('an ingress and Temporal, without a worker', () => {
     await expect.poll(metrics).toContain('faretrail_journal_deliveries 0');
     expect(await metrics()).toContain(`faretrail_deliveries_total{${labels},outcome="accepted"} 1`);
     expect(await metrics()).toContain(`faretrail_secret_seen_total{account="${account}",place="body"} 1`);
-    expect(await ingress.end('SIGTERM')).toBe(0);
+    expect(await ingress.stop()).toBe(0);
     expect(ingress.output()).toContain('ingress stopped');
   });
 
@@ -119,7 +123,7 @@ describe('an ingress and Temporal, without a worker', () => {
     const old = await post(first, 'g1', { order_id: '2' });
     expect(old.status).toBe(202);
     const { deliveryId } = (await old.json()) as { deliveryId: string };
-    expect(await first.end('SIGINT')).toBe(0);
+    expect(await first.stop('SIGINT')).toBe(0);
 
     await publish('g2');
     const second = await start(withTemporal());
@@ -151,7 +155,7 @@ describe('an ingress and Temporal, without a worker', () => {
     await post(ingress, 'g2', { private: 'no order' });
     await post(ingress, 'g1', { order_id: '2' });
     const metrics = (await get(ingress, '/metrics')).text;
-    await ingress.end('SIGTERM');
+    await ingress.stop();
     const [, mac = ''] = pathOf('g2').split('.');
     const secrets = { secretId, mac, key: webhookKeys.split(':')[1] ?? '', body: 'no order' };
     expect(findLeaks(secrets, { log: Buffer.from(ingress.output()), metrics: Buffer.from(metrics) })).toEqual([]);

@@ -5,18 +5,15 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
-import { toOrderId } from '../../src/domain/keys.js';
-import { followOrderId } from '../../src/domain/workflow-ids.js';
-import { orderTrailQuery } from '../../src/workflows/messages.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
 import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
-import type { FollowHandle } from '../support/order/stack.js';
+import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
+import { pendingOf } from '../support/runs.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
+import type { IngressProcess } from '../support/worker/process.js';
 import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
-import { type IngressProcess, startIngressProcess } from './ingress-process.js';
 
 const page = (name: string): string => readFileSync(join(projectRoot, 'docs', name), 'utf8');
-const patience = { timeout: 30_000, interval: 100 };
 
 let receiver: TraceReceiver;
 let scene: DeliveryScene;
@@ -29,31 +26,23 @@ beforeAll(async () => {
   // The first poll after a read finds the change, and later ones are too far away to find another.
   const pace = { FARETRAIL_POLL_ACTIVE_MS: '2000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
   scene = await openDeliveryScene({ ...receiver.env, ...pace, FARETRAIL_METRICS_PORT: port });
-  ingress = await startIngressProcess({
-    ...scene.fleet.env,
-    FARETRAIL_INGRESS_PORT: '0',
-    FARETRAIL_JOURNAL_DIR: join(scene.databaseFile, '../journal'),
-  });
+  ingress = await scene.startIngress();
   await active(await scene.subscribe('status_changed', ingress.url));
   await followToItsEnd();
 }, 120_000);
 afterAll(async () => {
-  await ingress.end('SIGTERM');
   await scene.close();
   await receiver.close();
 }, 60_000);
 
 /** An order whose first change a poll finds and whose second one a delivery announces. Its URL may not be told. */
 async function followToItsEnd(): Promise<void> {
-  const { sandbox, client, env } = scene.fleet;
-  const orderId = toOrderId(randomUUID());
+  const { sandbox, place } = scene.fleet;
+  const orderId = randomUUID();
   sandbox.setDeliverySettings({ enabled: false });
   sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
-  const handle = await client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId({ account: business, orderId }),
-    taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
-    args: [{ account: business, orderId, notify: [{ url: 'https://not-allowed.example/hook' }] }],
-  });
+  const notify = [{ url: 'https://not-allowed.example/hook' }];
+  const handle = await startFollowing(place, { account: business, orderId, notify });
   await untilPollRests(handle, 'Pending');
   sandbox.setStatus('business', orderId, 'CareReq');
   await untilPollRests(handle, 'CareReq');
@@ -63,13 +52,11 @@ async function followToItsEnd(): Promise<void> {
 }
 
 /** The status is known, and the poll has looked in vain and waits for its next turn. */
-const untilPollRests = (handle: FollowHandle, status: string): Promise<void> =>
-  vi.waitFor(async () => {
-    expect(await handle.query(orderTrailQuery)).toMatchObject({ status });
-    const { raw } = await handle.describe();
-    const poll = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'observeOrder');
-    expect(poll?.attempt).toBeGreaterThan(1);
-  }, patience);
+async function untilPollRests(handle: FollowHandle, status: string): Promise<void> {
+  await shows(handle, { status });
+  const polls = async () => (await pendingOf(handle)).find(({ name }) => name === 'observeOrder')?.attempt;
+  await vi.waitFor(async () => expect(await polls()).toBeGreaterThan(1), patient);
+}
 
 const metrics = async (url: string): Promise<string> => await (await fetch(`${url}/metrics`)).text();
 

@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
@@ -12,9 +9,7 @@ import { jsonFile } from '../support/json-file.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { completes } from '../support/ride/rides.js';
 import { createAuthority, type TestAuthority } from '../support/server/certificates.js';
-import { startWorkerProcess, type WorkerProcess } from '../support/worker/process.js';
-
-const starter = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
+import { runStarter, startWorkerProcess, type WorkerProcess } from '../support/worker/process.js';
 
 let authority: TestAuthority;
 let receiver: NotifyReceiver;
@@ -38,11 +33,10 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** The compiled command line interface, as it is installed. */
+/** The lines that a command prints. */
 async function cli(...argv: string[]): Promise<Record<string, unknown>[]> {
-  const settings = { PATH: process.env.PATH, TEMPORAL_ADDRESS: inject('temporalAddress'), ...env };
-  const { stdout } = await promisify(execFile)(process.execPath, [starter, ...argv, '--json'], { env: settings });
-  return stdout
+  const { output } = await runStarter([...argv, '--json'], { TEMPORAL_ADDRESS: inject('temporalAddress'), ...env });
+  return output
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -1,9 +1,122 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { inMs, newRide } from '../sandbox/booking-calls.js';
 import { isLong } from '../support/long.js';
-import { standingOf } from '../support/ride/rides.js';
-import { type RideStepScene, rideSteps, startRideStepScene, until } from '../support/ride/step-scene.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { lifeOf, type RideRun, requestedRide, standingOf } from '../support/ride/rides.js';
 import type { RideOperation } from '../support/ride/with-fault.js';
+import { pendingOf } from '../support/runs.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
+
+/** One ride, a worker in a process of its own, and the means to hold the ride at a step. */
+interface RideStepScene {
+  fleet: Fleet;
+  receiver: NotifyReceiver;
+  ride: { handle: RideRun; requestId: string };
+  /** The next answer to it takes this long. */
+  slow(operation: RideOperation, delayMs?: number): void;
+  /** Waits until it was sent so many times in all. */
+  sent(operation: RideOperation, times?: number): Promise<void>;
+  count(operation: RideOperation): number;
+  /** No more activities leave these queues until `release`: that of the account, or the one for all else. */
+  hold(queue: 'account' | 'main'): Promise<void>;
+  /** Waits until this activity is scheduled or under way, of the ride or of the run that follows its order. */
+  scheduled(activity: string, options?: { attempt?: number; ofOrder?: boolean; isUnderWay?: boolean }): Promise<void>;
+  release(): Promise<void>;
+  /** kill -9, and then another worker in its place. */
+  kill(): Promise<void>;
+  revive(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Waits for a condition; while there is no worker, asking may fail. */
+const until = (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> =>
+  vi.waitFor(async () => expect(await isSo(), `in vain: ${what}`).toBe(true), { timeout: 150_000, interval: 25 });
+
+const activities = 2; // TASK_QUEUE_TYPE_ACTIVITY
+const waiting = 1; // PENDING_ACTIVITY_STATE_SCHEDULED
+const running = 2; // PENDING_ACTIVITY_STATE_STARTED
+
+/** Starts it with an order that waits for its time; nothing is asked of the service yet. */
+async function startRideStepScene(): Promise<RideStepScene> {
+  const receiver = await startNotifyReceiver();
+  const fleet = await startFleet(1, { env: receiver.env });
+  const { sandbox, client, env } = fleet;
+  sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Reserved'], 300), receiptChangesAfterMs: null });
+  const queues = { main: env.FARETRAIL_TASK_QUEUE ?? '', account: `${env.FARETRAIL_TASK_QUEUE}.business` };
+  const requestId = randomUUID();
+  const ride = { requestId, handle: client.workflow.getHandle(`ride/business/${requestId}`) as RideRun };
+  const count = (operation: RideOperation) => sandbox.ledger({ operation }).length;
+  const limit = (taskQueue: string, rateLimit?: { requestsPerSecond: number }) =>
+    client.workflowService.updateTaskQueueConfig({
+      namespace: 'default',
+      identity: 'test',
+      taskQueue,
+      taskQueueType: activities,
+      updateQueueRateLimit: { reason: 'test', ...(rateLimit ? { rateLimit } : {}) },
+    });
+  const held = new Set<string>();
+  return {
+    fleet,
+    receiver,
+    ride,
+    count,
+    slow: (operation, delayMs = 4_000) => void sandbox.setFault({ kind: 'slow', operation, delayMs, times: 1 }),
+    sent: (operation, times = 1) => until(`${operation} sent`, () => count(operation) >= times),
+    async hold(queue) {
+      held.add(queues[queue]);
+      await limit(queues[queue], { requestsPerSecond: 0 });
+    },
+    async scheduled(activity, { attempt = 1, ofOrder = false, isUnderWay = false } = {}) {
+      const wanted = isUnderWay ? running : waiting;
+      await until(`${activity} scheduled`, async () => {
+        const [made] = sandbox.createdOrders();
+        const run = ofOrder ? client.workflow.getHandle(`order/business/${made?.orderId}`) : ride.handle;
+        const pending = await pendingOf(run);
+        return pending.some((one) => one.name === activity && one.state === wanted && one.attempt >= attempt);
+      });
+    },
+    async release() {
+      for (const queue of held) await limit(queue);
+      held.clear();
+    },
+    async kill() {
+      await fleet.workers.splice(0)[0]?.kill();
+    },
+    revive: () => fleet.addWorker().then(() => undefined),
+    async close() {
+      await fleet.close();
+      await receiver.close();
+    },
+  };
+}
+
+/** Long enough between two looks at the receipt that a worker can die there. */
+const limits = { firstReceiptMs: 150_000, receiptEveryMs: 3_000, receiptUnchangedMs: 2_000, receiptAtMostMs: 180_000 };
+
+/** What a caller does about the ride, one after the other; each ends when it has been done. */
+const rideSteps = {
+  async ordering({ fleet, ride, receiver }: RideStepScene): Promise<void> {
+    await requestedRide(
+      fleet.place,
+      {
+        requestId: ride.requestId,
+        order: newRide({ scheduled_at: inMs(7_200_000) }),
+        receipt: true,
+        notify: [{ url: `${receiver.origin}/told` }],
+      },
+      { limits },
+    );
+    await until('Reserved', async () => (await standingOf(ride.handle)).status === 'Reserved');
+  },
+  async changing({ ride }: RideStepScene): Promise<void> {
+    await ride.handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] });
+  },
+  async cancelling({ ride }: RideStepScene): Promise<void> {
+    await ride.handle.executeUpdate('cancelRide');
+  },
+} as const;
 
 /** Where a worker dies: between these two steps of a ride. */
 interface Gap {
@@ -18,101 +131,65 @@ interface Gap {
   made: Partial<Record<RideOperation, number>>;
 }
 
-const ordering: Gap[] = [
-  {
-    between: 'the wish for a ride and asking for a token',
-    during: 'ordering',
-    prepare: (scene) => scene.hold('account'),
-    arrive: (scene) => scene.scheduled('callService'),
-    made: { businessToken: 0, createOrder: 0 },
+type Way = Pick<Gap, 'prepare' | 'arrive'>;
+
+/** The activity waits on a queue that gives nothing out. */
+const held = (queue: 'account' | 'main', activity: string): Way => ({
+  prepare: (scene) => scene.hold(queue),
+  arrive: (scene) => scene.scheduled(activity),
+});
+/** The call was sent, and its answer is on its way. */
+const unanswered = (operation: RideOperation): Way => ({
+  prepare: (scene) => scene.slow(operation),
+  arrive: (scene) => scene.sent(operation),
+});
+/** The call was answered, and this activity that follows from it waits. */
+const answered = (operation: RideOperation, queue: 'account' | 'main', ...next: Scheduled): Way => ({
+  prepare: (scene) => scene.slow(operation, 1_500),
+  async arrive(scene) {
+    await scene.sent(operation);
+    await scene.hold(queue);
+    await scene.scheduled(...next);
   },
-  {
-    between: 'asking for a token and having it',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('businessToken'),
-    arrive: (scene) => scene.sent('businessToken'),
-    made: { businessToken: 1, createOrder: 0 },
-  },
-  {
-    between: 'having a token and sending the create',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('businessToken', 1_500),
-    async arrive(scene) {
-      await scene.sent('businessToken');
-      await scene.hold('account');
-      await scene.scheduled('callService', { attempt: 2 });
-    },
-    made: { businessToken: 1, createOrder: 0 },
-  },
-  {
-    between: 'sending the create and its answer',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('createOrder'),
-    arrive: (scene) => scene.sent('createOrder'),
-    made: { createOrder: 1, orderDetails: 0 },
-  },
-  {
-    between: 'the answer to the create and following',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('createOrder', 1_500),
-    async arrive(scene) {
-      await scene.sent('createOrder');
-      await scene.hold('main');
-      await scene.scheduled('startFollowing');
-    },
-    made: { createOrder: 1, orderDetails: 0 },
-  },
-  {
-    between: 'following and the first read',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('createOrder', 1_500),
-    async arrive(scene) {
-      await scene.sent('createOrder');
-      await scene.hold('account');
-      await scene.scheduled('observeOrder', { ofOrder: true });
-    },
-    made: { createOrder: 1, orderDetails: 0 },
-  },
-  {
-    between: 'the first read and its answer',
-    during: 'ordering',
-    prepare: (scene) => scene.slow('orderDetails'),
-    arrive: (scene) => scene.sent('orderDetails'),
-    made: { createOrder: 1, orderDetails: 1 },
-  },
+});
+type Scheduled = Parameters<RideStepScene['scheduled']>;
+const orderings: [between: string, way: Way, made: Gap['made']][] = [
+  ['the wish for a ride and asking for a token', held('account', 'callService'), { businessToken: 0, createOrder: 0 }],
+  ['asking for a token and having it', unanswered('businessToken'), { businessToken: 1, createOrder: 0 }],
+  [
+    'having a token and sending the create',
+    answered('businessToken', 'account', 'callService', { attempt: 2 }),
+    { businessToken: 1, createOrder: 0 },
+  ],
+  ['sending the create and its answer', unanswered('createOrder'), { createOrder: 1, orderDetails: 0 }],
+  [
+    'the answer to the create and following',
+    answered('createOrder', 'main', 'startFollowing'),
+    { createOrder: 1, orderDetails: 0 },
+  ],
+  [
+    'following and the first read',
+    answered('createOrder', 'account', 'observeOrder', { ofOrder: true }),
+    { createOrder: 1, orderDetails: 0 },
+  ],
+  ['the first read and its answer', unanswered('orderDetails'), { createOrder: 1, orderDetails: 1 }],
 ];
+const ordering = orderings.map(([between, way, made]): Gap => ({ between, during: 'ordering', ...way, made }));
 
 /** The same three gaps of both changes. */
-const changing = ([during, operation]: readonly ['changing' | 'cancelling', 'updateOrder' | 'cancelOrder']): Gap[] => [
-  {
-    between: `the wish for ${operation} and sending it`,
-    during,
-    prepare: (scene) => scene.hold('account'),
-    arrive: (scene) => scene.scheduled('callService'),
-    made: { createOrder: 1, [operation]: 0 },
-  },
-  {
-    between: `sending ${operation} and its answer`,
-    during,
-    prepare: (scene) => scene.slow(operation),
-    arrive: (scene) => scene.sent(operation),
-    made: { createOrder: 1, [operation]: 1 },
-  },
-  {
-    between: `the answer to ${operation} and seeing its effect`,
-    during,
-    prepare(scene) {
-      scene.slow(operation, 1_500);
-      scene.fleet.sandbox.setBookingSettings({ cancelTakesMs: 5_000 }); // or a poll would see it first
-    },
-    async arrive(scene) {
-      await scene.sent(operation);
-      await scene.hold('account');
-      await scene.scheduled('readOrder', { ofOrder: true });
-    },
-    made: { createOrder: 1, [operation]: 1 },
-  },
-];
+function changing([during, operation]: readonly ['changing' | 'cancelling', 'updateOrder' | 'cancelOrder']): Gap[] {
+  const after = answered(operation, 'account', 'readOrder', { ofOrder: true });
+  const prepare = (scene: RideStepScene): void => {
+    void after.prepare?.(scene);
+    scene.fleet.sandbox.setBookingSettings({ cancelTakesMs: 5_000 }); // or a poll would see it first
+  };
+  const made = (count: number) => ({ createOrder: 1, [operation]: count });
+  return [
+    { between: `the wish for ${operation} and sending it`, during, ...held('account', 'callService'), made: made(0) },
+    { between: `sending ${operation} and its answer`, during, ...unanswered(operation), made: made(1) },
+    { between: `the answer to ${operation} and seeing its effect`, during, ...after, prepare, made: made(1) },
+  ];
+}
 
 const ending: Gap[] = [
   {
@@ -130,8 +207,7 @@ const ending: Gap[] = [
   {
     between: 'asking for the receipt and having it',
     during: 'cancelling',
-    prepare: (scene) => scene.slow('orderReceipt'),
-    arrive: (scene) => scene.sent('orderReceipt'),
+    ...unanswered('orderReceipt'),
     made: { cancelOrder: 1, orderReceipt: 1 },
   },
   {

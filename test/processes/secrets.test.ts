@@ -1,29 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { findLeaks } from '../../chaos/leaks.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { createTokenActivities } from '../../src/activities/index.js';
-import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-import { accessTokenId, followOrderId } from '../../src/domain/workflow-ids.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
+import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { createTokenLeases } from '../../src/temporal/token-leases.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
-import { findLeaks } from '../support/leaks.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
-import type { FollowHandle } from '../support/order/stack.js';
+import { useNotifyReceiver } from '../support/notify/receiver.js';
+import { type FollowHandle, startFollowing } from '../support/order/stack.js';
+import { tracesOf } from '../support/traces.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
-import { quietRuntime } from '../support/worker/runtime.js';
+import { useTemporal } from '../support/worker/runtime.js';
 
+const temporal = useTemporal();
 let fleet: Fleet;
 let metricsPort: number;
-let receiver: NotifyReceiver;
+const receiver = useNotifyReceiver();
 beforeAll(async () => {
-  quietRuntime();
-  receiver = await startNotifyReceiver();
   metricsPort = await freePort();
   fleet = await startFleet(0, {
     sandbox: { partner: { tokenLifetimeSeconds: 5 }, business: { tokenLifetimeSeconds: 5 } },
@@ -31,27 +28,9 @@ beforeAll(async () => {
   Object.assign(fleet.env, receiver.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
   await fleet.addWorker();
 }, 60_000);
-afterAll(async () => {
-  await fleet.close();
-  await receiver.close();
-}, 60_000);
+afterAll(() => fleet.close());
 
-/** Everything that a run leaves behind. */
-async function traces(): Promise<Record<string, Buffer>> {
-  const database = inject('temporalDatabaseFile');
-  const taskQueue = fleet.env.FARETRAIL_TASK_QUEUE;
-  const texts: Record<string, Buffer> = {
-    database: Buffer.concat([await readFile(database), await readFile(`${database}-wal`).catch(() => Buffer.alloc(0))]),
-    metrics: Buffer.from(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
-    logs: Buffer.from(fleet.workers.map((worker) => worker.output()).join('\n')),
-  };
-  for await (const { workflowId, runId } of fleet.client.workflow.list({ query: `TaskQueue = "${taskQueue}"` })) {
-    const handle = fleet.client.workflow.getHandle(workflowId, runId);
-    const description = JSON.stringify((await handle.describe()).memo ?? {});
-    texts[workflowId] = Buffer.from(historyToJSON(await handle.fetchHistory()) + description);
-  }
-  return texts;
-}
+const traces = () => tracesOf(fleet, { databaseFile: inject('temporalDatabaseFile'), metricsPort });
 
 function secrets(): Record<string, string> {
   const { partner, business } = sandboxCredentials;
@@ -69,16 +48,13 @@ function secrets(): Record<string, string> {
 
 /** Follows an order that tells a URL which refuses, fails and takes; it has been told of the first status. */
 async function followAndTell() {
-  const key = { account: toAccountName('business'), orderId: toOrderId(randomUUID()) };
-  fleet.sandbox.addOrder({ interface: 'business', orderId: key.orderId, script: [{ status: 'Pending', afterMs: 0 }] });
+  const orderId = randomUUID();
+  fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
   receiver.answer('/hook', 400, 500, 204);
-  const handle = await fleet.client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId(key),
-    taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '',
-    args: [{ ...key, notify: [{ url: `${receiver.origin}/hook` }] }],
-  });
+  const notify = [{ url: `${receiver.origin}/hook` }];
+  const handle = await startFollowing(fleet.place, { account: 'business', orderId, notify });
   await expect.poll(() => receiver.received.length).toBe(1);
-  return { handle, goesOnTo: (status: string) => fleet.sandbox.setStatus('business', key.orderId, status) };
+  return { handle, goesOnTo: (status: string) => fleet.sandbox.setStatus('business', orderId, status) };
 }
 
 /** An account that rests for a minute after a refusal is not waited for: its orders have left what there is to look at. */
@@ -145,7 +121,6 @@ it('the same search finds a token that is not sealed', async () => {
     scope: toScope('order'),
     credentialId: Date.now().toString(16).padStart(16, '0'),
   };
-  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
   const obtained = { accessToken: token, lifetimeMs: 60_000, grantedScope: null, requestedAt: Date.now() };
   const activities = createTokenActivities({
     accountWith: () => ({}) as never,
@@ -154,13 +129,13 @@ it('the same search finds a token that is not sealed', async () => {
     refreshEarlyMs: 1_000,
   });
   const workflowBundle = { codePath: inject('workflowBundlePath') };
+  const connection = temporal.native;
   const worker = await Worker.create({ connection, taskQueue: `${taskQueue}-leaky`, activities, workflowBundle });
   const leases = createTokenLeases(fleet.client, `${taskQueue}-leaky`);
   await worker.runUntil(async () => {
     await leases.renew(key, { insteadOf: null, cause: 'due', operation: null, hasServed: false });
     await expect.poll(async () => (await leases.read(key))?.token?.sealed).toBe(token);
   });
-  await connection.close();
   // The file and its log are read one after the other: a page may move from here to there meanwhile.
   await expect.poll(async () => findLeaks({ token }, await traces())).toContain('database: token');
   await fleet.client.workflow.getHandle(accessTokenId(key)).terminate();

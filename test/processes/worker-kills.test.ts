@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { goesOn, requestedRide, shortLimits, stands } from '../support/ride/rides.js';
+import { useFleet } from '../support/worker/fleet.js';
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet(isLong ? 3 : 0, { env: { FARETRAIL_POLL_ACTIVE_MS: '500' } });
-}, 120_000);
-afterAll(() => fleet.close(), 60_000);
+const fleet = useFleet(isLong ? 3 : 1, { env: { FARETRAIL_POLL_ACTIVE_MS: '500' } });
 
 /** Each time another worker takes the place of the killed one. */
 async function killTen(): Promise<void> {
@@ -45,13 +42,29 @@ it.runIf(isLong)(
   300_000,
 );
 
+it('a ride outlives kill -9 of its worker while its order is followed: one order, cancelled, receipt read', async () => {
+  fleet.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
+  const limits = { ...shortLimits, firstReceiptMs: 120_000, receiptAtMostMs: 120_000 };
+  const { handle, requestId } = await requestedRide(fleet.place, { receipt: true }, { limits });
+  await stands(handle, { stage: 'following', status: 'Routing' });
+  await Promise.all(fleet.workers.splice(0).map((worker) => worker.kill()));
+  await fleet.addWorker();
+  await handle.executeUpdate('cancelRide');
+  const receipt = { payment_summary: { total_inc_tax: '5.50' } };
+  expect(await handle.result()).toMatchObject({ outcome: 'cancelled', receipt });
+  expect(fleet.sandbox.createdOrders().filter((order) => order.requestId?.endsWith(requestId))).toHaveLength(1);
+}, 120_000);
+
 it('a worker that is told to stop ends its calls, then exits with 0', async () => {
   fleet.sandbox.setFault({ kind: 'slow', delayMs: 2_000 });
-  const worker = await fleet.addWorker();
-  const handles = await fleet.followOrders(5, [['Completed', 0]]);
-  await expect.poll(() => fleet.sandbox.counts().byOperation.orderStatus).toBeGreaterThan(0);
-  expect(await worker.stop()).toBe(0);
-  expect(worker.output()).toContain('worker stopped');
+  const workers = fleet.workers.splice(0);
+  const startedAt = new Date().toISOString();
+  const handles = await fleet.followOrders(5, [['Completed', 0]], ['partner']);
+  await expect
+    .poll(() => fleet.sandbox.ledger({ operation: 'orderStatus', since: startedAt }).length)
+    .toBeGreaterThan(0);
+  for (const code of await Promise.all(workers.map((worker) => worker.stop()))) expect(code).toBe(0);
+  for (const worker of workers) expect(worker.output()).toContain('worker stopped');
   fleet.sandbox.clearFaults();
   await fleet.addWorker(); // takes over what is left to do
   await Promise.all(handles.map((handle) => handle.result()));

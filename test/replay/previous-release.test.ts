@@ -1,9 +1,16 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { announcedCourses, goThroughAnnounced, startAnnouncedStack } from '../support/order/announced-courses.js';
-import { deliveryCourses, goThroughDeliveries, startDeliveryStack } from '../support/order/delivery-courses.js';
-import { runsOf } from '../support/worker/run-chain.js';
+import {
+  announcedCourses,
+  announcedStack,
+  deliveryCourses,
+  goThroughAnnounced,
+  goThroughDeliveries,
+  slowPolls,
+} from '../support/order/courses.js';
+import { startOrderStack } from '../support/order/stack.js';
+import { runsOf } from '../support/runs.js';
 import { previousRelease } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
@@ -30,7 +37,7 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
   afterAll(() => replayer.close());
 
   it('whatever is announced and polled', async () => {
-    const stack = await startAnnouncedStack({ workflowBundle: { code } });
+    const stack = await startOrderStack({ ...announcedStack, workflowBundle: { code } });
     try {
       const courses = [announcedChanges, ...fc.sample(announcedCourses, { numRuns: 4 }).flat()];
       const orders = await Promise.all(courses.map((steps) => goThroughAnnounced(stack, steps)));
@@ -44,16 +51,16 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
   });
 
   it('whatever interleaves', async () => {
-    const on = await startDeliveryStack({ workflowBundle: { code } });
+    const stack = await startOrderStack({ ...slowPolls, workflowBundle: { code } });
     try {
       for (const steps of fc.sample(deliveryCourses, { numRuns: 5 })) {
-        const workflowId = await goThroughDeliveries(on, steps);
-        const runs = await runsOf(on.stack.client, workflowId);
+        const workflowId = await goThroughDeliveries(stack, steps);
+        const runs = await runsOf(stack.client, workflowId);
         expect(runs.length).toBeGreaterThan(0);
         for (const events of runs) await replayer.replay({ events }, workflowId);
       }
     } finally {
-      await on.stack.close();
+      await stack.close();
     }
   });
 });

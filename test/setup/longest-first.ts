@@ -5,16 +5,16 @@ const longest = [
   'processes/worker-kills',
   'processes/fleet',
   'processes/chaos',
-  'e2e/request-ride',
+  'e2e/ride/request',
   'replay/replay',
   'processes/secrets',
-  'e2e/url-notices',
+  'e2e/notify/urls',
   'processes/cli',
   'workflows/attention',
   'processes/budget',
   'workflows/production-cadence',
   'workflows/long-haul',
-  'e2e/ride-faults',
+  'e2e/ride/faults',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {

@@ -6,8 +6,8 @@ import { deliveryReceivedSignal, orderTrailQuery, rotateSubscriptionUpdate } fro
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import { isLong } from '../support/long.js';
 import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { runsOf } from '../support/runs.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
-import { runsOf } from '../support/worker/run-chain.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

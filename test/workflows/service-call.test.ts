@@ -10,7 +10,7 @@ import { searchAttributeNames } from '../../src/domain/search-attribute-names.js
 import { businessCallStart, rideStart } from '../../src/temporal/starts.js';
 import { toCallFailure } from '../../src/workflows/business-call.js';
 import { newRide } from '../sandbox/booking-calls.js';
-import { startTimeSkippingServer } from '../support/server/time-skipping-server.js';
+import { startTimeSkippingServer } from '../support/order/time-skipping.js';
 import { quietRuntime } from '../support/worker/runtime.js';
 
 const minute = 60_000;

@@ -11,25 +11,15 @@ import {
   failureOf,
   goesOn,
   ordersOf,
+  type RideRun,
   requestedRide,
+  rideUnderWay,
   shortLimits,
   standingOf,
   stands,
 } from '../../support/ride/rides.js';
-import type { RecordedRun } from './deliveries.js';
-
-type Path = (stack: OrderStack) => Promise<RecordedRun>;
-
-/** A ride whose order goes on until somebody ends it. */
-async function following(
-  stack: OrderStack,
-  ...more: Parameters<typeof requestedRide> extends [unknown, ...infer R] ? R : never
-) {
-  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
-  const { handle } = await requestedRide(stack, ...more);
-  await stands(handle, { stage: 'following', status: 'Routing' });
-  return handle;
-}
+import { continued } from '../../support/runs.js';
+import { cancelled, completed, ended, firstRunOf, type Paths } from './path.js';
 
 /** An answer that is lost, and a refusal of the repeat: nobody knows whether there is an order. */
 async function unknown(stack: OrderStack) {
@@ -41,6 +31,11 @@ async function unknown(stack: OrderStack) {
   return ride;
 }
 
+async function cancelledRide(handle: RideRun): Promise<RideRun> {
+  await handle.executeUpdate('cancelRide');
+  return await completed(handle);
+}
+
 /** A cancel that is sent for a caller, as Nexus does. */
 const cancelFor = ({ client, config }: OrderStack, requestId: string, argument: object = {}) =>
   client.workflow.start<typeof changeRide>(
@@ -49,26 +44,22 @@ const cancelFor = ({ client, config }: OrderStack, requestId: string, argument: 
   );
 
 /** Every way through the workflow of rides, by name. */
-export const ridePaths: Record<string, Path> = {
+export const ridePaths: Paths = {
   async 'ride-completed-with-receipt'(stack) {
     stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 500, receiptChangesAfterMs: 1_500 });
     const { handle } = await requestedRide(stack, { receipt: true });
-    await handle.result();
-    return handle;
+    return await completed(handle);
   },
   async 'ride-without-receipt-in-time'(stack) {
     stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 3_600_000 });
     const limits = { ...shortLimits, firstReceiptMs: 1_500 };
     const { handle } = await requestedRide(stack, { receipt: true }, { limits });
-    await handle.result();
-    return handle;
+    return await completed(handle);
   },
   async 'ride-changed-and-cancelled'(stack) {
-    const handle = await following(stack);
+    const { handle } = await rideUnderWay(stack);
     await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    return handle;
+    return await cancelledRide(handle);
   },
   async 'ride-cancelled-during-the-create'(stack) {
     stack.sandbox.setBookingSettings({ script: goesOn });
@@ -86,92 +77,70 @@ export const ridePaths: Record<string, Path> = {
     const cancelled = handle.executeUpdate('cancelRide');
     await stack.startWorker();
     await cancelled;
-    await handle.result();
-    return handle;
+    return await completed(handle);
   },
   async 'ride-refused'(stack) {
     const { handle } = await requestedRide(stack, { order: newRide({ stops: [] }) });
-    await failureOf(handle.result());
-    return handle;
+    return await ended(handle);
   },
   async 'ride-with-bad-input'(stack) {
     const { handle } = await requestedRide(stack, { poll: 5 } as never);
-    await failureOf(handle.result());
-    return handle;
+    return await ended(handle);
   },
   async 'ride-resolved-by-order'(stack) {
     const { handle, requestId } = await unknown(stack);
     await failureOf(handle.executeUpdate('resolveRide', { args: [{ orderId: '404404' }] }));
     const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
     await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    return handle;
+    return await cancelledRide(handle);
   },
   async 'ride-tried-again'(stack) {
     const { handle } = await unknown(stack);
     await handle.executeUpdate('resolveRide', { args: [{ tryAgain: true }] });
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    return handle;
+    return await cancelledRide(handle);
   },
   async 'ride-given-up'(stack) {
     const { handle } = await unknown(stack);
     await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'recorded' }] });
-    await failureOf(handle.result());
-    return handle;
+    return await ended(handle);
   },
   async 'ride-continued-as-new'(stack) {
-    const handle = await following(stack, {}, { limits: { ...shortLimits, maxEvents: 20 } });
-    const runId = handle.firstExecutionRunId;
+    const { handle } = await rideUnderWay(stack, {}, { maxEvents: 20 });
     await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
-    await vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(runId), patient);
+    await continued(handle);
     await stands(handle, { stage: 'following' });
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    return { workflowId: handle.workflowId, runId };
+    return firstRunOf(await cancelledRide(handle));
   },
   async 'ride-followed-again'(stack) {
-    const handle = await following(stack);
+    const { handle } = await rideUnderWay(stack);
     const { orderId } = await standingOf(handle);
     await stack.client.workflow.getHandle(`order/business/${orderId}`).terminate('recorded');
     // It would be found by the next look, which may be a minute away.
     await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
     await stands(handle, { followedAgain: { times: 1 } });
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    return handle;
+    return await cancelledRide(handle);
   },
   async 'ride-run-cancelled'(stack) {
-    const handle = await following(stack);
-    await handle.cancel();
-    await handle.result().catch(() => undefined);
-    return handle;
+    const { handle } = await rideUnderWay(stack);
+    return await cancelled(handle);
   },
   async 'change-of-a-ride'(stack) {
-    const { workflowId } = await following(stack);
-    const change = await cancelFor(stack, workflowId.split('/').at(-1) ?? '');
-    await change.result();
-    return change;
+    const { requestId } = await rideUnderWay(stack);
+    return await completed(cancelFor(stack, requestId));
   },
   async 'change-of-no-ride'(stack) {
-    const change = await cancelFor(stack, 'nobody-asked-for-it');
-    await change.result().catch(() => undefined);
-    return change;
+    return await ended(cancelFor(stack, 'nobody-asked-for-it'));
   },
   async 'change-with-bad-input'(stack) {
-    const change = await cancelFor(stack, 'nobody-asked-for-it', { reason: 'late' });
-    await failureOf(change.result());
-    return change;
+    return await ended(cancelFor(stack, 'nobody-asked-for-it', { reason: 'late' }));
   },
   async 'order-with-added-receivers'(stack) {
-    const handle = await following(stack);
+    const { handle } = await rideUnderWay(stack);
     const { orderId } = await standingOf(handle);
     const run = stack.client.workflow.getHandle(`order/business/${orderId}`);
     await run.signal('followRequested', { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
     await run.signal('followRequested', { notify: 'nobody' });
     await handle.executeUpdate('cancelRide');
-    await run.result();
-    return run;
+    return await completed(run);
   },
 };

@@ -1,68 +1,59 @@
 import { expect, vi } from 'vitest';
 import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
+import { continued } from '../../support/runs.js';
 import { type SubscriptionRun, subscribe } from '../../support/subscription/subscriptions.js';
+import { cancelled, ended, firstRunOf, type Paths, type RecordedRun } from './path.js';
 
-const endOf = ({ handle }: SubscriptionRun) =>
-  handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
-const rotate = ({ handle }: SubscriptionRun, input: object) =>
-  handle.executeUpdate('rotateSubscription', { args: [input] });
+async function endedWell({ handle }: SubscriptionRun): Promise<RecordedRun> {
+  await handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+  return handle;
+}
+const move = ({ handle }: SubscriptionRun) =>
+  handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
 
-async function active(
-  stack: OrderStack,
-  ...more: Parameters<typeof subscribe> extends [unknown, ...infer Rest] ? Rest : never
-) {
-  const run = await subscribe(stack, ...more);
+async function active(...given: Parameters<typeof subscribe>) {
+  const run = await subscribe(...given);
   await run.active();
   return run;
 }
 
-interface RunToKeep {
-  workflowId: string;
-  runId?: string | undefined;
-}
-
 /** Every way through the `subscription` workflow, by name. */
-export const subscriptionPaths: Record<string, (stack: OrderStack) => Promise<RunToKeep>> = {
-  async 'subscription-ended'(stack: OrderStack) {
-    const run = await active(stack);
-    await endOf(run);
-    return run.handle;
+export const subscriptionPaths: Paths = {
+  async 'subscription-ended'(stack) {
+    return await endedWell(await active(stack));
   },
-  async 'subscription-rotated-and-moved'(stack: OrderStack) {
+  async 'subscription-rotated-and-moved'(stack) {
     const run = await active(stack);
-    await rotate(run, { graceMs: 1_000 });
+    await run.handle.executeUpdate('rotateSubscription', { args: [{ graceMs: 1_000 }] });
     await vi.waitFor(async () => expect(await run.accepted()).toHaveLength(1), patient);
-    await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
-    await endOf(run);
-    return run.handle;
+    await move(run);
+    return await endedWell(run);
   },
-  async 'subscription-with-lost-answer'(stack: OrderStack) {
+  async 'subscription-with-lost-answer'(stack) {
     stack.sandbox.setFault({ kind: 'dropConnection', when: 'answer', operation: 'createSubscriber', times: 3 });
     const run = await subscribe(stack);
     await run.shows('outcomeUnknown');
     await run.active();
-    await endOf(run);
-    return run.handle;
+    return await endedWell(run);
   },
-  async 'subscription-refused-then-moved'(stack: OrderStack) {
+  async 'subscription-refused-then-moved'(stack) {
     const fault = stack.sandbox.setFault({ kind: 'forbidden', operation: 'createSubscriber' });
     const run = await subscribe(stack);
     await run.shows('forbidden');
     stack.sandbox.clearFault(fault);
-    await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
-    await endOf(run);
-    return run.handle;
+    await move(run);
+    return await endedWell(run);
   },
-  async 'subscription-ended-while-refused'(stack: OrderStack) {
+  async 'subscription-ended-while-refused'(stack) {
     const fault = stack.sandbox.setFault({ kind: 'forbidden', operation: 'createSubscriber' });
     const run = await subscribe(stack);
     await run.shows('forbidden');
-    await endOf(run);
+    await endedWell(run);
     stack.sandbox.clearFault(fault);
     return run.handle;
   },
-  async 'subscription-silent-and-renewed'(stack: OrderStack) {
+  async 'subscription-silent-and-renewed'(stack) {
     const silence = { everyMs: 1_000, minOrders: 1 };
     const run = await active(stack, { eventType: 'status_changed', resubscribe: true, silence });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -70,34 +61,18 @@ export const subscriptionPaths: Record<string, (stack: OrderStack) => Promise<Ru
     await (await stack.follow('business', orderId)).result();
     await vi.waitFor(async () => expect((await run.status()).generations).toHaveLength(2), patient);
     await run.shows('subscriptionSilent');
-    await endOf(run);
-    return run.handle;
+    return await endedWell(run);
   },
-  async 'subscription-continued-as-new'(stack: OrderStack) {
-    const run = await continued(stack);
-    return { workflowId: run.handle.workflowId, runId: run.handle.firstExecutionRunId };
-  },
-  async 'subscription-after-continue-as-new'(stack: OrderStack) {
-    return (await continued(stack)).latest;
-  },
-  async 'subscription-cancelled'(stack: OrderStack) {
-    const { handle } = await active(stack);
-    await handle.cancel();
-    await handle.result().catch(() => undefined);
-    return handle;
-  },
-  async 'subscription-of-the-wrong-account'(stack: OrderStack) {
-    const { handle } = await subscribe(stack, { account: 'partner' as never });
-    await handle.result().catch(() => undefined);
-    return handle;
-  },
+  'subscription-continued-as-new': async (stack) => firstRunOf(await continuedRun(stack)),
+  'subscription-after-continue-as-new': async (stack) => ({ workflowId: (await continuedRun(stack)).workflowId }),
+  'subscription-cancelled': async (stack) => await cancelled((await active(stack)).handle),
+  'subscription-of-the-wrong-account': async (stack) =>
+    await ended((await subscribe(stack, { account: 'partner' as never })).handle),
 };
 
-async function continued(stack: OrderStack) {
+async function continuedRun(stack: OrderStack) {
   const run = await active(stack, {}, { maxEvents: 8 });
-  const latest = stack.client.workflow.getHandle(run.handle.workflowId);
-  const { firstExecutionRunId } = run.handle;
-  await vi.waitFor(async () => expect((await latest.describe()).runId).not.toBe(firstExecutionRunId), patient);
-  await latest.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
-  return { ...run, latest };
+  await continued(run.handle);
+  await endedWell(run);
+  return run.handle;
 }

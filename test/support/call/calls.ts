@@ -24,7 +24,7 @@ export const referenceFieldId = String(sandboxReferenceFields[0].id);
 
 /** Starts a business call under a key of its own unless one is given. */
 export function startCall(
-  { client, config }: OrderStack,
+  { client, config }: Pick<OrderStack, 'client'> & { config: { taskQueue: string } },
   operation: BusinessOperation,
   more: Partial<BusinessCallInput> = {},
 ) {

@@ -1,11 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import type { OrderEvent } from '../../../src/domain/order/trail.js';
+import { afterAll, beforeAll } from 'vitest';
+import type { SignalReceiver } from '../../../src/domain/notify/receivers.js';
+import type { OrderChange, OrderEvent } from '../../../src/domain/order/trail.js';
 import type { WorkerEnv } from '../accounts.js';
+import type { OrderStack } from '../order/stack.js';
+import { signalsTo } from '../runs.js';
 import type { CertificateFiles } from '../server/certificates.js';
 
 /** One request that came. */
@@ -34,6 +39,14 @@ export interface NotifyReceiver {
 }
 
 const secret = Buffer.alloc(32, 7);
+
+/** One for all tests of a file; it can be used from their `beforeAll` on. */
+export function useNotifyReceiver(): NotifyReceiver {
+  const receiver = {} as NotifyReceiver;
+  beforeAll(async () => void Object.assign(receiver, await startNotifyReceiver()));
+  afterAll(() => receiver.close?.());
+  return receiver;
+}
 
 /** `tls`: files with a certificate for `localhost` and its key; without them it speaks plain HTTP. */
 export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}): Promise<NotifyReceiver> {
@@ -83,5 +96,27 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** A workflow that takes the signals of `notify`, and what it was told. */
+export interface ToldWorkflow {
+  receiver: SignalReceiver;
+  told(): Promise<OrderChange[]>;
+  /** Status and outcome of each. */
+  course(): Promise<[string | null, string | null][]>;
+  end(): Promise<unknown>;
+}
+
+/** Any workflow takes a signal; this one, of a type that no worker knows here, keeps it in its history. */
+export async function startToldWorkflow({ client }: OrderStack): Promise<ToldWorkflow> {
+  const workflowId = `receiver-${randomUUID()}`;
+  const handle = await client.workflow.start('receiver', { workflowId, taskQueue: `none-${workflowId}` });
+  const told = () => signalsTo<OrderChange>(handle);
+  return {
+    receiver: { workflowId, signal: 'rideChanged' },
+    told,
+    course: async () => (await told()).map(({ status, outcome }) => [status, outcome]),
+    end: () => handle.terminate(),
   };
 }

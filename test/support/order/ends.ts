@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { expect, vi } from 'vitest';
-import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import { expect } from 'vitest';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
-import { patient } from '../patience.js';
-import type { OrderStack } from './stack.js';
+import { inputOf } from '../runs.js';
+import { type OrderStack, shows } from './stack.js';
+
+export { deliveryOf } from '../delivery/deliveries.js';
 
 /** What names an order of the sandbox. */
 export interface AnOrder {
@@ -22,29 +23,17 @@ export const anOrderOf = (stack: OrderStack): AnOrder => ({
 export const orderRunOf = ({ client }: OrderStack, { account, orderId }: AnOrder) =>
   client.workflow.getHandle<typeof followOrder>(`order/${account}/${orderId}`);
 
-/** A delivery that nobody has seen yet. */
-export const deliveryOf = (status: string): DeliveryNotice => ({
-  deliveryId: randomUUID().replaceAll('-', ''),
-  eventType: 'status_changed',
-  receivedAt: new Date().toISOString(),
-  status,
-});
-
 /** The order is followed by another run than `before`, to its end. */
 export async function goesOnAfter(stack: OrderStack, order: AnOrder, before: string): Promise<void> {
   const run = orderRunOf(stack, order);
-  await vi.waitFor(async () => expect(await run.query('orderTrail')).toMatchObject({ status: 'Routing' }), patient);
+  await shows(run, { status: 'Routing' });
   expect((await run.describe()).runId).not.toBe(before);
   stack.sandbox.setStatus('business', order.orderId, 'Completed');
   expect(await run.result()).toMatchObject({ outcome: 'completed' });
 }
 
 /** What the newest run was started with. */
-export async function startedWith(stack: OrderStack, order: AnOrder): Promise<unknown[]> {
-  const { events } = await orderRunOf(stack, order).fetchHistory();
-  const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  return payloads.map(({ data }) => JSON.parse(Buffer.from(data ?? []).toString()));
-}
+export const startedWith = (stack: OrderStack, order: AnOrder): Promise<unknown[]> => inputOf(orderRunOf(stack, order));
 
 /** Ends of which nobody can want that they last, and how each comes about. Gives the run that ended. */
 export const brokenOff: Record<string, (stack: OrderStack, order: AnOrder) => Promise<string>> = {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
 import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowOrderInput } from '../../../src/domain/order/input.js';
+import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { createOrderWorker } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
@@ -15,9 +16,31 @@ import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
+import { patient } from '../patience.js';
 import { quietRuntime } from '../worker/runtime.js';
 
 export type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
+
+/** Where runs are started: at a stack, or at worker processes. */
+export interface Place {
+  client: Client;
+  config: { taskQueue: string };
+}
+
+/** Starts to follow an order, as a caller does. */
+export function startFollowing(
+  { client, config }: Place,
+  { account, orderId, ...more }: { account: string; orderId: string } & Omit<FollowOrderInput, 'account' | 'orderId'>,
+  limits?: FollowOrderLimits,
+): Promise<FollowHandle> {
+  const key = { account: toAccountName(account), orderId: toOrderId(orderId) };
+  const input: FollowOrderInput = { ...key, ...more };
+  return client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId: followOrderId(key),
+    taskQueue: config.taskQueue,
+    args: limits ? [input, { limits }] : [input],
+  });
+}
 
 /** A sandbox, a worker in this process, and a client, on the Temporal server of the test run. */
 export interface OrderStack {
@@ -40,7 +63,7 @@ export interface OrderStack {
   close(): Promise<void>;
 }
 
-interface OrderStackOptions {
+export interface OrderStackOptions {
   sandbox?: SandboxOptions;
   env?: WorkerEnv;
   /** Default: the workflows as they are. */
@@ -48,6 +71,22 @@ interface OrderStackOptions {
   /** More options of the SDK's workers. */
   options?: Partial<WorkerOptions>;
 }
+
+/** A stack for all tests of a file or a block; it can be used from their `beforeAll` on. */
+export function useOrderStack(options: OrderStackOptions | (() => OrderStackOptions) = {}): OrderStack {
+  const stack = {} as OrderStack;
+  beforeAll(async () => {
+    Object.assign(stack, await startOrderStack(typeof options === 'function' ? options() : options));
+  });
+  afterAll(() => stack.close?.());
+  return stack;
+}
+
+export const trailOf = (run: Pick<FollowHandle, 'query'>): Promise<OrderTrail> => run.query('orderTrail');
+
+/** Resolves once the trail of a run shows this. */
+export const shows = (run: Pick<FollowHandle, 'query'>, about: Partial<OrderTrail> | object): Promise<void> =>
+  vi.waitFor(async () => expect(await trailOf(run)).toMatchObject(about), patient);
 
 export async function startOrderStack({
   sandbox: sandboxOptions,
@@ -104,17 +143,8 @@ export async function startOrderStack({
       sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
       return orderId;
     },
-    async follow(at, orderId, more = {}, limits) {
-      const key = { account: toAccountName(at), orderId: toOrderId(orderId) };
-      const input: FollowOrderInput = { ...key, ...more };
-      return sentAgain(
-        await client.workflow.start<typeof followOrder>('followOrder', {
-          workflowId: followOrderId(key),
-          taskQueue: config.taskQueue,
-          args: limits ? [input, { limits }] : [input],
-        }),
-      );
-    },
+    follow: async (at, orderId, more = {}, limits) =>
+      sentAgain(await startFollowing({ client, config }, { ...more, account: at, orderId }, limits)),
     async close() {
       await stopWorker();
       await rideApi.close();

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
@@ -11,24 +11,37 @@ import { toRideStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
 import type { AccessTokenInput } from '../../../src/domain/token/input.js';
-import { accessTokenId, followOrderId } from '../../../src/domain/workflow-ids.js';
+import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../../src/order-worker.js';
 import { createRideApi, type ObtainedToken, type RideApi } from '../../../src/ride-api/ride-api.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
-import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
+import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import type { RideRun } from '../ride/rides.js';
-import { startTimeSkippingServer } from '../server/time-skipping-server.js';
 import { quietRuntime } from '../worker/runtime.js';
+import { type FollowHandle, startFollowing } from './stack.js';
+
+const attempts = 5;
+
+/** A server that skips time. The SDK gives it 5 s to start, in which a Java program may not start on a busy machine. */
+export async function startTimeSkippingServer(): Promise<TestWorkflowEnvironment> {
+  const executable = { type: 'existing-path' as const, path: inject('timeSkippingServerPath') };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+    } catch (error) {
+      if (attempt === attempts || !String(error).includes('did not start within')) throw error;
+    }
+  }
+}
 
 /** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
 export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
 
-type FollowHandle = WorkflowHandleWithFirstExecutionRunId<typeof followOrder>;
 type LeaseHandle = WorkflowHandleWithFirstExecutionRunId<typeof accessToken>;
 
 /** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
@@ -86,13 +99,10 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
     taskQueue: taskQueueOf(worker),
     credentialId,
     async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
-      const key = { account: toAccountName('partner'), orderId: toOrderId(randomUUID()) };
-      services.set(key.orderId, service);
-      return await env.client.workflow.start<typeof followOrder>('followOrder', {
-        workflowId: followOrderId(key),
-        taskQueue: taskQueueOf(worker),
-        args: limits ? [{ ...key, ...more }, { limits }] : [{ ...key, ...more }],
-      });
+      const orderId = randomUUID();
+      services.set(orderId, service);
+      const place = { client: env.client, config: { taskQueue: taskQueueOf(worker) } };
+      return await startFollowing(place, { ...more, account: 'partner', orderId }, limits);
     },
     async startRide(service: ScriptedService) {
       const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };

@@ -12,27 +12,31 @@ export interface Lane {
   sandbox: Sandbox;
 }
 
-/** A stack whose worker holds the accounts of all lanes, with rides that wait for their receipt only briefly. */
+/** A stack whose worker holds the accounts of all lanes. */
 export interface RideLanes {
   stack: OrderStack;
   lanes: Lane[];
   close(): Promise<void>;
 }
 
+interface RideLanesOptions {
+  sandbox?: SandboxOptions;
+  env?: WorkerEnv;
+  /** Default: a ride waits for its receipt as briefly as a test can, whichever way in it came. */
+  isHurried?: boolean;
+}
+
 export async function startRideLanes(
   count: number,
-  options: SandboxOptions = {},
-  more: WorkerEnv = {},
+  { sandbox: options, env: more, isHurried = true }: RideLanesOptions = {},
 ): Promise<RideLanes> {
   const lanes = await Promise.all(
     Array.from({ length: count }, async (_, i) => ({ account: `lane-${i}`, sandbox: await startSandbox(options) })),
   );
-  const code = await bundleWorkflows(
-    fileURLToPath(new URL('./hurried-workflows.ts', import.meta.url)),
-    new DefaultLogger('ERROR'),
-  );
+  const hurried = fileURLToPath(new URL('./hurried-workflows.ts', import.meta.url));
   const env = { FARETRAIL_ACCOUNTS_FILE: accountsFile(lanes), FARETRAIL_POLL_RESERVED_MS: '500', ...more };
-  const stack = await startOrderStack({ env, workflowBundle: { code } });
+  const code = isHurried ? await bundleWorkflows(hurried, new DefaultLogger('ERROR')) : undefined;
+  const stack = await startOrderStack({ env, ...(code && { workflowBundle: { code } }) });
   return {
     stack,
     lanes,

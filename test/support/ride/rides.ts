@@ -5,21 +5,21 @@ import type {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { expect, vi } from 'vitest';
+import { afterEach, expect, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { RequestRideProgress, requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
-import type { OrderStack } from '../order/stack.js';
+import { type OrderStack, type Place, useOrderStack } from '../order/stack.js';
 import { patient } from '../patience.js';
 
 export const account = toAccountName('business');
 export type RideRun = WorkflowHandleWithFirstExecutionRunId<typeof requestRide>;
 
 /** The script of a ride with so many milliseconds from one status to the next. */
-export const lifeOf = (statuses: string[], stepMs = 600) =>
+export const lifeOf = (statuses: string[], stepMs = 300) =>
   statuses.map((status, i) => ({ status, afterMs: i * stepMs }));
 export const completes = lifeOf(['Pending', 'Confirmed', 'Driving', 'Completed']);
 export const goesOn = lifeOf(['Pending', 'Routing']);
@@ -32,9 +32,24 @@ export const shortLimits = {
   receiptAtMostMs: 20_000,
 };
 
+/** A stack that each test finds without faults, and with bookings as they usually are. */
+export function useRideStack(): OrderStack {
+  const stack = useOrderStack();
+  afterEach(() => {
+    stack.sandbox.clearFaults();
+    stack.sandbox.setBookingSettings({
+      script: null,
+      cancelTakesMs: 0,
+      receiptAfterMs: 0,
+      receiptChangesAfterMs: null,
+    });
+  });
+  return stack;
+}
+
 /** Starts a ride as a caller does, with limits that a test can wait for. */
 export async function requestedRide(
-  { client, config }: Pick<OrderStack, 'client' | 'config'>,
+  { client, config }: Place,
   more: Partial<RequestRideInput> = {},
   progress: RequestRideProgress = { limits: shortLimits },
 ): Promise<RequestRideInput & { handle: RideRun }> {
@@ -48,6 +63,18 @@ export const standingOf = (handle: RideRun): Promise<RideStanding> => handle.que
 
 export const stands = (handle: RideRun, standing: Partial<RideStanding> | object) =>
   vi.waitFor(async () => expect(await standingOf(handle)).toMatchObject(standing), patient);
+
+/** A ride that is followed, with an order that goes on until somebody ends it. */
+export async function rideUnderWay(
+  stack: OrderStack,
+  more: Partial<RequestRideInput> = {},
+  { script = goesOn, ...limits }: Partial<RequestRideProgress['limits']> & { script?: typeof goesOn } = {},
+) {
+  stack.sandbox.setBookingSettings({ script });
+  const ride = await requestedRide(stack, more, { limits: { ...shortLimits, ...limits } });
+  await stands(ride.handle, { stage: 'following', status: script.at(-1)?.status });
+  return ride;
+}
 
 /** The orders that the create of this ride made. */
 export const ordersOf = ({ sandbox }: OrderStack, requestId: string) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Fault, FaultInput } from '../../../sandbox/faults.js';
 import type { OperationName } from '../../../sandbox/operations.js';
 import type { RideResult } from '../../../src/client/index.js';
@@ -69,7 +69,6 @@ export const hits = (kind: Fault['kind'], operation: RideOperation): boolean =>
 
 /** Where a caller has to see that a call was made for nothing, and asks again. */
 const finalCodes = ['Refused', 'Forbidden', 'OrderNotFound', 'CredentialsRejected', 'Unavailable', 'NoAnswer'];
-const patienceMs = 200_000;
 
 /**
  * Asks, and once more when it was refused for good: one fault spoils one answer. Rejected credentials rest for a minute, and
@@ -89,11 +88,8 @@ async function insist<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Waits for a condition, and no longer than there is a reason to. */
-async function until(what: string, isSo: () => boolean | Promise<boolean>, everyMs = 100): Promise<void> {
-  for (const end = Date.now() + patienceMs; !(await isSo()); await sleep(everyMs)) {
-    if (Date.now() > end) throw new Error(`in vain: ${what}`);
-  }
-}
+const until = (what: string, isSo: () => boolean | Promise<boolean>, interval = 100): Promise<void> =>
+  vi.waitFor(async () => expect(await isSo(), `in vain: ${what}`).toBe(true), { timeout: 200_000, interval });
 
 interface Ordered {
   key: RideKey;

@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  type BundleOptions,
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { inject } from 'vitest';
+import { underLock } from '../../../local/temporal/server-cache.js';
 import type { OrderStack } from '../order/stack.js';
 
 /** A worker of somebody else, with the workflows of the examples and `caller-workflows.ts`. */
@@ -28,14 +39,7 @@ export async function startCallerWorker(
   if (namespace !== 'default') await makeNamespace(stack, namespace);
   const taskQueue = `callers-${randomUUID()}`;
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-  const workflowBundle = await bundleWorkflowCode({
-    workflowsPath: path('./caller-workflows.ts'),
-    logger: new DefaultLogger('ERROR'),
-    webpackConfigHook: (config) => ({
-      ...config,
-      resolve: { ...config.resolve, alias: { ...config.resolve?.alias, ...entries } },
-    }),
-  });
+  const workflowBundle = { codePath: await bundledCallers() };
   const worker = await Worker.create({ connection, namespace, taskQueue, activities, workflowBundle });
   const running = worker.run();
   return {
@@ -47,6 +51,25 @@ export async function startCallerWorker(
       await connection.close();
     },
   };
+}
+
+/** One script for all tests of a run: to make it takes seconds. */
+async function bundledCallers(): Promise<string> {
+  const codePath = join(tmpdir(), 'caller-workflows.js');
+  const webpackConfigHook: BundleOptions['webpackConfigHook'] = (config) => ({
+    ...config,
+    resolve: { ...config.resolve, alias: { ...config.resolve?.alias, ...entries } },
+  });
+  await underLock(
+    codePath,
+    () => undefined,
+    async () => {
+      if (existsSync(codePath)) return;
+      const options = { workflowsPath: path('./caller-workflows.ts'), logger: new DefaultLogger('ERROR') };
+      writeFileSync(codePath, (await bundleWorkflowCode({ ...options, webpackConfigHook })).code);
+    },
+  );
+  return codePath;
 }
 
 async function makeNamespace({ client }: OrderStack, namespace: string): Promise<void> {

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
 import type { RideInterface } from '../../../src/domain/account.js';
-import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { loadTemporalSettings } from '../../../src/temporal/connection.js';
-import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
-import type { FollowHandle } from '../order/stack.js';
+import { type FollowHandle, type Place, startFollowing } from '../order/stack.js';
 import { startWorkerProcess, type WorkerProcess } from './process.js';
 
 /** Worker processes and a sandbox, on the Temporal server of the test run. */
@@ -16,6 +13,8 @@ export interface Fleet {
   sandbox: Sandbox;
   client: Client;
   env: WorkerEnv;
+  /** As the helpers for runs want it. */
+  place: Place;
   workers: WorkerProcess[];
   /** Follows `count` new orders, by turns at both interfaces or those given, that all run through this script. */
   followOrders(
@@ -36,6 +35,14 @@ interface FleetOptions {
   address?: string;
 }
 
+/** A fleet for all tests of a file; it can be used from their `beforeAll` on. */
+export function useFleet(size: number, options: FleetOptions = {}): Fleet {
+  const fleet = {} as Fleet;
+  beforeAll(async () => void Object.assign(fleet, await startFleet(size, options)));
+  afterAll(() => fleet.close?.());
+  return fleet;
+}
+
 export async function startFleet(
   size: number,
   { sandbox: sandboxOptions, env: extra, requestsPerSecond, address = inject('temporalAddress') }: FleetOptions = {},
@@ -48,11 +55,13 @@ export async function startFleet(
     requestsPerSecond,
   );
   const client = new Client({ connection, dataConverter: loadTemporalSettings(env).dataConverter });
+  const place = { client, config: { taskQueue: env.FARETRAIL_TASK_QUEUE ?? '' } };
   const workers = await Promise.all(Array.from({ length: size }, () => startWorkerProcess(env)));
   return {
     sandbox,
     client,
     env,
+    place,
     workers,
     async addWorker() {
       const worker = await startWorkerProcess(env);
@@ -63,13 +72,9 @@ export async function startFleet(
       const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
       const starts = Array.from({ length: count }, (_, index) => {
         const at = interfaces[index % interfaces.length] ?? 'business';
-        const key = { account: toAccountName(at), orderId: toOrderId(randomUUID()) };
-        sandbox.addOrder({ interface: at, orderId: key.orderId, script: steps });
-        return client.workflow.start<typeof followOrder>('followOrder', {
-          workflowId: followOrderId(key),
-          taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
-          args: [key],
-        });
+        const order = { account: at, orderId: randomUUID() };
+        sandbox.addOrder({ interface: at, orderId: order.orderId, script: steps });
+        return startFollowing(place, order);
       });
       return Promise.all(starts);
     },

@@ -1,51 +1,93 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { inject } from 'vitest';
 import { nodeArgs } from '../../../local/stack/node-args.js';
+import { projectRoot } from '../../../local/temporal/project-root.js';
 import type { WorkerEnv } from '../accounts.js';
 
-/** A worker in a process of its own, as it is deployed. */
-export interface WorkerProcess {
+/** A process of ours, as it is deployed. */
+export interface OurProcess {
   /** All that it has written so far. */
   output(): string;
   /** kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves to the exit code once it has drained. */
-  stop(): Promise<number | null>;
+  /** By default SIGTERM; resolves to the exit code once it has drained. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export type WorkerProcess = OurProcess;
+
+export interface IngressProcess extends OurProcess {
+  url: string;
 }
 
 /** Resolves when the worker polls. Rejects with its output when it ends before. */
-export async function startWorkerProcess(env: WorkerEnv): Promise<WorkerProcess> {
-  const inherited = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' };
-  const child = spawn(process.execPath, nodeArgs('worker'), {
-    env: { ...inherited, TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info', ...env },
+export const startWorkerProcess = (env: WorkerEnv): Promise<WorkerProcess> =>
+  ready('worker', { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info', ...env });
+
+/** Resolves when the ingress listens, by default at any port. Rejects with its output when it ends before. */
+export async function startIngressProcess(env: WorkerEnv): Promise<IngressProcess> {
+  const ingress = await ready('ingress', { FARETRAIL_INGRESS_PORT: '0', ...env });
+  const [, port] = /"port":(\d+)/.exec(ingress.output()) ?? [];
+  return { ...ingress, url: `http://127.0.0.1:${port}` };
+}
+
+/** For an ingress that is to end by itself. */
+export async function runIngressProcess(env: WorkerEnv): Promise<{ code: number | null; output: string }> {
+  const { child, output } = launch('ingress', env);
+  await once(child, 'close');
+  return { code: child.exitCode, output: output() };
+}
+
+function launch(name: 'worker' | 'ingress', env: WorkerEnv): { child: ChildProcess; output(): string } {
+  const child = spawn(process.execPath, nodeArgs(name), {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  await whenReady(child, () => output);
-  return {
-    output: () => output,
-    async kill() {
-      await end(child, 'SIGKILL');
-    },
-    stop: () => end(child, 'SIGTERM'),
-  };
+  return { child, output: () => output };
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const closed = once(child, 'close'); // also all of its output was read
-  child.kill(signal);
-  await closed;
-  return child.exitCode;
-}
-
-function whenReady(child: ChildProcess, output: () => string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`the worker ended before it was ready:\n${output()}`)));
+async function ready(name: 'worker' | 'ingress', env: WorkerEnv): Promise<OurProcess> {
+  const { child, output } = launch(name, env);
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`the ${name} ended before it was ready:\n${output()}`)));
     child.stdout?.on('data', () => {
-      if (output().includes('worker started')) resolve();
+      if (output().includes(`"msg":"${name} started"`)) resolve();
+    });
+  });
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const closed = once(child, 'close'); // also all of its output was read
+    child.kill(signal);
+    await closed;
+    return child.exitCode;
+  }
+  return { output, kill: () => end('SIGKILL').then(() => undefined), stop: (signal = 'SIGTERM') => end(signal) };
+}
+
+/** What a program wrote, and how it ended. */
+export interface Ended {
+  code: number;
+  output: string;
+  errors: string;
+}
+
+/** Runs a program to its end, for at most a minute. Rejects where it cannot be run at all. */
+export function runProgram(program: string, args: string[], env: WorkerEnv = {}): Promise<Ended> {
+  const { PATH = '', HOME = '' } = process.env;
+  const options = { env: { PATH, HOME, TZ: 'UTC', ...env }, timeout: 60_000 };
+  return new Promise((resolve, reject) => {
+    execFile(program, args, options, (error, output, errors) => {
+      const code = error ? error.code : 0;
+      if (typeof code === 'number') resolve({ code, output, errors });
+      else reject(error);
     });
   });
 }
+
+/** Runs the command line as it is installed. */
+export const runStarter = (args: string[], env: WorkerEnv): Promise<Ended> =>
+  runProgram(process.execPath, [join(projectRoot, 'dist/src/starter.js'), ...args], env);

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { converterPaths } from '../../../src/sealing/data-converter.js';
 import * as encodedFailures from '../../../src/sealing/encoded-failures.js';
 import * as payloadConverter from '../../../src/sealing/payload-converter.js';
@@ -28,4 +30,30 @@ function loadConverters(): void {
   load(payloadConverterPath, payloadConverter);
   load(failureConverterPath, plainFailures);
   load(converterPaths({ encodesFailures: true }).failureConverterPath, encodedFailures);
+}
+
+/** A client, and a connection for workers, to the Temporal server of the test run; for all tests of a file or a block. */
+export function useTemporal(): { client: Client; native: NativeConnection } {
+  const temporal = {} as { client: Client; native: NativeConnection };
+  beforeAll(async () => {
+    quietRuntime();
+    const address = inject('temporalAddress');
+    temporal.client = new Client({ connection: await Connection.connect({ address }) });
+    temporal.native = await NativeConnection.connect({ address });
+  });
+  afterAll(async () => {
+    await temporal.native?.close();
+    await temporal.client?.connection.close();
+  });
+  return temporal;
+}
+
+/** Starts a worker of the SDK. Gives what stops it. */
+export async function runWorker(options: WorkerOptions): Promise<() => Promise<void>> {
+  const worker = await Worker.create(options);
+  const running = worker.run();
+  return async () => {
+    worker.shutdown();
+    await running;
+  };
 }

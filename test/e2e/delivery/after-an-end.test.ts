@@ -1,0 +1,128 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+import { createFaretrailClient } from '../../../src/client/index.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { toDeliveryId } from '../../../src/domain/parked.js';
+import { toDataConverter } from '../../../src/sealing/data-converter.js';
+import { createNamedKey, type KeyRing } from '../../../src/sealing/key-ring.js';
+import { createPayloadCodec } from '../../../src/sealing/payload-codec.js';
+import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
+import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
+import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
+import {
+  type AnOrder,
+  anOrderOf,
+  brokenOff,
+  deliveryOf,
+  goesOnAfter,
+  orderRunOf,
+  startedWith,
+  takenBack,
+} from '../../support/order/ends.js';
+import { useOrderStack } from '../../support/order/stack.js';
+
+const stack = useOrderStack();
+
+/** One delivery on the way without a journal. Gives what became of it. */
+async function deliver(
+  { account, orderId }: AnOrder,
+  { untracked = 'follow', client = stack.client }: { untracked?: 'follow' | 'ignore'; client?: Client } = {},
+): Promise<{ outcome: string; delivery: JournaledDelivery }> {
+  const outcomes: string[] = [];
+  const port = createDeliveryPort({ client, taskQueue: stack.config.taskQueue, untracked: () => untracked });
+  const forward = createDirectForwarding({
+    port,
+    check: async () => null,
+    onForwarded: (_about, outcome) => outcomes.push(outcome),
+  });
+  const delivery: JournaledDelivery = {
+    ...deliveryOf('Routing'),
+    deliveryId: toDeliveryId(randomUUID().replaceAll('-', '')),
+    account: toAccountName(account),
+    orderId: toOrderId(orderId),
+    eventType: 'status_changed',
+  };
+  await forward(delivery);
+  expect(outcomes).toHaveLength(1);
+  return { outcome: outcomes[0] ?? '', delivery };
+}
+
+const completeRun = 4; // COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION
+
+/** A run that has ended as the order has, its result encrypted with these keys. */
+async function endedUnder(keys: KeyRing, order: AnOrder): Promise<void> {
+  const { workflow, workflowService } = stack.client;
+  const taskQueue = `nobody-${randomUUID()}`;
+  const { workflowId } = await workflow.start('followOrder', {
+    workflowId: orderRunOf(stack, order).workflowId,
+    taskQueue,
+  });
+  const here = { namespace: 'default', identity: 'test' };
+  const { taskToken } = await stack.client.withDeadline(Date.now() + 60_000, () =>
+    workflowService.pollWorkflowTaskQueue({ ...here, taskQueue: { name: taskQueue } }),
+  );
+  const result = { ...order, status: 'Completed', outcome: 'completed' };
+  const payloads = await createPayloadCodec({ keys, encrypts: true }).encode([
+    defaultPayloadConverter.toPayload(result),
+  ]);
+  const completeWorkflowExecutionCommandAttributes = { result: { payloads } };
+  const commands = [{ commandType: completeRun, completeWorkflowExecutionCommandAttributes }];
+  await workflowService.respondWorkflowTaskCompleted({ ...here, taskToken, commands });
+  expect(await workflow.getHandle(workflowId).describe()).toMatchObject({ status: { name: 'COMPLETED' } });
+}
+
+const faretrail = () => createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
+const parkedOf = ({ account, deliveryId }: JournaledDelivery) => faretrail().getParked(account, deliveryId);
+const expiry = takenBack['an expiry before a pick-up far ahead'];
+const stop = takenBack['a stop by mistake'];
+const again: typeof brokenOff = { ...brokenOff, ...(expiry && { 'an expiry before a pick-up far ahead': expiry }) };
+
+describe.concurrent('a delivery for an order whose last run has ended', () => {
+  it.each(Object.entries(again))('starts it anew after %s, and is read', async (_, end) => {
+    const order = anOrderOf(stack);
+    const runId = await end(stack, order);
+    // Somebody wanted this order followed, whatever the account does about others.
+    expect(await deliver(order, { untracked: 'ignore' })).toMatchObject({ outcome: 'started' });
+    expect(await startedWith(stack, order)).toEqual([order, { continues: runId }]);
+    await goesOnAfter(stack, order, runId);
+    expect(await orderRunOf(stack, order).result()).toMatchObject({ deliveries: { received: 1 } });
+  });
+
+  it.each(['follow', 'ignore'] as const)('is late where the order has ended at the service (%s)', async (untracked) => {
+    const order = { ...anOrderOf(stack), orderId: stack.newOrder('business', [['Cancelled', 0]]) };
+    const { firstExecutionRunId: runId } = await stack.follow('business', order.orderId);
+    await orderRunOf(stack, order).result();
+    expect(await deliver(order, { untracked })).toMatchObject({ outcome: 'late' });
+    expect(await orderRunOf(stack, order).describe()).toMatchObject({ runId, status: { name: 'COMPLETED' } });
+  });
+
+  it('waits for a person where a person stopped the following, and is routed once it is followed again', async () => {
+    const order = anOrderOf(stack);
+    const runId = (await stop?.(stack, order)) ?? '';
+    const { outcome, delivery } = await deliver(order);
+    expect(outcome).toBe('parked');
+    const parked = parkedOf(delivery);
+    const reason = { reason: 'followingStopped', aboutOrderId: order.orderId, outcome: 'waiting' };
+    expect(await parked.state()).toMatchObject(reason);
+    await expect(parked.route(order.orderId)).rejects.toMatchObject({ code: 'NotRouted', message: /--again/ });
+    expect((await orderRunOf(stack, order).describe()).runId).toBe(runId);
+    await faretrail().follow(order, { again: true });
+    expect(await parked.route(order.orderId)).toMatchObject({ outcome: 'routed', handedOver: 'signalled' });
+    await goesOnAfter(stack, order, runId);
+    expect(await orderRunOf(stack, order).result()).toMatchObject({ deliveries: { received: 1 } });
+  });
+
+  it('waits for a person where the end cannot be read', async () => {
+    const order = anOrderOf(stack);
+    const keys: KeyRing = [createNamedKey('p1', randomBytes(32))];
+    await endedUnder(keys, order);
+    const { outcome, delivery } = await deliver(order);
+    expect(outcome).toBe('parked');
+    expect(await parkedOf(delivery).state()).toMatchObject({ reason: 'endUnreadable', aboutOrderId: order.orderId });
+    const dataConverter = toDataConverter({ keys, encrypts: false });
+    const holder = new Client({ connection: stack.client.connection, dataConverter });
+    expect(await deliver(order, { client: holder })).toMatchObject({ outcome: 'late' });
+  });
+});

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { findLeaks } from '../../../chaos/leaks.js';
+import { createDeliveryActivities, type DeliveryRoutes } from '../../../src/activities/runs.js';
+import type { DeliveryResult } from '../../../src/domain/delivery.js';
+import { toAccountName } from '../../../src/domain/keys.js';
+import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
+import { parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
+import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../../src/workflows/messages.js';
+import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
+import { newDelivery } from '../../support/delivery/deliveries.js';
+import { eventsOf, refusesInput } from '../../support/runs.js';
+import { runWorker, useTemporal } from '../../support/worker/runtime.js';
+
+const taskQueue = `q-${randomUUID()}`;
+/** Where deliveries went, and what the routes do next. */
+const routed: unknown[] = [];
+let next: () => Promise<Exclude<DeliveryResult, 'reported'>>;
+const routes: DeliveryRoutes = {
+  toOrder(key, deliveries) {
+    routed.push({ ...key, deliveries });
+    return next();
+  },
+  async toReport(key, deliveries) {
+    routed.push({ ...key, deliveries });
+    return 'reported';
+  },
+};
+
+const temporal = useTemporal();
+let stop: () => Promise<void>;
+
+async function startWorker(): Promise<void> {
+  const workflowBundle = { codePath: inject('workflowBundlePath') };
+  const activities = createDeliveryActivities({ routes });
+  stop = await runWorker({ connection: temporal.native, taskQueue, workflowBundle, activities });
+}
+beforeAll(startWorker);
+afterAll(() => stop());
+beforeEach(() => {
+  routed.length = 0;
+  next = async () => 'signalled';
+});
+
+const sealed = 'eyJhbGciOiJkaXIifQ..c2VhbGVk.b2Y.dGhl';
+
+async function parked(more: Partial<Record<keyof ParkedDeliveryInput | 'extra', unknown>> = {}) {
+  const delivery = newDelivery();
+  const key = { account: toAccountName('business'), deliveryId: delivery.deliveryId };
+  const input = { ...key, ...delivery, reason: 'noOrderId', sealed, ...more };
+  const workflowId = parkedDeliveryId(key);
+  const args: [ParkedDeliveryInput] = [input as ParkedDeliveryInput];
+  const handle = await temporal.client.workflow.start<typeof parkedDelivery>('parkedDelivery', {
+    workflowId,
+    taskQueue,
+    args,
+  });
+  return { handle, ...key, receivedAt: delivery.receivedAt };
+}
+
+type Parked = Awaited<ReturnType<typeof parked>>['handle'];
+const route = (handle: Parked, orderId = '4711') => handle.executeUpdate(routeDeliveryUpdate, { args: [{ orderId }] });
+const discard = (handle: Parked, reason: string) => handle.executeUpdate(discardDeliveryUpdate, { args: [{ reason }] });
+
+describe('a parked delivery', () => {
+  it('waits without a timer, listed under its account, and never shows its content', async () => {
+    const { handle, deliveryId, receivedAt } = await parked();
+    expect(await handle.query('parkedStatus')).toEqual({
+      account: 'business',
+      eventType: 'status_changed',
+      deliveryId,
+      receivedAt,
+      reason: 'noOrderId',
+      outcome: 'waiting',
+      orderId: null,
+      discardReason: null,
+    });
+    await expect
+      .poll(async () => await handle.describe())
+      .toMatchObject({ searchAttributes: { RideAccount: ['business'] }, memo: { parked: { outcome: 'waiting' } } });
+    const events = await eventsOf(handle);
+    expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
+    const textOf = (some: typeof events) => Buffer.from(JSON.stringify(historyToJSON({ events: some })));
+    const texts = { start: textOf(events.slice(0, 1)), later: textOf(events.slice(1)) };
+    expect(findLeaks({ sealed }, texts), 'it stands in the input alone').toEqual(['start: sealed']);
+    await handle.terminate();
+  });
+
+  it('goes to the order that a person names, once, and ends', async () => {
+    const { handle, account, deliveryId, receivedAt } = await parked();
+    const answer = await route(handle);
+    expect(answer).toMatchObject({ outcome: 'routed', orderId: '4711', handedOver: 'signalled' });
+    expect(routed).toEqual([
+      { account, orderId: '4711', deliveries: [{ deliveryId, eventType: 'status_changed', receivedAt }] },
+    ]);
+    expect(await handle.result()).toMatchObject({ outcome: 'routed', orderId: '4711', discardReason: null });
+  });
+
+  it('of a report goes to the report of that order', async () => {
+    const { handle, account, deliveryId, receivedAt } = await parked({ eventType: 'business_report' });
+    const answer = await route(handle);
+    expect(answer).toMatchObject({ outcome: 'routed', handedOver: 'reported' });
+    const deliveries = [{ deliveryId, eventType: 'business_report', receivedAt }];
+    expect(routed).toEqual([{ account, about: '4711', deliveries }]);
+  });
+
+  it('is handed over although Temporal refuses the first time', async () => {
+    const outcomes = [() => Promise.reject(new Error('unavailable')), async () => 'started' as const];
+    next = () => (outcomes.shift() ?? next)();
+    const { handle } = await parked();
+    const answer = await route(handle);
+    expect(answer).toMatchObject({ handedOver: 'started' });
+    expect(routed).toHaveLength(2);
+  });
+
+  it('stays parked when nobody takes it, and can be routed again', async () => {
+    next = async () => 'ignored';
+    const { handle } = await parked();
+    const refused = route(handle);
+    await expect(refused).rejects.toThrow(WorkflowUpdateFailedError);
+    await expect(refused).rejects.toMatchObject({ cause: { type: 'NotRouted' } });
+    expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting', orderId: null });
+    next = async () => 'late';
+    const answer = await route(handle, '4712');
+    expect(answer).toMatchObject({ outcome: 'routed', orderId: '4712', handedOver: 'late' });
+  });
+
+  it('takes one decision at a time', async () => {
+    let free: (outcome: 'signalled') => void = () => undefined;
+    next = () => new Promise((resolve) => (free = resolve));
+    const { handle } = await parked();
+    const first = route(handle);
+    await expect.poll(() => routed.length).toBe(1);
+    const discarded = discard(handle, 'a test');
+    await expect(discarded).rejects.toMatchObject({ cause: { type: 'AlreadyDecided' } });
+    free('signalled');
+    expect(await first).toMatchObject({ outcome: 'routed' });
+    expect(await handle.result()).toMatchObject({ outcome: 'routed', discardReason: null });
+  });
+
+  it('is discarded with a reason', async () => {
+    const { handle } = await parked();
+    const answer = await discard(handle, 'not ours');
+    expect(answer).toMatchObject({ outcome: 'discarded', discardReason: 'not ours', orderId: null });
+    expect(await handle.result()).toEqual(answer);
+    expect(routed).toEqual([]);
+  });
+
+  it('waits on when its worker is replaced', async () => {
+    const { handle } = await parked();
+    await handle.query('parkedStatus');
+    await stop();
+    await startWorker();
+    const answer = await route(handle);
+    expect(answer).toMatchObject({ outcome: 'routed' });
+  });
+});
+
+it('a parked delivery refuses a route and a discard that it does not understand, and stays parked', async () => {
+  const { handle } = await parked();
+  await refusesInput(route(handle, 'a/b'));
+  await refusesInput(discard(handle, ''));
+  expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting' });
+  await handle.terminate();
+});
+
+it.each([
+  ['an unknown field', 'unknown field "extra"', { extra: 1 }],
+  ['the id of another delivery', 'workflow id', { deliveryId: 'f'.repeat(32) }],
+])('a parked delivery that is given %s fails at once, and names it', async (_, named, input) => {
+  await refusesInput((await parked(input)).handle.result(), named);
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
+import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
+import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
+import { orderStart } from '../../../src/temporal/follow-start.js';
+import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
+import { newDelivery } from '../../support/delivery/deliveries.js';
+import { inputOf, signalsTo } from '../../support/runs.js';
+import { useTemporal } from '../../support/worker/runtime.js';
+
+// No worker polls this queue: nothing here needs one.
+const taskQueue = `deliveries-${randomUUID()}`;
+const following = toAccountName('following');
+const ignoring = toAccountName('ignoring');
+const temporal = useTemporal();
+let port: DeliveryPort;
+
+beforeAll(() => {
+  const untracked = (account: string) => (account === ignoring ? 'ignore' : 'follow');
+  port = createDeliveryPort({ client: temporal.client, taskQueue, untracked });
+});
+
+const anOrder = (account = following) => ({ account, orderId: toOrderId(randomUUID()) });
+const notice = () => newDelivery({ status: 'Driving' });
+const handleOf = (workflowId: string) => temporal.client.workflow.getHandle(workflowId);
+const follow = (key: ReturnType<typeof anOrder>) =>
+  temporal.client.workflow.start('followOrder', orderStart(key, taskQueue));
+/** The arguments of each signal that the run got. */
+const signalsOf = (workflowId: string) => signalsTo<{ deliveries: DeliveryNotice[] }>(handleOf(workflowId));
+const firstInputOf = async (workflowId: string) => (await inputOf(handleOf(workflowId)))[0];
+
+describe('deliveries about an order', () => {
+  it('are one signal to the run that follows it', async () => {
+    const key = anOrder();
+    await follow(key);
+    const deliveries = [notice(), notice()];
+    expect(await port.toOrder(key, deliveries)).toBe('signalled');
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
+  });
+
+  it('start a run when nobody follows it', async () => {
+    const key = anOrder();
+    const deliveries = [notice()];
+    expect(await port.toOrder(key, deliveries)).toBe('started');
+    expect(await firstInputOf(followOrderId(key))).toEqual(key);
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
+  });
+
+  it('start none where the account says so', async () => {
+    const key = anOrder(ignoring);
+    expect(await port.toOrder(key, [notice()])).toBe('ignored');
+    await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
+    await follow(key);
+    expect(await port.toOrder(key, [notice()])).toBe('signalled');
+  });
+
+  it('are several signals when there are thousands', async () => {
+    const key = anOrder();
+    const deliveries = Array.from({ length: 2_001 }, notice);
+    expect(await port.toOrder(key, deliveries)).toBe('started');
+    const signals = await signalsOf(followOrderId(key));
+    expect(signals.map((one) => one.deliveries.length)).toEqual([1_000, 1_000, 1]);
+    expect(signals.flatMap((one) => one.deliveries)).toEqual(deliveries);
+  });
+});
+
+describe('a company report', () => {
+  it('is started by its first delivery, and again after it has ended', async () => {
+    const { account, orderId } = anOrder();
+    const key = { account, about: orderId };
+    await port.toReport(key, [notice()]);
+    await port.toReport(key, [notice()]);
+    expect(await signalsOf(companyReportId(key))).toHaveLength(2);
+    expect(await firstInputOf(companyReportId(key))).toEqual({ account, orderId });
+    await handleOf(companyReportId(key)).terminate();
+    await port.toReport(key, [notice()]);
+    expect((await handleOf(companyReportId(key)).describe()).status.name).toBe('RUNNING');
+  });
+
+  it('without an order has no order id', async () => {
+    const delivery = notice();
+    const key = { account: following, about: toOrderId(delivery.deliveryId) };
+    await port.toReport(key, [delivery]);
+    expect(await firstInputOf(companyReportId(key))).toEqual({ account: following });
+  });
+});
+
+describe('a parked delivery', () => {
+  it('is kept once, however often it is parked', async () => {
+    const { deliveryId, receivedAt } = notice();
+    const base = { account: following, eventType: 'status_changed', reason: 'noOrderId' } as const;
+    const parked: ParkedDeliveryInput = { ...base, deliveryId, receivedAt, sealed: 'e30' };
+    await port.park(parked);
+    await port.park({ ...parked, sealed: 'another' });
+    expect(await firstInputOf(parkedDeliveryId(parked))).toEqual(parked);
+    await handleOf(parkedDeliveryId(parked)).terminate();
+    await port.park(parked);
+    expect((await handleOf(parkedDeliveryId(parked)).describe()).status.name).toBe('TERMINATED');
+  });
+});
+
+describe('a subscription', () => {
+  it('is read from its memo, is empty once it has ended, and null where there was none', async () => {
+    const key = { account: toAccountName(randomUUID()), eventType: 'status_changed' } as const;
+    expect(await port.readSubscription(key)).toBeNull();
+    const subscription = { accepted: [{ generation: 'g1', until: null, secrets: [], isSecretLost: true }] };
+    await temporal.client.workflow.start('subscription', {
+      workflowId: subscriptionId(key),
+      taskQueue,
+      memo: { subscription },
+    });
+    expect(await port.readSubscription(key)).toEqual(subscription);
+    await handleOf(subscriptionId(key)).terminate();
+    expect(await port.readSubscription(key)).toEqual({ accepted: [] });
+  });
+});

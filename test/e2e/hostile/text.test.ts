@@ -1,0 +1,353 @@
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { RawValue } from '@temporalio/common';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createDeliveryReader } from '../../../src/contracts/delivery-body.js';
+import type { JsonObject } from '../../../src/contracts/json.js';
+import { publishedSchemas } from '../../../src/contracts/published-schemas.js';
+import { shownText } from '../../../src/domain/json.js';
+import { toOrderId } from '../../../src/domain/keys.js';
+import {
+  businessCallId,
+  companyReportId,
+  followOrderId,
+  parkedDeliveryId,
+  requestRideId,
+  subscriptionId,
+} from '../../../src/domain/workflow-ids.js';
+import { createRideApi } from '../../../src/ride-api/ride-api.js';
+import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
+import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { startCall } from '../../support/call/calls.js';
+import { deliver, deliveryOf, reported } from '../../support/delivery/deliveries.js';
+import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
+import { isLong } from '../../support/long.js';
+import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
+import { requestedRide } from '../../support/ride/rides.js';
+import { eventsOf, pendingOf } from '../../support/runs.js';
+import { webhookEnv } from '../../support/subscription/subscriptions.js';
+import { account, startIngressStand } from '../../webhooks/ingress-stand.js';
+
+// One stack for all: what any of these did to the worker, or to other runs, the healthy order shows at the end.
+const share = isLong ? 10 : 1;
+const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 2 ** 31);
+
+const stack = useOrderStack(() => ({ env: { ...webhookEnv(), FARETRAIL_POLL_ACTIVE_MS: '400' } }));
+let healthy: HealthyOrder;
+/** Every run that met something, by what that was. */
+const runs = new Map<string, WorkflowHandle>();
+
+beforeAll(async () => {
+  process.stderr.write(`hostile text: FARETRAIL_TEST_SEED=${seed}\n`);
+  const scope = 'demand_partner order company.reference finance \u0000\ud800\u202e';
+  stack.sandbox.setFault({ kind: 'tokenAnswer', with: { scope } });
+  healthy = await followHealthyOrder();
+});
+afterAll(() => Promise.all([...runs.values()].map((handle) => handle.terminate().catch(() => undefined))));
+
+interface HealthyOrder {
+  /** How late its changes were seen, in milliseconds. */
+  stop(): Promise<number[]>;
+}
+
+/** An order that changes each second and has nothing to do with the rest. */
+async function followHealthyOrder(): Promise<HealthyOrder> {
+  const orderId = stack.newOrder('business', [['Pending', 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status: 'Pending' });
+  const setAt = new Map<string, number>();
+  const timer = setInterval(() => {
+    const status = `Step ${setAt.size + 1}`;
+    setAt.set(status, Date.now());
+    stack.sandbox.setStatus('business', orderId, status);
+  }, 1_000);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await shows(handle, { status: `Step ${setAt.size}` });
+      stack.sandbox.setStatus('business', orderId, 'Completed');
+      const { timeline } = await handle.result();
+      return timeline.flatMap(({ status, at }) => {
+        const set = setAt.get(status);
+        return set === undefined ? [] : [Date.parse(at) - set];
+      });
+    },
+  };
+}
+
+interface Case {
+  field: string[];
+  hostility: Hostility;
+}
+
+/** So many of all pairs of a field and what stands in it. */
+const draw = (fields: string[][], count: number): Case[] =>
+  fc.sample(fc.record({ field: fc.constantFrom(...fields), hostility: fc.constantFrom(...hostilities) }), {
+    seed,
+    numRuns: count * share,
+  });
+type Schema = { properties?: Record<string, Schema>; anyOf?: Schema[]; items?: Schema };
+
+/** The fields of what a program may send, as its published schema has them. */
+const fieldsSent = (name: keyof typeof publishedSchemas): string[][] => fieldsOf(publishedSchemas[name].json as Schema);
+
+function fieldsOf({ properties = {}, anyOf = [], items }: Schema, path: string[] = []): string[][] {
+  const inner = [
+    ...Object.entries(properties).flatMap(([name, field]) => fieldsOf(field, [...path, name])),
+    ...anyOf.flatMap((one) => fieldsOf(one, path)),
+    ...(items ? fieldsOf(items, [...path, '0']) : []),
+  ];
+  const own = path.length === 0 ? [] : [path];
+  return [...own, ...inner].filter((one, at, all) => all.findIndex((other) => `${other}` === `${one}`) === at);
+}
+
+const named = ({ field, hostility }: Case): string => `/${field.join('/')} ${hostility}`;
+const bodyOf = (base: object, { field, hostility }: Case) => hostileJson(base, field, hostileFields[hostility]);
+
+/** Runs all of them at once; what fails says which it was. */
+const each = <C extends Case>(cases: C[], act: (one: C) => Promise<void>): Promise<unknown> =>
+  Promise.all(
+    cases.map((one) =>
+      act(one).catch((error: unknown) => {
+        throw new Error(named(one), { cause: error });
+      }),
+    ),
+  );
+
+/** Answers with these bytes, to calls of one order where it names one, until what it gives back is called. */
+function answering(
+  body: Buffer,
+  where: { orderId?: string; operation?: 'orderReceipt' | 'createOrder'; status?: number },
+) {
+  const id = stack.sandbox.setFault({ kind: 'reply', status: 200, bytes: body.toString('base64'), ...where });
+  return () => stack.sandbox.clearFault(id);
+}
+
+const accountAt = (at: string) =>
+  stack.config.accounts.find(({ name }) => name === at) ?? expect.fail(`there is no account ${at}`);
+
+/** The fields that the reader of orders looks for at one interface. */
+const orderFields = (at: 'partner' | 'business') =>
+  fieldsRead({ status: 'Routing' }, (body) => {
+    const http = { send: async () => ({ status: 200, headers: {}, body }), close: async () => {} };
+    return createRideApi({ profile: stack.config.profile, http }).readOrder(accountAt(at), toOrderId('1'), 'token');
+  });
+
+const lastFailure = async (handle: WorkflowHandle) => (await pendingOf(handle))[0]?.failure ?? '';
+
+const codes = /: (NOT_JSON|TOO_DEEP|AMBIGUOUS|TOO_LARGE|UNREADABLE_STATUS|ORDER_MISMATCH|ERROR_IN_SUCCESS)\b/;
+
+/** Shown harmlessly, and looked at again; or named in what becomes the attention of the run. */
+async function isHarmless(handle: FollowHandle): Promise<void> {
+  const message = await lastFailure(handle);
+  const { status } = await trailOf(handle);
+  if (status === null) expect(message).toMatch(codes);
+  else expect(message).toBe(`Still ${status}.`);
+  expect(shownText(message)).toBe(message);
+}
+
+/** Each status is found by it, so no index has stumbled over one. */
+async function areIndexed(handles: FollowHandle[]): Promise<void> {
+  const shown = new Map(
+    await Promise.all(handles.map(async (one) => [one.workflowId, (await trailOf(one)).status] as const)),
+  );
+  const query = `TaskQueue = '${stack.config.taskQueue}' AND WorkflowType = 'followOrder'`;
+  await vi.waitFor(async () => {
+    const found = new Map<string, unknown>();
+    for await (const { workflowId, searchAttributes } of stack.client.workflow.list({ query })) {
+      if (shown.has(workflowId)) found.set(workflowId, searchAttributes.RideStatus?.[0] ?? null);
+    }
+    expect(found).toEqual(shown);
+  }, patient);
+}
+
+describe('text of others, in any field', () => {
+  it.each(['partner', 'business'] as const)('of an answer of %s is harmless, and the order goes on', async (at) => {
+    const inStatus = hostilities.map((hostility) => ({ field: ['status'], hostility }));
+    const drawn = [...inStatus, ...draw(await orderFields(at), 8)];
+    const cases = drawn.map((one) => ({ ...one, orderId: stack.newOrder(at, [['Pending', 0]]) }));
+    const handles: FollowHandle[] = [];
+    const repairs = cases.map((one) => answering(bodyOf({ status: 'Routing' }, one), { orderId: one.orderId }));
+    await each(cases, async (one) => {
+      const handle = await stack.follow(at, one.orderId);
+      runs.set(`${at} ${named(one)}`, handle);
+      handles.push(handle);
+      await vi.waitFor(() => isHarmless(handle), patient);
+    });
+    await areIndexed(handles);
+    for (const repair of repairs) repair();
+    for (const { orderId } of cases) stack.sandbox.setStatus(at, orderId, 'Completed');
+    for (const handle of handles) expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+  });
+
+  it('of a receipt is harmless, and the receipt is read in the end', async () => {
+    const base = { payment_summary: { total_inc_tax: '22.00' }, note: 'x' };
+    const cases = draw([['payment_summary', 'total_inc_tax'], ['note']], 8);
+    await each(cases, async (one) => {
+      const orderId = stack.newOrder('business', [['Completed', 0]]);
+      const repair = answering(bodyOf(base, one), { orderId, operation: 'orderReceipt' });
+      const handle = await reported(stack, { orderId });
+      runs.set(`receipt ${named(one)}`, handle);
+      const isRead = async () => ((await handle.query('reportStatus')) as { receipt: unknown }).receipt !== null;
+      await vi.waitFor(async () => expect((await isRead()) || (await lastFailure(handle))).toBeTruthy(), patient);
+      repair();
+      await vi.waitFor(async () => expect(await isRead()).toBe(true), patient);
+    });
+  });
+
+  it('of the answer to a call is harmless, and the call comes to an end', async () => {
+    const inSuccess = draw([['note'], ['driver', 'name'], ['id']], 6).map((one) => ({ ...one, status: 200 }));
+    const inRefusal = draw([['error', 'code'], ['error', 'message'], ['request_id']], 6);
+    const cases = [...inSuccess, ...inRefusal.map((one) => ({ ...one, status: 422 }))];
+    await each(cases, async (one) => {
+      const orderId = toOrderId(stack.newOrder('business', [['Pending', 0]]));
+      const base =
+        one.status === 200 ? { status: 'Pending' } : { error: { code: 'NO', message: 'no' }, request_id: 'r' };
+      const repair = answering(bodyOf(base, one), { orderId, status: one.status });
+      const handle = await startCall(stack, 'orderDetails', { orderId });
+      runs.set(`call ${one.status} ${named(one)}`, handle);
+      const ended = handle.result().then(
+        ({ status }) => status,
+        ({ cause }: { cause?: { type?: string } }) => cause?.type,
+      );
+      const isOver = async () => (await handle.describe()).status.name !== 'RUNNING';
+      await vi.waitFor(async () => expect((await isOver()) || (await lastFailure(handle))).toBeTruthy(), patient);
+      repair();
+      expect(await ended).toBe(one.status === 200 ? 200 : 'Refused');
+    });
+  });
+
+  it('of a delivery is harmless, and leads to a read or is kept for a person', async () => {
+    const stand = await startIngressStand();
+    onTestFinished(() => stand.close());
+    const { taskQueue, profile } = stack.config;
+    const port = createDeliveryPort({ client: stack.client, taskQueue, untracked: () => 'follow' });
+    const forward = createDirectForwarding({ port, check: async () => null });
+    const read = createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus);
+    const fields = await fieldsRead({ order_id: '1', status: 'Driving' }, (body) => read(body as JsonObject));
+    const inStatus = hostilities.map((hostility) => ({ field: ['status'], hostility }));
+    for (const one of [...inStatus, ...draw(fields, 16)]) {
+      const orderId = stack.newOrder('business', [['Pending', 0]]);
+      const { status } = await stand.post(bodyOf({ order_id: orderId, status: 'Driving' }, one));
+      expect([202, 400, 413], named(one)).toContain(status);
+    }
+    const { deliveries } = stand.store;
+    await Promise.all(deliveries.map(forward));
+    const byRun = deliveries.map(({ orderId, deliveryId, parkReason }) => {
+      const isParked = parkReason !== undefined || orderId === null;
+      const id = isParked ? parkedDeliveryId({ account, deliveryId }) : followOrderId({ account, orderId });
+      return [isParked, stack.client.workflow.getHandle(id)] as const;
+    });
+    for (const [isParked, handle] of byRun) {
+      runs.set(`delivery ${handle.workflowId}`, handle);
+      if (isParked) expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting' });
+      else {
+        const { timeline, deliveries: told } = await trailOf(handle);
+        expect(told).toMatchObject({ received: 1 });
+        for (const { status } of timeline) expect(shownText(status)).toBe(status);
+      }
+    }
+  });
+
+  const newOrderId = () => toOrderId(stack.newOrder('business', [['Pending', 0]]));
+  const starts = {
+    followOrder(orderId = newOrderId()) {
+      const base = { account, orderId };
+      return { shape: 'follow-order-input' as const, base, workflowId: followOrderId(base) };
+    },
+    companyReport(orderId = newOrderId()) {
+      const workflowId = companyReportId({ account, about: orderId });
+      return { shape: 'company-report-input' as const, base: { account, orderId }, workflowId };
+    },
+    businessCall(orderId = newOrderId()) {
+      const base = { account, operation: 'orderDetails', key: randomUUID(), orderId } as const;
+      return { shape: 'business-call-input' as const, base, workflowId: businessCallId(base) };
+    },
+    requestRide() {
+      const base = { account, requestId: randomUUID(), order: newRide() };
+      return { shape: 'request-ride-input' as const, base, workflowId: requestRideId(base) };
+    },
+    subscription() {
+      const key = { account, eventType: 'status_changed' } as const;
+      const base = { ...key, publicUrl: 'http://127.0.0.1:9/base' };
+      return { shape: 'subscription-input' as const, base, workflowId: `${subscriptionId(key)}/${randomUUID()}` };
+    },
+  };
+
+  it.each(Object.entries(starts))('of the input of %s is taken or refused by name', async (type, start) => {
+    await each(draw(fieldsSent(start().shape), 6), async (one) => {
+      const { base, workflowId } = start();
+      const options = { workflowId, taskQueue: stack.config.taskQueue, args: [payloadOf(bodyOf(base, one))] };
+      const handle = await stack.client.workflow.start(type, options);
+      runs.set(`${type} ${named(one)}`, handle);
+      const isMet = async () => (await tasksOf(handle)).some(({ isDone }) => isDone);
+      await vi.waitFor(async () => expect(await isMet()).toBe(true), patient);
+      const message = await refusalOf(handle);
+      expect(shownText(message)).toBe(message);
+    });
+  });
+
+  it('of messages to a run is taken or refused, and the run goes on', async () => {
+    const orderId = stack.newOrder('business', [['Pending', 0]]);
+    const order = await stack.follow('business', orderId);
+    const { handle: ride } = await requestedRide(stack);
+    runs.set('messages to an order', order).set('messages to a ride', ride);
+    const notice = deliveryOf('Driving');
+    await deliver(order, notice);
+    const inDeliveries = fieldsSent('delivery-notice').map((field) => ['deliveries', '0', ...field]);
+    const ofFollowing = fieldsSent('follow-order-input').filter(([name]) => name !== 'account' && name !== 'orderId');
+    await each(draw(inDeliveries, 6), (one) =>
+      order.signal('deliveryReceived', payloadOf(bodyOf({ deliveries: [notice] }, one)) as never),
+    );
+    await each(draw(ofFollowing, 6), (one) => order.signal('followRequested', payloadOf(bodyOf({}, one))));
+    const updates = { updateRide: fieldsSent('ride-update'), resolveRide: fieldsSent('ride-resolution') };
+    for (const [update, fields] of Object.entries(updates)) {
+      await each(draw(fields, 4), async (one) => {
+        const args = [payloadOf(bodyOf({}, one))] as [never];
+        await ride.executeUpdate(update, { args }).catch(({ message }: Error) => expect(message).not.toBe(''));
+      });
+    }
+    const { deliveries } = await trailOf(order);
+    expect(deliveries.received).toBeGreaterThan(0);
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    expect(await order.result()).toMatchObject({ outcome: 'completed' });
+    expect(await ride.query('rideStatus')).toMatchObject({ account });
+  });
+
+  it('has ended no worker, failed no task and made no other order late', async () => {
+    expect(stack.isWorkerRunning()).toBe(true);
+    await Promise.all(
+      [...runs].map(async ([name, handle]) => {
+        const failed = (await tasksOf(handle)).flatMap(({ failure }) => failure ?? []);
+        expect(failed, name).toEqual([]);
+      }),
+    );
+    const lags = (await healthy.stop()).sort((a, b) => a - b);
+    expect(lags.length).toBeGreaterThan(3);
+    expect(lags[Math.floor(lags.length / 2)]).toBeLessThan(1_000);
+    expect(lags.at(-1)).toBeLessThan(10_000); // two busy cores have pauses of their own
+  });
+});
+
+/** An argument of which only the bytes are given. */
+const payloadOf = (data: Buffer) => RawValue.fromPayload({ metadata: { encoding: Buffer.from('json/plain') }, data });
+
+/** The workflow tasks that the run has had. A task that met a new signal at its end is tried again, and has not failed. */
+async function tasksOf(handle: WorkflowHandle): Promise<{ isDone: boolean; failure?: string }[]> {
+  const metNewSignal = 1; // WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND
+  return (await eventsOf(handle)).flatMap<{ isDone: boolean; failure?: string }>(
+    ({ workflowTaskCompletedEventAttributes: done, workflowTaskFailedEventAttributes: failed }) => {
+      if (failed && failed.cause !== metNewSignal) return [{ isDone: false, failure: failed.failure?.message ?? '' }];
+      return done ? [{ isDone: true }] : [];
+    },
+  );
+}
+
+/** Empty while the run goes on, and for another failure than that of its input. */
+async function refusalOf(handle: WorkflowHandle): Promise<string> {
+  const failure = (await eventsOf(handle)).at(-1)?.workflowExecutionFailedEventAttributes?.failure;
+  return failure?.applicationFailureInfo?.type === 'InvalidInput' ? (failure.message ?? '') : '';
+}

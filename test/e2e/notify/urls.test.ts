@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { WorkflowFailedError } from '@temporalio/client';
+import { describe, expect, it } from 'vitest';
+import type { CompanyReportEvent } from '../../../src/domain/report.js';
+import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
+import type { lateNotices } from '../../../src/workflows/notify/late-notices.js';
+import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
+import { deliver, newReport, reported } from '../../support/delivery/deliveries.js';
+import { useNotifyReceiver } from '../../support/notify/receiver.js';
+import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
+import { continued, detailsOf } from '../../support/runs.js';
+
+const receiver = useNotifyReceiver();
+const stack = useOrderStack(() => ({ env: receiver.env }));
+
+const course = ['Routing', 'Confirmed', 'Driving', 'Completed'];
+/** Of the newest run. */
+const shownOf = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
+  detailsOf(stack.client.workflow.getHandle(workflowId));
+
+/** Follows an order that tells these paths of the receiver. */
+async function follow(paths: string[], limits?: FollowOrderLimits) {
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const notify = paths.map((path) => ({ url: path.startsWith('https:') ? path : `${receiver.origin}${path}` }));
+  const handle = await stack.follow('business', orderId, { notify, reference: 'r1' }, limits);
+  return { orderId, handle };
+}
+
+/** Takes the order through its course, each status read before the next one comes. */
+async function ride({ orderId, handle }: { orderId: string; handle: FollowHandle }): Promise<void> {
+  for (const status of course) {
+    stack.sandbox.setStatus('business', orderId, status);
+    await shows(handle, { status });
+  }
+}
+
+async function endedRide(paths: string[]) {
+  const followed = await follow(paths);
+  await ride(followed);
+  await followed.handle.result();
+  return followed;
+}
+
+/** What goes on to tell URLs after the end of a run that told them of the course of one order. */
+const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHandle) =>
+  stack.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last: course.length }));
+
+/** Nothing, where every URL was told in time. */
+const lateDetailsOf = (handle: FollowHandle): Promise<string> => shownOf(lateOf(handle)).catch(() => '');
+
+const newPath = (): string => `/${randomUUID()}`;
+
+/** Reports about an ended order, to this path; the run ends a second after the last one. */
+const report = (path: string) =>
+  reported(stack, {
+    orderId: stack.newOrder('business', [['Completed', 0]]),
+    input: { notify: [{ url: `${receiver.origin}${path}` }] },
+    limits: { maxSignals: 3, quietMs: 1_000 },
+  });
+
+describe('a URL', () => {
+  it('is told of each change and of the end, in their order, as a signed JSON', async () => {
+    const path = newPath();
+    const followed = await follow([path]);
+    await ride(followed);
+    const { since } = await followed.handle.result();
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
+    const told = receiver.received.filter((one) => one.path === path);
+    expect(told.map(({ event }) => [event.type, event.rawStatus, event.outcome])).toEqual([
+      ['order.changed', 'Routing', null],
+      ['order.changed', 'Confirmed', null],
+      ['order.changed', 'Driving', null],
+      ['order.ended', 'Completed', 'completed'],
+    ]);
+    const { orderId } = followed;
+    const end = { type: 'order.ended', account: 'business', orderId, reference: 'r1', status: 'Completed' };
+    expect(told.at(-1)?.event).toEqual({ ...end, rawStatus: 'Completed', since, terminal: true, outcome: 'completed' });
+    expect(new Set(told.map(({ id }) => id)).size).toBe(course.length);
+    expect(told[0]?.id).toBe(`msg_${followed.handle.firstExecutionRunId}_1`);
+  });
+
+  it('that fails for a while is told of all in their order, each time under the same id', async () => {
+    const path = newPath();
+    receiver.answer(path, 500, 503, 204, 429, 204);
+    await endedRide([path]);
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
+    const attempts = receiver.received.filter((one) => one.path === path);
+    expect(attempts.map(({ status }) => status)).toEqual([500, 503, 204, 429, 204, 204, 204]);
+    expect(new Set(attempts.slice(0, 3).map(({ id }) => id)).size).toBe(1);
+  });
+
+  it('that is down delays neither other URLs nor the order nor its end; another run goes on to tell it', async () => {
+    const [down, up] = [newPath(), newPath()];
+    receiver.answer(down, 500);
+    const followed = await follow([down, up]);
+    await ride(followed);
+    expect(await followed.handle.result()).toMatchObject({ outcome: 'completed' });
+    const late = lateOf(followed.handle);
+    expect((await late.describe()).status.name).toBe('RUNNING');
+    expect(await shownOf(late)).toMatch(/\| notify 0, 127\.0\.0\.1:\d+ \| 4 \| no\. 1, known since/);
+    await expect.poll(() => receiver.taken(up)).toEqual(course);
+    receiver.answer(down, 204);
+    expect(await late.result()).toEqual({ missed: [] });
+    expect(receiver.taken(down)).toEqual(course);
+    const ids = receiver.received.filter(({ path }) => path === down).map(({ id }) => id);
+    expect([...new Set(ids)]).toEqual(course.map((_, n) => `msg_${followed.handle.firstExecutionRunId}_${n + 1}`));
+  });
+
+  it('that is down is given up when the run that tells it is cancelled', async () => {
+    const path = newPath();
+    receiver.answer(path, 500);
+    const followed = await endedRide([path]);
+    const late = lateOf(followed.handle);
+    await late.cancel();
+    await expect(late.result()).rejects.toThrow(WorkflowFailedError);
+    expect((await late.describe()).status.name).toBe('CANCELLED');
+  });
+
+  it('that refuses one change is told of the next, and the details say what it missed', async () => {
+    const path = newPath();
+    receiver.answer(path, 400, 204);
+    const followed = await endedRide([path]);
+    await expect.poll(() => receiver.taken(path)).toEqual(course.slice(1));
+    const { host } = new URL(receiver.origin);
+    expect(await shownOf(followed.handle)).toContain(
+      `Not notified: notify 0  ${host}, no. 1: ${host} refused with HTTP 400.`,
+    );
+  });
+
+  it('that wants no more is told no more', async () => {
+    const path = newPath();
+    receiver.answer(path, 204, 410);
+    const followed = await endedRide([path]);
+    expect(receiver.received.filter((one) => one.path === path).map(({ status }) => status)).toEqual([204, 410]);
+    expect(await shownOf(followed.handle)).toMatch(/Not notified: .*, from no. 2: .*HTTP 410/);
+  });
+
+  it('whose origin nobody has allowed is not called, and the order is followed all the same', async () => {
+    const path = newPath();
+    const followed = await endedRide(['https://elsewhere.example/hook', path]);
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
+    const missed = /Not notified: notify 0 {2}elsewhere\.example, 4, last no\. 4: Add/;
+    await expect
+      .poll(async () => `${await shownOf(followed.handle)}${await lateDetailsOf(followed.handle)}`)
+      .toMatch(missed);
+  });
+
+  it('that is down does not keep a run from continuing as new, and loses nothing by it', async () => {
+    const [down, up] = [newPath(), newPath()];
+    receiver.answer(down, 500);
+    const followed = await follow([down, up], { maxEvents: 12, maxSignals: 100 });
+    await ride(followed);
+    const { handle } = followed;
+    await expect.poll(() => receiver.taken(up).at(-1)).toBe('Completed');
+    expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
+    await handle.result();
+    receiver.answer(down, 204);
+    await lateOf(handle).result();
+    expect([...new Set(receiver.taken(up))]).toEqual(course);
+    expect([...new Set(receiver.taken(down))]).toEqual(course);
+    const ids = receiver.received.filter((one) => one.path === down).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(course.length);
+  });
+
+  it('that joins later is told where the order stands, then of the rest', async () => {
+    const path = newPath();
+    const { orderId, handle } = await follow([]);
+    await expect.poll(async () => (await handle.query('orderTrail')) as object).toMatchObject({ status: 'Routing' });
+    await handle.signal('followRequested', { notify: [{ url: `${receiver.origin}${path}` }] });
+    await ride({ orderId, handle });
+    await handle.result();
+    await expect.poll(() => receiver.taken(path)).toEqual(course);
+  });
+});
+
+describe('a URL that hears of reports', () => {
+  const at = (path: string) => receiver.received.filter((one) => one.path === path);
+
+  it('is told of each with its receipt', async () => {
+    const path = newPath();
+    await (await report(path)).result();
+    await expect.poll(() => at(path)).toHaveLength(1);
+    expect(at(path)[0]?.event).toMatchObject({ type: 'report.changed', account: 'business', reports: [{}] });
+    expect(at(path)[0]?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
+  });
+
+  it('and is down holds up no end; another run tells it in order, across continue-as-new', async () => {
+    const path = newPath();
+    receiver.answer(path, 500);
+    const handle = await report(path);
+    const second = newReport();
+    for (let sent = 0; sent < 3; sent += 1) await deliver(handle, second);
+    await continued(handle);
+    expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
+    receiver.answer(path, 204);
+    const taken = () => at(path).filter(({ status }) => status === 204);
+    const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
+    await expect.poll(() => reports().at(-1)).toBe(2);
+    expect(reports()).toEqual([...reports()].sort());
+  });
+});

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import type { RideInterface } from '../../../src/domain/account.js';
+import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
+import { isLong } from '../../support/long.js';
+import {
+  announcedCourses,
+  announcedStack,
+  followed,
+  goThroughAnnounced,
+  readStatuses,
+} from '../../support/order/courses.js';
+import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
+
+const stack = useOrderStack(announcedStack);
+
+/** Follows an order that goes on to its next status once the one before was seen. */
+async function followThrough(at: RideInterface, [first = '', ...others]: string[], more = {}): Promise<OrderTrail> {
+  const orderId = stack.newOrder(at, [[first, 0]]);
+  const handle = await stack.follow(at, orderId, more);
+  let rawStatus = first;
+  for (const next of others) {
+    await shows(handle, { rawStatus });
+    stack.sandbox.setStatus(at, orderId, next);
+    rawStatus = next;
+  }
+  const trail = await handle.result();
+  expect(trail).toMatchObject({ account: at, orderId, rawStatus });
+  return trail;
+}
+
+async function announced(statuses: string[]): Promise<{ orderId: string; handle: FollowHandle }> {
+  const { orderId, handle } = await followed(stack);
+  for (const status of statuses) {
+    stack.sandbox.setStatus('business', orderId, status);
+    await deliver(handle, newDelivery());
+    // Its read comes after the one for the delivery: none is under way then.
+    expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status, pushed: true });
+  }
+  return { orderId, handle };
+}
+
+/** The run adds no event while the order is read so many times. */
+async function isQuiet(handle: FollowHandle, orderId: string, times: number): Promise<void> {
+  const reads = () => stack.sandbox.ledger({ orderId }).length;
+  const readTimes = (before: number) => vi.waitFor(() => expect(reads()).toBeGreaterThan(before + times), patient);
+  await readTimes(reads());
+  const { historyLength } = await handle.describe();
+  await readTimes(reads());
+  expect((await handle.describe()).historyLength).toBe(historyLength);
+}
+
+describe.concurrent('an order that is polled', () => {
+  it.each(['partner', 'business'] as const)('of %s is followed to its end with its timeline', async (at) => {
+    const statuses = ['Pending', 'Routing', 'Confirmed', 'Completed'];
+    const trail = await followThrough(at, statuses, { reference: 'shop-7' });
+    expect(trail).toMatchObject({ reference: 'shop-7', status: 'Completed', terminal: true });
+    expect(trail).toMatchObject({ outcome: 'completed', attention: null, pushed: false });
+    expect(readStatuses(trail)).toEqual(statuses);
+  });
+
+  it('keeps a status that no documentation names, and goes on', async () => {
+    const trail = await followThrough('partner', ['Driver Swapped!', 'Driving', 'Canceled']);
+    expect(readStatuses(trail)).toEqual(['Driver Swapped!', 'Driving', 'Cancelled']);
+    expect(trail).toMatchObject({ outcome: 'cancelled' });
+  });
+
+  it('costs no event while nothing changes', async () => {
+    const orderId = stack.newOrder('partner', [['Driving', 0]]);
+    const handle = await stack.follow('partner', orderId);
+    await shows(handle, { status: 'Driving' });
+    await isQuiet(handle, orderId, 3);
+    await handle.terminate();
+  });
+});
+
+describe.concurrent('the poll of an order whose changes were announced', () => {
+  it('adds no event while the order stays as the run shows it', async () => {
+    const { orderId, handle } = await announced(['Confirmed', 'Driving']);
+    await isQuiet(handle, orderId, 1);
+  });
+
+  it('finds a change that was not announced, also back to the status at which it began, and the order no longer counts as announced', async () => {
+    const { orderId, handle } = await announced(['Confirmed', 'Driving']);
+    stack.sandbox.setStatus('business', orderId, 'Confirmed');
+    await shows(handle, { status: 'Confirmed', pushed: false });
+    expect(readStatuses(await trailOf(handle))).toEqual(['Routing', 'Confirmed', 'Driving', 'Confirmed']);
+  });
+
+  it('does not take back what a delivery has told meanwhile', async () => {
+    const { orderId, handle } = await announced(['Confirmed']);
+    const reads = () => stack.sandbox.ledger({ orderId }).length;
+    const readsBefore = reads();
+    stack.sandbox.setStatus('business', orderId, 'Waiting');
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, orderId, times: 1 });
+    // The poll has got its answer, which is on its way for a second and a half.
+    await vi.waitFor(() => expect(reads()).toBeGreaterThan(readsBefore), patient);
+    stack.sandbox.setStatus('business', orderId, 'Driving');
+    await deliver(handle, newDelivery());
+    await shows(handle, { status: 'Driving' });
+    await sleep(2_000);
+    expect(readStatuses(await trailOf(handle))).toEqual(['Routing', 'Confirmed', 'Driving']);
+  });
+});
+
+it('an order shows every course in its order, announced or not, and its end', {
+  timeout: isLong ? 1_800_000 : 120_000,
+}, async () => {
+  stack.sandbox.setFault({ kind: 'slow', delayMs: 100, operation: 'orderDetails' });
+  const property = fc.asyncProperty(announcedCourses, async (all) => {
+    await Promise.all(all.map(async (steps) => (await goThroughAnnounced(stack, steps)).terminate()));
+  });
+  await fc.assert(property, { numRuns: isLong ? 100 : 4, endOnFailure: true });
+});

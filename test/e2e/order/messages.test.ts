@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporal } from '@temporalio/proto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
+import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
+import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
+import { isLong } from '../../support/long.js';
+import { startToldWorkflow } from '../../support/notify/receiver.js';
+import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
+import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { eventsOf, pendingOf, refusesInput } from '../../support/runs.js';
+
+// Whatever is seen here was seen because of a message.
+const stack = useOrderStack(slowPolls);
+
+const readsOf = (orderId: string) => stack.sandbox.ledger({ orderId });
+const statuses = (trail: OrderTrail) => trail.timeline.map(({ status, source }) => `${status} by ${source}`);
+
+/** The poll waits for its next attempt. */
+const isPollWaiting = async (handle: FollowHandle): Promise<boolean> =>
+  (await pendingOf(handle)).some(({ name, attempt }) => name === 'observeOrder' && attempt === 2);
+
+async function followed(status = 'Routing'): Promise<{ orderId: string; handle: FollowHandle }> {
+  const orderId = stack.newOrder('business', [[status, 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status });
+  await expect.poll(() => isPollWaiting(handle)).toBe(true);
+  expect(readsOf(orderId), 'the poll that follows a read waits before its own').toHaveLength(1);
+  return { orderId, handle };
+}
+
+async function announce(orderId: string, handle: FollowHandle, status: string): Promise<void> {
+  stack.sandbox.setStatus('business', orderId, status);
+  await deliver(handle, deliveryOf(status));
+  await shows(handle, { status });
+}
+
+async function eventsAfter(historyLength: number, handle: FollowHandle): Promise<string[]> {
+  const { EventType } = temporal.api.enums.v1;
+  return (await eventsOf(handle))
+    .slice(historyLength)
+    .map(({ eventType }) => EventType[eventType ?? 0]?.slice(11) ?? '');
+}
+
+const task = (kind: string): string[] => ['SCHEDULED', 'STARTED', 'COMPLETED'].map((step) => `${kind}_TASK_${step}`);
+
+describe('a delivery', () => {
+  it('leads to a read that starts after it, and the read moves the status', async () => {
+    const { orderId, handle } = await followed();
+    const sentAt = new Date().toISOString();
+    await announce(orderId, handle, 'Confirmed');
+    expect(await trailOf(handle)).toMatchObject({ pushed: true });
+    expect(readsOf(orderId).at(-1)?.at.localeCompare(sentAt)).toBeGreaterThanOrEqual(0);
+    await expect.poll(() => isPollWaiting(handle)).toBe(true);
+    expect(readsOf(orderId), 'one read for each change').toHaveLength(2);
+    const { searchAttributes } = await handle.describe();
+    expect(searchAttributes).toMatchObject({ RideStatus: ['Confirmed'], RideSeenBy: ['delivery'] });
+  });
+
+  it('that announces one more change costs one read, two workflow tasks and 11 events: the poll waits on', async () => {
+    const { orderId, handle } = await followed();
+    await announce(orderId, handle, 'Confirmed');
+    await expect.poll(() => isPollWaiting(handle)).toBe(true);
+    const { historyLength } = await handle.describe();
+    await announce(orderId, handle, 'Driving');
+    expect(readsOf(orderId)).toHaveLength(3);
+    expect(await eventsAfter(historyLength, handle)).toEqual([
+      'WORKFLOW_EXECUTION_SIGNALED',
+      ...task('WORKFLOW'),
+      ...task('ACTIVITY'),
+      ...task('WORKFLOW'),
+      'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+    ]);
+    expect(await isPollWaiting(handle)).toBe(true);
+  });
+
+  it('never moves the status by itself; a status that only it claims stands in the timeline', async () => {
+    const { orderId, handle } = await followed();
+    await deliver(handle, deliveryOf('Confirmed'));
+    await expect.poll(() => readsOf(orderId).length).toBe(2);
+    await expect
+      .poll(async () => statuses(await trailOf(handle)))
+      .toEqual(['Routing by read', 'Confirmed by delivery']);
+    expect(await trailOf(handle)).toMatchObject({ status: 'Routing', terminal: false });
+  });
+
+  it('keeps its claim until a reading answers it: trouble loses no status and no announcement', async () => {
+    const { orderId, handle } = await followed();
+    const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
+    const readsBefore = readsOf(orderId).length;
+    for (const status of ['Confirmed', 'Waiting']) await deliver(handle, deliveryOf(status));
+    await shows(handle, { attention: { code: 'forbidden' } });
+    stack.sandbox.clearFault(fault);
+    stack.sandbox.setStatus('business', orderId, 'Driving');
+    await sleep(1_000);
+    expect(readsOf(orderId).length, 'no read is repeated for what is left').toBeLessThanOrEqual(readsBefore + 2);
+    const trail = await handle.executeUpdate<OrderTrail, []>('refreshOrder');
+    expect(statuses(trail)).toEqual([
+      'Routing by read',
+      'Confirmed by delivery',
+      'Waiting by delivery',
+      'Driving by read',
+    ]);
+    expect(trail).toMatchObject({ status: 'Driving', pushed: true, attention: null });
+  });
+
+  it('is counted as a duplicate when it comes again', async () => {
+    const { handle } = await followed();
+    const same = newDelivery();
+    await deliver(handle, same, same, newDelivery());
+    await deliver(handle, same);
+    await shows(handle, { deliveries: { received: 4, duplicate: 2 } });
+  });
+
+  it('that nobody can read still leads to a read and harms nothing', async () => {
+    const { orderId, handle } = await followed();
+    for (const junk of [null, 7, { deliveries: [null, { deliveryId: 5 }] }, { other: true }]) {
+      await handle.signal('deliveryReceived', junk as never);
+    }
+    await expect.poll(() => readsOf(orderId).length).toBeGreaterThan(1);
+    expect(await trailOf(handle)).toMatchObject({ status: 'Routing', deliveries: { received: 5 } });
+  });
+
+  it('of a stream of 300 is never starved, and costs few reads', async () => {
+    const { orderId, handle } = await followed();
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 300, orderId });
+    const since = Date.now();
+    for (let sent = 0; sent < 300; sent += 10) {
+      if (sent === 150) stack.sandbox.setStatus('business', orderId, 'Confirmed');
+      await deliver(handle, ...Array.from({ length: 10 }, () => newDelivery()));
+      await sleep(20);
+    }
+    await shows(handle, { status: 'Confirmed' });
+    expect(readsOf(orderId).length, 'one at a time').toBeLessThan(3 + (Date.now() - since) / 300);
+    stack.sandbox.clearFaults();
+  });
+});
+
+describe('an update', () => {
+  it('refreshOrder reads now and answers with what it saw', async () => {
+    const { orderId, handle } = await followed();
+    stack.sandbox.setStatus('business', orderId, 'Driving');
+    const { historyLength } = await handle.describe();
+    expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status: 'Driving', pushed: false });
+    // No delivery: the poll compares with the status at which it began, so another one has to begin.
+    await expect.poll(() => eventsAfter(historyLength, handle)).toContain('ACTIVITY_TASK_CANCELED');
+    await expect.poll(() => isPollWaiting(handle)).toBe(true);
+  });
+
+  it('refreshOrder that finds nothing new leaves the waiting poll alone', async () => {
+    const { handle } = await followed();
+    const { historyLength } = await handle.describe();
+    // What the first leads to stands in the history when the second is answered.
+    for (let asked = 0; asked < 2; asked += 1) await handle.executeUpdate('refreshOrder');
+    const events = (await eventsOf(handle)).slice(historyLength);
+    const begun = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
+    expect(begun).toEqual(['readOrder', 'readOrder']);
+    expect(events.filter((event) => event.activityTaskCancelRequestedEventAttributes)).toEqual([]);
+  });
+
+  it('stopFollowing ends the run with the outcome stopped', async () => {
+    const { handle } = await followed('Driving');
+    const answer = await handle.executeUpdate('stopFollowing', { args: [{ reason: 'not ours' }] });
+    expect(answer).toMatchObject({ outcome: 'stopped', terminal: false });
+    expect(await handle.result()).toMatchObject({ outcome: 'stopped', status: 'Driving' });
+  });
+
+  it('stopFollowing that comes while a run gives way to the next is answered with its outcome', async () => {
+    const notify = Array.from({ length: 10 }, (_, index) => ({ workflowId: `nobody-${index}`, signal: 's' }));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const orderId = stack.newOrder('business', [['Routing', 0]]);
+        // It continues as new after each look, once its receivers have been told.
+        const handle = await stack.follow('business', orderId, { notify }, { maxEvents: 1, maxSignals: 100 });
+        await shows(handle, { status: 'Routing' });
+        stack.sandbox.setStatus('business', orderId, 'Driving');
+        await deliver(handle, deliveryOf('Driving'));
+        await sleep(index * 25);
+        return await repeatWhenLost(() =>
+          handle.executeUpdate(stopFollowingUpdate, { args: [{ reason: 'not ours' }] }),
+        );
+      }),
+    );
+    expect(answers.map(({ outcome }) => outcome)).toEqual(answers.map(() => 'stopped'));
+  });
+
+  it('refreshOrder and stopFollowing at once are both answered with the end', async () => {
+    const { orderId, handle } = await followed('Driving');
+    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, orderId });
+    const refreshed = handle.executeUpdate('refreshOrder');
+    await expect.poll(() => readsOf(orderId).length).toBe(2);
+    const stopped = handle.executeUpdate('stopFollowing', { args: [{ reason: 'not ours' }] });
+    const end = { outcome: 'stopped', status: 'Driving' };
+    expect([await refreshed, await stopped]).toMatchObject([end, end]);
+    stack.sandbox.clearFault(fault);
+  });
+});
+
+it('a run that continues as new loses no delivery, no claim and no timeline', async () => {
+  const orderId = stack.newOrder('business', [['Pending', 0]]);
+  const handle = await stack.follow('business', orderId, {}, { maxEvents: 30, maxSignals: 7 });
+  await shows(handle, { status: 'Pending' });
+  const course = ['Routing', 'Confirmed', 'Waiting', 'Driving'];
+  for (const status of course) {
+    stack.sandbox.setStatus('business', orderId, status);
+    for (let index = 0; index < 5; index += 1) await deliver(handle, deliveryOf(status));
+    await shows(handle, { status });
+  }
+  // Each claims a status of its own; sent at once, so that some arrive while one run gives way to the next.
+  const claims = Array.from({ length: 40 }, (_, index) => `Claim ${index}`);
+  await Promise.all(claims.map((claim) => deliver(handle, deliveryOf(claim))));
+  const claimed = async () => (await trailOf(handle)).timeline.filter(({ source }) => source === 'delivery').length;
+  await expect.poll(claimed).toBe(claims.length);
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  const late = Array.from({ length: 20 }, () => deliver(handle, newDelivery()));
+  const acknowledged = (await Promise.allSettled(late)).filter(({ status }) => status === 'fulfilled').length;
+  const trail = await handle.result();
+  expect(trail).toMatchObject({ outcome: 'completed', deliveries: { received: 60 + acknowledged, duplicate: 0 } });
+  expect(readStatuses(trail)).toEqual(['Pending', ...course, 'Completed']);
+  const { runId, searchAttributes } = await handle.describe();
+  expect(runId).not.toBe(handle.firstExecutionRunId);
+  expect(searchAttributes).toMatchObject({ RideAccount: ['business'], RideStatus: ['Completed'] });
+});
+
+it('receivers are told of each change of an order and of its end by signal, in order', async () => {
+  const { receiver, told, course, end } = await startToldWorkflow(stack);
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const notify = [receiver, { workflowId: 'nobody', signal: 'rideChanged' }];
+  const handle = await stack.follow('business', orderId, { notify, reference: 'r1' });
+  await shows(handle, { status: 'Routing' });
+  await announce(orderId, handle, 'Confirmed');
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  await deliver(handle, newDelivery());
+  await handle.result();
+  const changes = ['Routing', 'Confirmed'].map((status) => [status, null]);
+  expect(await course()).toEqual([...changes, ['Completed', 'completed']]);
+  expect((await told())[0]).toMatchObject({ account: 'business', orderId, reference: 'r1' });
+  await end();
+});
+
+it.each([
+  ['an unknown field', 'unknown field "poll"', { account: 'partner', orderId: 'x', poll: 5 }],
+  ['the id of another order', 'workflow id', { account: 'partner', orderId: 'x' }],
+])('a run that is given %s fails at once, and names it', async (_, named, input) => {
+  const { taskQueue } = stack.config;
+  const start = { workflowId: randomUUID(), taskQueue, args: [input] };
+  await refusesInput(stack.client.workflow.execute('followOrder', start), named);
+});
+
+it('a run that is cancelled ends as cancelled', async () => {
+  const { handle } = await followed('Driving');
+  await handle.cancel();
+  await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+});
+
+it('an order keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
+  timeout: isLong ? 1_800_000 : 120_000,
+}, async () => {
+  const property = fc.asyncProperty(deliveryCourses, async (steps) => void (await goThroughDeliveries(stack, steps)));
+  await fc.assert(property, { numRuns: isLong ? 150 : 6, endOnFailure: true });
+});

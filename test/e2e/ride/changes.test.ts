@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { WithStartWorkflowOperation, type Workflow, type WorkflowHandle } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RequestRideInput } from '../../../src/domain/ride/input.js';
+import type { RideStanding } from '../../../src/domain/ride/ride.js';
+import { rideStart } from '../../../src/temporal/starts.js';
+import { cancelRideUpdate } from '../../../src/workflows/messages.js';
+import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
+import { inMs, newRide } from '../../sandbox/booking-calls.js';
+import {
+  account,
+  failureOf,
+  goesOn,
+  lifeOf,
+  ordersOf,
+  type RideRun,
+  requestedRide,
+  rideUnderWay,
+  standingOf,
+  useRideStack,
+} from '../../support/ride/rides.js';
+import { eventsOf } from '../../support/runs.js';
+
+const stack = useRideStack();
+const following = (...more: [Partial<RequestRideInput>?, { script?: typeof goesOn }?]) => rideUnderWay(stack, ...more);
+
+const callsOf = (operation: 'cancelOrder' | 'updateOrder', { orderId }: RideStanding) =>
+  stack.sandbox.ledger({ operation, orderId: orderId ?? '' });
+
+describe('cancelling a ride', () => {
+  it('cancels its order, is answered when the order reads cancelled, and the receipt of that is read', async () => {
+    const { handle } = await following({ receipt: true });
+    const standing = await handle.executeUpdate('cancelRide');
+    expect(standing).toMatchObject({ status: 'Cancelled', outcome: 'cancelled' });
+    expect(await handle.result()).toMatchObject({
+      outcome: 'cancelled',
+      receipt: { payment_summary: { total_inc_tax: '5.50' } },
+    });
+    expect(callsOf('cancelOrder', await standingOf(handle))).toMatchObject([{ httpStatus: 204 }]);
+  });
+
+  it('waits until an order reads so that takes its time', async () => {
+    stack.sandbox.setBookingSettings({ cancelTakesMs: 1_000 });
+    const { handle } = await following();
+    expect(await handle.executeUpdate('cancelRide')).toMatchObject({ status: 'Cancelled', outcome: 'cancelled' });
+  });
+
+  it('twice cancels once', async () => {
+    const { handle } = await following();
+    const answers = await Promise.all([handle.executeUpdate('cancelRide'), handle.executeUpdate('cancelRide')]);
+    expect(answers).toMatchObject([{ outcome: 'cancelled' }, { outcome: 'cancelled' }]);
+    expect(callsOf('cancelOrder', await standingOf(handle))).toHaveLength(1);
+  });
+
+  it('that the service refuses fails for its caller, and changes nothing', async () => {
+    const { handle } = await following({}, { script: lifeOf(['Pending', 'Driving']) });
+    const refused = await failureOf(handle.executeUpdate('cancelRide'));
+    expect(refused).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'ORDER_NOT_CANCELLABLE' }] });
+    const standing = await standingOf(handle);
+    expect(standing).toMatchObject({ stage: 'following', status: 'Driving', attention: null });
+    stack.sandbox.setStatus('business', standing.orderId ?? '', 'Completed');
+    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+  });
+
+  it('during the create waits for its answer, then cancels', async () => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, operation: 'createOrder' });
+    const { handle, requestId } = await requestedRide(stack);
+    await expect.poll(() => ordersOf(stack, requestId).length).toBe(1);
+    expect(await handle.executeUpdate('cancelRide')).toMatchObject({ outcome: 'cancelled' });
+    expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { status: 'Cancelled' } });
+  });
+
+  it('before anything was sent makes no order', async () => {
+    const input: RequestRideInput = { account, requestId: randomUUID(), order: newRide() };
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof requestRide>(
+      'requestRide',
+      rideStart(input, stack.config.taskQueue),
+    );
+    const standing = await stack.client.workflow.executeUpdateWithStart(cancelRideUpdate, { startWorkflowOperation });
+    expect(standing).toMatchObject({ stage: 'ended', orderId: null, outcome: 'withdrawn' });
+    const handle = await startWorkflowOperation.workflowHandle();
+    expect(await handle.result()).toMatchObject({ outcome: 'withdrawn', orderId: null, trail: null, receipt: null });
+    expect(ordersOf(stack, input.requestId)).toEqual([]);
+  });
+});
+
+/** As a caller in another language sees it. */
+const untyped = (handle: RideRun): WorkflowHandle<Workflow> => handle as never;
+
+describe('changing a ride', () => {
+  const scheduled = () =>
+    following({ order: newRide({ scheduled_at: inMs(7_200_000) }) }, { script: lifeOf(['Pending', 'Reserved']) });
+
+  it('changes its order, one change after the other', async () => {
+    const { handle, requestId } = await scheduled();
+    const later = inMs(9_000_000);
+    const answers = await Promise.all([
+      handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }),
+      handle.executeUpdate('updateRide', { args: [{ order: { scheduled_at: later } }] }),
+    ]);
+    expect(answers).toMatchObject([{ status: 'Reserved' }, { status: 'Reserved' }]);
+    expect(ordersOf(stack, requestId)).toMatchObject([{ order: { note_to_driver: 'blue door', scheduled_at: later } }]);
+    expect(callsOf('updateOrder', await standingOf(handle))).toHaveLength(2);
+    await handle.executeUpdate('cancelRide');
+    expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { details: { scheduledAt: later } } });
+  });
+
+  it('that the service refuses fails for its caller, and changes nothing', async () => {
+    const { handle } = await following();
+    const refused = await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'x' } }] }));
+    expect(refused).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'ORDER_NOT_EDITABLE' }] });
+    expect(await standingOf(handle)).toMatchObject({ stage: 'following', attention: null });
+    await handle.executeUpdate('cancelRide');
+  });
+});
+
+describe('what cannot be understood', () => {
+  let handle: RideRun;
+  beforeAll(async () => {
+    ({ handle } = await following());
+  });
+  afterAll(() => handle.terminate());
+
+  it.each([
+    ['updateRide', undefined],
+    ['updateRide', { order: {} }],
+    ['updateRide', { order: [1] }],
+    ['updateRide', { order: { note: 'x' }, account: 'business' }],
+    ['cancelRide', { reason: 'late' }],
+    ['resolveRide', {}],
+    ['resolveRide', { orderId: '1', tryAgain: true }],
+    ['resolveRide', { giveUp: true }],
+  ])('is refused: %s with %j', async (name, given) => {
+    const { historyLength } = await handle.describe();
+    const refused = await failureOf(untyped(handle).executeUpdate<unknown, [unknown]>(name, { args: [given] }));
+    expect(refused.type).toBe('InvalidInput');
+    const events = (await eventsOf(handle)).slice(historyLength);
+    expect(events.flatMap((event) => event.workflowExecutionUpdateAcceptedEventAttributes ?? [])).toEqual([]);
+  });
+});

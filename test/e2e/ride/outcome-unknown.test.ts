@@ -1,0 +1,117 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { FaultInput } from '../../../sandbox/faults.js';
+import { withoutRequestIds } from '../../support/accounts.js';
+import { newOrder, startCall } from '../../support/call/calls.js';
+import { useOrderStack } from '../../support/order/stack.js';
+import { failureOf, goesOn, requestedRide, standingOf, stands } from '../../support/ride/rides.js';
+import { attributeOf } from '../../support/runs.js';
+
+const stack = useOrderStack({ env: withoutRequestIds() });
+beforeAll(() => stack.sandbox.setBookingSettings({ script: goesOn }));
+
+/** The next creates have this fault. Gives the orders made from now on. */
+function creating(fault: FaultInput) {
+  stack.sandbox.setFault({ times: 1, ...fault, operation: 'createOrder' });
+  onTestFinished(() => stack.sandbox.clearFaults());
+  const before = stack.sandbox.createdOrders().length;
+  return () => stack.sandbox.createdOrders().slice(before);
+}
+const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
+
+describe('a call to create an order, at a service that knows no create by its id', () => {
+  it.each<FaultInput>([
+    lostAnswer,
+    { kind: 'dropConnection', when: 'middle' },
+    { kind: 'serverError', when: 'answer' },
+    { kind: 'unavailable', when: 'answer' },
+    { kind: 'emptyBody' },
+  ])('is never sent again once its answer was lost: $kind, $when', async (fault) => {
+    const made = creating(fault);
+    const handle = await startCall(stack, 'createOrder', { body: newOrder() });
+    await expect(handle.result()).rejects.toMatchObject({ cause: { type: 'OutcomeUnknown' } });
+    expect(made()).toHaveLength(1);
+  });
+
+  it('is sent again where it was surely not taken, without the header', async () => {
+    // More than once: each attempt has to hear of the one right before it.
+    const made = creating({ kind: 'tooManyRequests', retryAfterSeconds: 1, times: 2 });
+    const handle = await startCall(stack, 'createOrder', { body: newOrder() });
+    expect(await handle.result()).toMatchObject({ status: 201 });
+    expect(made()).toMatchObject([{ orderId: expect.any(String) }]);
+    expect(made()[0]?.requestId).toBeUndefined();
+  });
+});
+
+/** A ride whose run does not know whether its order was made. It was. */
+async function unknown() {
+  const made = creating(lostAnswer);
+  const { handle } = await requestedRide(stack);
+  await stands(handle, { stage: 'requesting', orderId: null, attention: { code: 'outcomeUnknown' } });
+  return {
+    handle,
+    made,
+    orderId: made()[0]?.orderId ?? '',
+    shown: () => attributeOf(handle, 'RideAttention'),
+    resolve: (resolution: object) => handle.executeUpdate('resolveRide', { args: [resolution as never] }),
+    async cancelled() {
+      await handle.executeUpdate('cancelRide');
+      return await handle.result();
+    },
+  };
+}
+
+describe('a ride whose create lost its answer, at a service that knows no create by its id', () => {
+  it('does not create again: it waits for a person, and takes no change meanwhile', async () => {
+    const { handle, made, shown } = await unknown();
+    await expect.poll(shown).toBe('outcomeUnknown');
+    const changes = [
+      handle.executeUpdate('cancelRide'),
+      handle.executeUpdate('updateRide', { args: [{ order: { a: 1 } }] }),
+    ];
+    // Awaited together: a rejection that is not awaited yet would count as unhandled.
+    for (const failure of await Promise.all(changes.map(failureOf)))
+      expect(failure).toMatchObject({ type: 'OutcomeUnknown' });
+    expect(made()).toHaveLength(1);
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  });
+
+  it('is resolved by the id of its order; a wrong one is refused', async () => {
+    const { handle, made, orderId, shown, resolve, cancelled } = await unknown();
+    expect(await failureOf(resolve({ orderId: '404404' }))).toMatchObject({ type: 'OrderNotFound' });
+    expect(await standingOf(handle)).toMatchObject({ attention: { code: 'outcomeUnknown' } });
+    expect(await resolve({ orderId })).toMatchObject({ orderId, attention: null });
+    await expect.poll(shown).toBeNull();
+    expect(await failureOf(resolve({ tryAgain: true }))).toMatchObject({ type: 'AlreadyDecided' });
+    expect(await cancelled()).toMatchObject({ orderId, outcome: 'cancelled' });
+    expect(made()).toHaveLength(1);
+  });
+
+  it('is resolved by the id of an order whose following has failed before', async () => {
+    const { handle, orderId, resolve, cancelled } = await unknown();
+    const { taskQueue } = stack.config;
+    const start = { workflowId: `order/business/${orderId}`, taskQueue, args: [{ order: orderId }] };
+    await failureOf(stack.client.workflow.execute('followOrder', start));
+    await resolve({ orderId });
+    await stands(handle, { stage: 'following', status: 'Routing' });
+    expect(await cancelled()).toMatchObject({ orderId, outcome: 'cancelled' });
+  });
+
+  it('is tried again when a person says so, and may be lost again', async () => {
+    const { made, resolve, cancelled } = await unknown();
+    creating({ ...lostAnswer, when: 'request' });
+    const again = await resolve({ tryAgain: true });
+    expect(again).toMatchObject({ stage: 'requesting', attention: { code: 'outcomeUnknown' } });
+    const standing = await resolve({ tryAgain: true });
+    expect(standing).toMatchObject({ stage: 'following', orderId: made()[1]?.orderId, attention: null });
+    expect(made()).toHaveLength(2); // the person was wrong; the worker did as it was told
+    await cancelled();
+  });
+
+  it('is given up with a reason, which is how the run fails', async () => {
+    const { handle, resolve } = await unknown();
+    const standing = await resolve({ giveUp: true, reason: 'booked by phone' });
+    expect(standing).toMatchObject({ stage: 'ended', orderId: null, attention: null });
+    expect(await failureOf(handle.result())).toMatchObject({ type: 'OutcomeUnknown', message: /booked by phone/ });
+  });
+});

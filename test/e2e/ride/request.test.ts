@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { describe, expect, it } from 'vitest';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { RequestRideInput } from '../../../src/domain/ride/input.js';
+import { followOrderId } from '../../../src/domain/workflow-ids.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
+import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { startToldWorkflow } from '../../support/notify/receiver.js';
+import type { FollowHandle } from '../../support/order/stack.js';
+import {
+  account,
+  completes,
+  failureOf,
+  goesOn,
+  lifeOf,
+  ordersOf,
+  requestedRide,
+  rideUnderWay,
+  shortLimits,
+  standingOf,
+  stands,
+  useRideStack,
+} from '../../support/ride/rides.js';
+import { continued, eventsOf, pendingOf } from '../../support/runs.js';
+
+const stack = useRideStack();
+
+const ordered = (more?: Partial<RequestRideInput>, progress?: RequestRideProgress) =>
+  requestedRide(stack, more, progress);
+const creates = (requestId: string) =>
+  stack.sandbox
+    .ledger({ operation: 'createOrder' })
+    .filter((call) => call.requestId === `ride.${account}.${requestId}`);
+const runOf = (orderId: string) =>
+  stack.client.workflow.getHandle(followOrderId({ account, orderId: toOrderId(orderId) }));
+
+describe('a ride', () => {
+  it('is ordered once, followed to its end, and its receipt read through a recalculation', async () => {
+    stack.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Confirmed']), receiptChangesAfterMs: 1_000 });
+    const { handle, requestId } = await ordered({ receipt: true });
+    await stands(handle, { stage: 'following', status: 'Confirmed', outcome: null, attention: null });
+    const [made, ...more] = ordersOf(stack, requestId);
+    expect(more).toEqual([]);
+    stack.sandbox.setStatus('business', made?.orderId ?? '', 'Completed');
+    const result = await handle.result();
+    expect(result).toMatchObject({
+      account,
+      requestId,
+      orderId: made?.orderId,
+      outcome: 'completed',
+      trail: { reference: requestId, status: 'Completed', outcome: 'completed' },
+      receipt: { payment_summary: { total_inc_tax: '24.20' } },
+    });
+    expect(await standingOf(handle)).toMatchObject({ stage: 'ended', status: 'Completed', outcome: 'completed' });
+    const { searchAttributes } = await handle.describe();
+    expect(searchAttributes).toMatchObject({ RideAccount: [account] });
+    expect(searchAttributes).not.toHaveProperty('RideAttention');
+  });
+
+  it('ends without a receipt when none comes in time, or none was wanted', async () => {
+    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 3_600_000 });
+    const limits = { ...shortLimits, firstReceiptMs: 2_000 };
+    const rides = [await ordered({ receipt: true }, { limits }), await ordered()];
+    for (const { handle } of rides)
+      expect(await handle.result()).toMatchObject({ outcome: 'completed', receipt: null });
+  });
+
+  it('is one ride however often it is asked for', async () => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    const { handle, requestId, order } = await ordered();
+    const again = await ordered({ requestId, order });
+    expect(await again.handle.result()).toEqual(await handle.result());
+    await expect(ordered({ requestId, order })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
+    expect(ordersOf(stack, requestId)).toHaveLength(1);
+  });
+
+  it('tells others of each change through the run of its order', async () => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    const { receiver, course, end } = await startToldWorkflow(stack);
+    const { handle } = await ordered({ notify: [receiver] });
+    await handle.result();
+    await expect.poll(async () => (await course()).at(-1)).toEqual(['Completed', 'completed']);
+    await end();
+  });
+
+  it('continues as new in the middle, without losing where it stands', async () => {
+    const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 30 });
+    for (let asked = 0; asked < 4; asked += 1) {
+      await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
+    }
+    await continued(handle);
+    await stands(handle, { stage: 'following', status: 'Routing' });
+    await handle.executeUpdate('cancelRide');
+    expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { outcome: 'cancelled' } });
+    expect(ordersOf(stack, requestId)).toHaveLength(1);
+  });
+});
+
+it.each(['dropConnection', 'serverError'] as const)(
+  'a create whose answer was lost by %s is repeated under the same id: one order',
+  async (kind) => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setFault({ kind, operation: 'createOrder', when: 'answer', times: 1 });
+    const { handle, requestId } = await ordered();
+    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+    expect(creates(requestId)).toHaveLength(2);
+    expect(ordersOf(stack, requestId)).toHaveLength(1);
+  },
+);
+
+describe('a create that is refused', () => {
+  it.each([
+    ['a field that is missing', { stops: undefined }, 'InvalidInput'],
+    ['a product that the service does not know', { product_id: randomUUID() }, 'Refused'],
+  ])('%s ends the run with its failure', async (_what, change, type) => {
+    const { handle, requestId } = await ordered({ order: newRide(change) });
+    expect(await failureOf(handle.result())).toMatchObject({ type });
+    expect(await standingOf(handle)).toMatchObject({ stage: 'ended', orderId: null });
+    expect(ordersOf(stack, requestId)).toEqual([]);
+  });
+
+  it('is told to those who wait to change the ride, with the words of the service', async () => {
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, operation: 'createOrder' });
+    const order = newRide({ product_id: randomUUID() });
+    const { handle, requestId } = await ordered({ order });
+    await expect.poll(() => creates(requestId)).toHaveLength(1);
+    const details = [{ status: 422, code: 'PRODUCT_NOT_FOUND' }];
+    const refused = await failureOf(handle.executeUpdate('cancelRide'));
+    expect(refused).toMatchObject({ type: 'Refused', details });
+    expect(await failureOf(handle.result())).toMatchObject({ type: 'Refused', details });
+  });
+
+  it('at a partner account, or with bad input, is found out before anything is sent', async () => {
+    const partner = await ordered({ account: toAccountName('partner') });
+    expect(await failureOf(partner.handle.result())).toMatchObject({ type: 'InvalidInput' });
+    const odd = await ordered({ poll: 5 } as never);
+    expect(await failureOf(odd.handle.result())).toMatchObject({ type: 'InvalidInput', message: /poll/ });
+  });
+});
+
+describe('the run of the order', () => {
+  /** A ride whose create has made its order, but is not answered yet. */
+  async function unanswered() {
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 3_000, operation: 'createOrder', times: 1 });
+    const ride = await ordered();
+    await expect.poll(() => ordersOf(stack, ride.requestId).length).toBe(1);
+    return { ...ride, orderId: ordersOf(stack, ride.requestId)[0]?.orderId ?? '' };
+  }
+
+  it('may be there before the create is answered: the ride takes it', async () => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    const { handle, orderId } = await unanswered();
+    const { firstExecutionRunId } = await stack.follow('business', orderId);
+    await stands(handle, { stage: 'following', status: 'Routing' });
+    const looks = async () => (await pendingOf(handle))[0]?.attempt;
+    await expect.poll(looks).toBeGreaterThan(2); // from here on it looks once a minute
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    const started = Date.now();
+    expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed' });
+    expect(Date.now() - started, 'told by signal, not found by the slow look').toBeLessThan(30_000);
+    expect((await runOf(orderId).describe()).runId).toBe(firstExecutionRunId);
+  });
+
+  it('may even have ended by then: its trail is taken', async () => {
+    stack.sandbox.setBookingSettings({ script: completes.slice(-1).map((step) => ({ ...step, afterMs: 0 })) });
+    const { handle, orderId } = await unanswered();
+    const follow = await stack.follow('business', orderId);
+    const trail = await follow.result();
+    expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed', trail });
+  });
+
+  it('goes on when the ride is cancelled, even while its create is repeated', async () => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    const again = { operation: 'createOrder', times: 1 } as const;
+    stack.sandbox.setFault({ kind: 'dropConnection', when: 'answer', ...again });
+    stack.sandbox.setFault({ kind: 'unavailable', retryAfterSeconds: 2, ...again });
+    const { handle, requestId } = await ordered();
+    await expect.poll(() => ordersOf(stack, requestId).length).toBe(1);
+    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+    expect((await runOf(orderId).describe()).status.name).toBe('RUNNING');
+    await runOf(orderId).terminate();
+  });
+
+  const deleteRun = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
+    stack.client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: { workflowId } });
+  const waysToBreakOff: ((run: ReturnType<typeof runOf>) => Promise<unknown>)[] = [
+    (run) => run.terminate(),
+    (run) => run.cancel(),
+    deleteRun,
+  ];
+  it('is replaced by the ride as often as a person terminates, cancels or deletes it, and the ride has the right end', async () => {
+    const rides = waysToBreakOff.map(async (breakOff) => {
+      const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 20 });
+      const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
+      const run = runOf(orderId);
+      for (let times = 1; times <= 2; times += 1) {
+        const { runId } = await run.describe();
+        await breakOff(run);
+        // It would be found by the next look, which may be a minute away.
+        await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
+        await stands(handle, { stage: 'following', followedAgain: { times, reason: /^NotFollowed: / } });
+        await expect.poll(() => run.describe()).not.toMatchObject({ runId });
+        await expect.poll(() => run.query('orderTrail')).toMatchObject({ reference: requestId, status: 'Routing' });
+      }
+      stack.sandbox.setStatus('business', orderId, 'Completed');
+      expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed', trail: { outcome: 'completed' } });
+      expect(ordersOf(stack, requestId)).toHaveLength(1);
+    });
+    await Promise.all(rides);
+  });
+
+  it('ends the ride when a person stops it', async () => {
+    const { handle } = await rideUnderWay(stack);
+    const run = runOf((await standingOf(handle)).orderId ?? '');
+    await repeatWhenLost(() =>
+      run.executeUpdate('stopFollowing', { args: [{ reason: 'by phone' }], updateId: 'stop' }),
+    );
+    expect(await handle.result()).toMatchObject({ outcome: 'stopped' });
+  });
+
+  it('is told of up to ten receivers and the ride, though a request takes ten', async () => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    const notify = Array.from({ length: 10 }, (_, i) => ({ workflowId: `nobody-${i}`, signal: 'rideChanged' }));
+    const { handle } = await ordered({ notify });
+    const { orderId } = await handle.result();
+    const events = await eventsOf(runOf(orderId ?? ''));
+    const told = events.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    const receivers = new Set(told.map(({ workflowExecution }) => workflowExecution?.workflowId));
+    expect(receivers).toEqual(new Set([handle.workflowId, ...notify.map(({ workflowId }) => workflowId)]));
+  });
+});

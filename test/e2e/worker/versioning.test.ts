@@ -1,0 +1,99 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { DefaultLogger } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
+import { renewTokenSignal } from '../../../src/workflows/messages.js';
+import { type WorkerEnv, workerEnv } from '../../support/accounts.js';
+import { type FollowHandle, type OrderStack, shows, startOrderStack } from '../../support/order/stack.js';
+
+const deploymentName = `rides-${randomUUID()}`;
+/** What all versions share, as the workers of one deployment do. */
+const shared: WorkerEnv = {
+  FARETRAIL_TASK_QUEUE: `q-${randomUUID()}`,
+  FARETRAIL_SEALING_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
+};
+const version = (buildId: string): WorkerEnv => ({
+  ...shared,
+  TEMPORAL_DEPLOYMENT_NAME: deploymentName,
+  TEMPORAL_WORKER_BUILD_ID: buildId,
+});
+
+/** Workers that are not versioned, with the sandbox that all use. */
+let plain: OrderStack;
+let first: OrderStack;
+let second: OrderStack;
+beforeAll(async () => {
+  plain = await startOrderStack({ env: shared });
+  first = await startOrderStack({ env: { ...workerEnv(plain.sandbox.url), ...version('1.0') } });
+  const nextWorkflows = fileURLToPath(new URL('../../support/worker/next-version-workflows.ts', import.meta.url));
+  second = await startOrderStack({
+    env: { ...workerEnv(plain.sandbox.url), ...version('2.0') },
+    workflowBundle: { code: await bundleWorkflows(nextWorkflows, new DefaultLogger('ERROR')) },
+  });
+});
+afterAll(async () => {
+  for (const stack of [second, first, plain]) await stack.close();
+});
+
+/** As `temporal worker deployment set-current-version` does. A version is known once its workers have polled. */
+async function makeCurrent(buildId: string): Promise<void> {
+  const set = () =>
+    plain.client.workflowService
+      .setWorkerDeploymentCurrentVersion({ namespace: 'default', deploymentName, buildId })
+      .then(
+        () => 'set',
+        ({ message }: Error) => message,
+      );
+  await expect.poll(set).toBe('set');
+}
+
+/** Which version the last task of a run was done by; empty: by a worker that is not versioned. */
+async function versionOf(handle: Pick<FollowHandle, 'describe'>): Promise<string> {
+  const { raw } = await handle.describe();
+  return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? '';
+}
+
+async function follow(): Promise<{ handle: FollowHandle; end(): Promise<string | null> }> {
+  const orderId = plain.newOrder('partner', [['Driving', 0]]);
+  const handle = await plain.follow('partner', orderId);
+  await shows(handle, { status: 'Driving' });
+  return {
+    handle,
+    async end() {
+      plain.sandbox.setStatus('partner', orderId, 'Completed');
+      return (await handle.result()).outcome;
+    },
+  };
+}
+
+async function findLease() {
+  const query = `WorkflowType = "accessToken" AND TaskQueue = "${shared.FARETRAIL_TASK_QUEUE}"`;
+  for await (const { workflowId } of plain.client.workflow.list({ query })) return workflowId;
+  return undefined;
+}
+
+it('keeps an order on the version that it began on, and takes a token lease along to each new one', async () => {
+  const beforeAny = await follow();
+  await expect.poll(findLease).toBeDefined();
+  const lease = plain.client.workflow.getHandle((await findLease()) ?? '');
+  /** Gives the lease a task, without a request for a token: that is not the one it has. */
+  const leaseAfterTask = async () => {
+    await lease.signal(renewTokenSignal, { insteadOf: 'another token' });
+    return versionOf(lease);
+  };
+  expect(await leaseAfterTask()).toBe('');
+
+  await makeCurrent('1.0');
+  await expect.poll(leaseAfterTask).toBe('1.0');
+  expect(await beforeAny.end()).toBe('completed');
+  expect(await versionOf(beforeAny.handle)).toBe('1.0');
+  const onFirst = await follow();
+
+  await makeCurrent('2.0');
+  await expect.poll(leaseAfterTask).toBe('2.0');
+  const onSecond = await follow();
+  expect(await onFirst.end()).toBe('completed');
+  expect(await onSecond.end()).toBe('completed');
+  expect([await versionOf(onFirst.handle), await versionOf(onSecond.handle)]).toEqual(['1.0', '2.0']);
+});

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { DefaultLogger, Worker } from '@temporalio/worker';
+import { expect, inject, it } from 'vitest';
+import { loadWorkerConfig } from '../../../src/config.js';
+import { createOrderWorker, runTogether } from '../../../src/order-worker.js';
+import { createRideApi } from '../../../src/ride-api/ride-api.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
+import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
+import { workerEnv } from '../../support/accounts.js';
+import { useTemporal } from '../../support/worker/runtime.js';
+import { callsQuery, callUpdate, type waiting } from '../../support/worker/small-workflows.js';
+
+const temporal = useTemporal();
+
+const timerMs = 2_000;
+const askedWithinMs = 30_000;
+
+it('a run that is asked while no worker lives, and called after something has happened, still replays', async () => {
+  const { client, native } = temporal;
+  const taskQueue = `asked-${randomUUID()}`;
+  const workflowsPath = fileURLToPath(new URL('../../support/worker/small-workflows.ts', import.meta.url));
+  const workflowBundle = { code: await bundleWorkflows(workflowsPath, new DefaultLogger('ERROR')) };
+  const whileAWorkerLives = async <T>(act: () => Promise<T>): Promise<T> =>
+    await (await Worker.create({ connection: native, taskQueue, workflowBundle })).runUntil(act);
+
+  const run = await whileAWorkerLives(async () => {
+    const started = await client.workflow.start<typeof waiting>('waiting', {
+      ...{ taskQueue, workflowId: taskQueue, args: [timerMs] },
+    });
+    await started.query(callsQuery);
+    return started;
+  });
+  // Three, so that one of them is met before the task; the worker drops one that waits behind another which it refuses.
+  const given = new AbortController();
+  const asked = [1, 2, 3].map(() =>
+    client.withAbortSignal(given.signal, () =>
+      client.withDeadline(Date.now() + askedWithinMs, () => repeatWhenLost(() => run.query(callsQuery))),
+    ),
+  );
+  const answer = Promise.any(asked);
+  await expect.poll(async () => (await run.fetchHistory()).events?.at(-2)?.timerFiredEventAttributes).toBeTruthy();
+  const openHistory = await run.fetchHistory();
+  const called = run.executeUpdate(callUpdate);
+  await sleep(300); // the call has to be there before the worker; a late one makes the test easier, not wrong
+  const result = await whileAWorkerLives(async () => {
+    expect(await called).toBe(1);
+    expect(await answer).toBeLessThanOrEqual(1);
+    return await run.result();
+  });
+
+  expect(result).toBe(1);
+  await Worker.runReplayHistory({ workflowBundle }, await run.fetchHistory());
+  await Worker.runReplayHistory({ workflowBundle }, openHistory); // it ends with what no task had brought yet
+  given.abort();
+  await Promise.allSettled(asked); // a call that is under way when its connection closes throws where nobody catches it
+});
+
+it('a worker lets the calls of its other queues end when the SDK worker of one queue fails, and fails after that', async () => {
+  const { client, native } = temporal;
+  let begun = (): void => undefined;
+  const isCalling = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const seen: unknown[] = [];
+  const queues = { calling: `calling-${randomUUID()}`, failing: `failing-${randomUUID()}` };
+  const activities = {
+    async call(): Promise<string> {
+      begun();
+      await expect.poll(() => failing.getState()).toBe('FAILED');
+      seen.push(together.isLive(), together.whyNotPolling());
+      return 'answered';
+    },
+    // Not well-formed: the SDK's core takes no such text, and its worker fails.
+    failOnce: () => Promise.reject(new Error('\ud800')),
+  };
+  const create = (taskQueue: string) =>
+    Worker.create({ connection: native, taskQueue, activities, shutdownGraceTime: 60_000 });
+  const [calling, failing] = await Promise.all([create(queues.calling), create(queues.failing)]);
+  const together = runTogether([calling, failing], async () => void seen.push('stopped'));
+  const running = together.run();
+  const failed = running.then(
+    () => false,
+    () => true,
+  );
+
+  const options = { startToCloseTimeout: 60_000, id: randomUUID() };
+  const call = client.activity.execute('call', { ...options, taskQueue: queues.calling });
+  await isCalling;
+  await client.activity.start('failOnce', { ...options, id: randomUUID(), taskQueue: queues.failing });
+  expect(await call).toBe('answered');
+  expect(await failed).toBe(true);
+  expect(seen).toEqual([true, expect.stringContaining('has failed'), 'stopped']);
+  expect([calling.getState(), failing.getState()]).toEqual(['STOPPED', 'FAILED']);
+});
+
+// Cutting a stretch of workflow code off ends the whole process, so a test of what happens then would not survive it.
+it('a worker that stands still for half a minute in a workflow task is not ended by that', async () => {
+  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1'));
+  const worker = await createOrderWorker({
+    ...{ config, rideApi: createRideApi({ profile: config.profile }), client: temporal.client, namespace: 'default' },
+    connection: temporal.native,
+    workflowBundle: { codePath: inject('workflowBundlePath') },
+  });
+  expect(worker.workers[0]?.options.isolateExecutionTimeoutMs).toBeGreaterThan(30_000);
+  const running = worker.run();
+  worker.shutdown();
+  await running;
+});

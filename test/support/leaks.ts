@@ -1,1 +1,0 @@
-export { findLeaks } from '../../chaos/leaks.js';

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkflowHandle } from '@temporalio/client';
+import fc from 'fast-check';
+import { expect, vi } from 'vitest';
+import type { DeliveryNotice } from '../../../src/domain/delivery.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import { followOrderId } from '../../../src/domain/workflow-ids.js';
+import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
+import { repeatWhenLost } from '../../../src/temporal/runs.js';
+import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
+import type { followOrder } from '../../../src/workflows/order/follow-order.js';
+import { deliver, newDelivery } from '../delivery/deliveries.js';
+import { patient } from '../patience.js';
+import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, trailOf } from './stack.js';
+
+const pushedMs = 400;
+
+/** Polls announced orders often, so that a poll meets whatever happens beside it. */
+export const announcedStack: OrderStackOptions = { env: { FARETRAIL_POLL_PUSHED_MS: String(pushedMs) } };
+
+export const readStatuses = ({ timeline }: OrderTrail): string[] =>
+  timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
+
+/** Do the words of `part` stand in `whole` in this order, others between them or not? */
+export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+  let at = 0;
+  for (const word of whole) if (word === part[at]) at += 1;
+  return at === part.length;
+}
+
+export async function followed(stack: OrderStack): Promise<{ orderId: string; handle: FollowHandle }> {
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status: 'Routing' });
+  return { orderId, handle };
+}
+
+/** What happens to an order: it changes with or without a delivery, or time passes. */
+type Step = { do: 'change' | 'announce'; to: string } | { do: 'wait'; ms: number };
+
+const changes = fc.record({
+  do: fc.constantFrom('change' as const, 'announce' as const),
+  to: fc.constantFrom('Routing', 'Confirmed', 'Driving'),
+});
+const waits = fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 2 * pushedMs }) });
+
+/** Four courses, which four orders take side by side. */
+export const announcedCourses = fc.array(fc.array(fc.oneof(changes, waits), { maxLength: 12 }), {
+  minLength: 4,
+  maxLength: 4,
+});
+
+/** Takes a new order through the course and checks that its run shows it. The run goes on. */
+export async function goThroughAnnounced(stack: OrderStack, steps: readonly Step[]): Promise<FollowHandle> {
+  const { orderId, handle } = await followed(stack);
+  const course = ['Routing'];
+  for (const step of steps) {
+    if (step.do === 'wait') {
+      await sleep(step.ms);
+      continue;
+    }
+    stack.sandbox.setStatus('business', orderId, step.to);
+    if (step.to !== course.at(-1)) course.push(step.to);
+    if (step.do === 'announce') await deliver(handle, newDelivery());
+  }
+  await shows(handle, { status: course.at(-1) ?? '' });
+  const read = readStatuses(await trailOf(handle));
+  expect(isSubsequence(read, course), `${read} of ${course}`).toBe(true);
+  return handle;
+}
+
+/** Whatever is read is read because of a message, or because a run continued as new. */
+export const slowPolls: OrderStackOptions = {
+  env: { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' },
+};
+
+const portOf = ({ client, config }: OrderStack): DeliveryPort =>
+  createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
+
+/** So low that most runs continue as new more than once. */
+const limits = { maxEvents: 60, maxSignals: 5 };
+const statuses = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'Transporting'];
+const account = toAccountName('business');
+
+type OrderStep =
+  | { do: 'change'; to: string }
+  | { do: 'deliver'; claims: string; again: boolean }
+  | { do: 'refresh' }
+  | { do: 'restart worker' }
+  | { do: 'end by mistake and follow again' }
+  | { do: 'wait'; ms: number };
+
+const status = fc.constantFrom(...statuses);
+const step: fc.Arbitrary<OrderStep> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('change' as const), to: status }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('deliver' as const), claims: status, again: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.constant({ do: 'refresh' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'restart worker' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'end by mistake and follow again' as const }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 400 }) }) },
+);
+
+/** What must be true of one order, whatever happens to it. */
+interface Model {
+  orderId: string;
+  status: string;
+  changes: string[];
+  sent: DeliveryNotice[];
+  duplicates: number;
+  lastArrival: string;
+}
+
+const now = () => new Date().toISOString();
+const readsSince = ({ sandbox }: OrderStack, orderId: string, at: string) =>
+  sandbox.ledger({ orderId }).filter((read) => read.at >= at);
+
+async function deliverOne(stack: OrderStack, model: Model, claims: string, again: boolean): Promise<void> {
+  const { orderId, sent } = model;
+  const deliveryId = createHash('sha256').update(`${orderId} ${sent.length}`).digest('hex').slice(0, 32);
+  const fresh = newDelivery({ deliveryId, status: claims });
+  const repeated = again ? sent.at(-1) : undefined;
+  if (repeated) model.duplicates += 1;
+  const notice = repeated ?? fresh;
+  model.lastArrival = now();
+  const outcome = await portOf(stack).toOrder({ account, orderId: toOrderId(orderId) }, [notice]);
+  // A run that continued as new has read at once, and may have seen the end by itself.
+  if (outcome === 'late' && model.status === 'Completed') return;
+  expect(outcome).toBe('signalled');
+  model.sent.push(notice);
+}
+
+/** Resolves once no read is under way, nor any that follows from what was done so far. */
+async function quiet(stack: OrderStack, orderId: string): Promise<void> {
+  for (let seen = -1, reads = 0; seen !== reads; reads = readsSince(stack, orderId, '').length) {
+    seen = reads;
+    await sleep(400);
+  }
+}
+
+async function followAgain(stack: OrderStack, { orderId }: Model, continues: string): Promise<void> {
+  const key = { account, orderId: toOrderId(orderId) };
+  await stack.client.workflow.start<typeof followOrder>('followOrder', {
+    workflowId: followOrderId(key),
+    taskQueue: stack.config.taskQueue,
+    args: [key, { limits, continues }],
+  });
+}
+
+async function take(
+  stack: OrderStack,
+  model: Model,
+  handle: WorkflowHandle<typeof followOrder>,
+  step: OrderStep,
+): Promise<void> {
+  if (step.do === 'change') {
+    stack.sandbox.setStatus('business', model.orderId, step.to);
+    if (step.to !== model.status) model.changes.push(step.to);
+    model.status = step.to;
+  } else if (step.do === 'deliver') {
+    await deliverOne(stack, model, step.claims, step.again);
+  } else if (step.do === 'refresh') {
+    await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
+  } else if (step.do === 'restart worker') {
+    await stack.stopWorker();
+    await stack.startWorker();
+  } else if (step.do === 'end by mistake and follow again') {
+    await handle.terminate();
+    await followAgain(stack, model, (await handle.describe()).runId);
+  } else {
+    await sleep(step.ms);
+  }
+}
+
+async function checkEnd(stack: OrderStack, model: Model, trail: OrderTrail): Promise<void> {
+  const { orderId, sent, duplicates } = model;
+  expect(trail).toMatchObject({ status: 'Completed', outcome: 'completed', terminal: true });
+  expect(trail.deliveries).toEqual({ received: sent.length, duplicate: duplicates });
+  expect(isSubsequence(readStatuses(trail), model.changes)).toBe(true);
+  // A late delivery, new or repeated, finds the order finished and starts nothing (I5).
+  const key = { account, orderId: toOrderId(orderId) };
+  const late = newDelivery({ status: 'Driving' });
+  expect(await portOf(stack).toOrder(key, [late, ...sent.slice(-1)])).toBe('late');
+}
+
+export const deliveryCourses = fc.array(step, { minLength: 3, maxLength: 14 });
+
+/** Takes a new order through the course to its end and checks the promises on the way. Gives the id of its workflow. */
+export async function goThroughDeliveries(stack: OrderStack, steps: readonly OrderStep[]): Promise<string> {
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const handle = stack.client.workflow.getHandle<typeof followOrder>(`order/business/${orderId}`);
+  await stack.follow('business', orderId, {}, limits);
+  const model: Model = {
+    orderId,
+    status: 'Routing',
+    changes: ['Routing'],
+    sent: [],
+    duplicates: 0,
+    lastArrival: now(),
+  };
+  for (const each of steps) await take(stack, model, handle, each);
+  // Two changes may have equal bodies: in the end comes a repeated delivery that no read under way can answer.
+  await quiet(stack, orderId);
+  await deliverOne(stack, model, 'Driving', true);
+  // A read starts after the last delivery arrived, and so after each of them (I2).
+  await vi.waitFor(() => expect(readsSince(stack, orderId, model.lastArrival).length).toBeGreaterThan(0), patient);
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  model.status = 'Completed';
+  model.changes.push('Completed');
+  await deliverOne(stack, model, 'Completed', false);
+  await checkEnd(stack, model, await handle.result());
+  return handle.workflowId;
+}

@@ -1,0 +1,64 @@
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { expect, vi } from 'vitest';
+import { patient } from './patience.js';
+
+type Described = Pick<WorkflowHandle, 'describe'>;
+type Recorded = Pick<WorkflowHandle, 'fetchHistory'>;
+
+const valuesIn = (input?: { payloads?: { data?: Uint8Array | null }[] | null } | null): unknown[] =>
+  (input?.payloads ?? []).map(({ data }) => JSON.parse(Buffer.from(data ?? []).toString()));
+
+/** The events of a run, oldest first. */
+export const eventsOf = async (run: Recorded) => (await run.fetchHistory()).events ?? [];
+
+/** What a run was started with. */
+export const inputOf = async (run: Recorded): Promise<unknown[]> =>
+  valuesIn((await eventsOf(run))[0]?.workflowExecutionStartedEventAttributes?.input);
+
+/** The argument of each signal that a run got. */
+export async function signalsTo<Argument>(run: Recorded): Promise<Argument[]> {
+  const signals = (await eventsOf(run)).flatMap((event) => event.workflowExecutionSignaledEventAttributes ?? []);
+  return signals.flatMap(({ input }) => valuesIn(input).slice(0, 1) as Argument[]);
+}
+
+/** The activities of a run that have not ended yet. */
+export const pendingOf = async (run: Described) =>
+  ((await run.describe()).raw.pendingActivities ?? []).map(({ activityType, attempt, state, lastFailure }) => ({
+    ...{ name: activityType?.name, attempt: attempt ?? 0, state, failure: lastFailure?.message ?? '' },
+  }));
+
+/** Resolves once this activity of a run is under way, or waits for its next attempt. */
+export const isPending = (run: Described, name: string): Promise<void> =>
+  vi.waitFor(async () => expect((await pendingOf(run)).map((one) => one.name)).toContain(name), patient);
+
+/** The value of a search attribute; null: it has none. */
+export const attributeOf = async (run: Described, name: string): Promise<unknown> =>
+  (await run.describe()).searchAttributes[name]?.[0] ?? null;
+
+/** Resolves once another run of the workflow has begun than the one that was started. */
+export const continued = (
+  run: Described & ({ firstExecutionRunId: string } | { signaledRunId: string }),
+): Promise<void> => {
+  const first = 'signaledRunId' in run ? run.signaledRunId : run.firstExecutionRunId;
+  return vi.waitFor(async () => expect((await run.describe()).runId).not.toBe(first), patient);
+};
+
+/** What the UI shows of a run, as Markdown. */
+export const detailsOf = async (run: Pick<WorkflowHandle, 'query'>): Promise<string> =>
+  (await run.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+
+/** The histories of a workflow and of all runs that it continues, newest first, each as the list of its events. */
+export async function runsOf({ workflow }: Client, workflowId: string): Promise<unknown[][]> {
+  const runs: unknown[][] = [];
+  const { runId: newest } = await workflow.getHandle(workflowId).describe();
+  for (let runId: string | null | undefined = newest; runId; ) {
+    const events = await eventsOf(workflow.getHandle(workflowId, runId));
+    runs.push(events);
+    runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+  }
+  return runs;
+}
+
+/** Rejects with `InvalidInput` and names what is wrong: of a run, or of an update. */
+export const refusesInput = (act: Promise<unknown>, naming = ''): Promise<void> =>
+  expect(act).rejects.toMatchObject({ cause: { type: 'InvalidInput', message: expect.stringContaining(naming) } });

@@ -1,0 +1,51 @@
+import { condition, defineQuery, defineUpdate, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import { toAccountName } from '../../../src/domain/keys.js';
+import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
+import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
+
+// What single tests need of a workflow that the product does not have.
+export { lateNotices } from '../../../src/workflows/notify/late-notices.js';
+
+/** What comes in the moment in which a run ends: one thing more to do, or one more who wants to be told. */
+export type LateArrival = 'news' | 'newcomer';
+
+/** A run that hands over what it has told `url` of, while something comes. Whether it might end then, and after it saw to it. */
+export async function ending(url: string, arrival: LateArrival): Promise<boolean[]> {
+  const { firstExecutionRunId: firstRunId } = workflowInfo();
+  const urls = createUrlNotices({
+    urls: [{ url, entry: 0 }],
+    carried: undefined,
+    firstRunId,
+    maxWaiting: 9,
+    onChange: () => undefined,
+  });
+  urls.tell({ rawStatus: 'first' });
+  const account = toAccountName('business');
+  let asked = 0;
+  const mayEnd = (): boolean => {
+    asked += 1; // for the second time once the other run has been started
+    if (asked === 2 && arrival === 'newcomer') urls.welcome({ url, entry: 1 }, { rawStatus: 'joined' });
+    return asked < 2 || arrival === 'newcomer';
+  };
+  const before = await handOverNotices({ urls, account, mayEnd });
+  if (before) return [before];
+  urls.tell({ rawStatus: 'second' });
+  return [before, await handOverNotices({ urls, account, mayEnd: () => true })];
+}
+
+export const callsQuery = defineQuery<number>('calls');
+export const callUpdate = defineUpdate<number>('call');
+
+/** Does something of its own after `ms`, and ends when it has been called. */
+export async function waiting(ms: number): Promise<number> {
+  let calls = 0;
+  setHandler(callsQuery, () => calls);
+  setHandler(callUpdate, () => {
+    calls += 1;
+    return calls;
+  });
+  await sleep(ms);
+  await sleep(100);
+  await condition(() => calls > 0);
+  return calls;
+}
