@@ -1,11 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Half a minute and more each, most of it waiting; the longest first. */
+/** Twenty seconds and more each, most of it waiting; the longest first. */
 const longest = [
-  'processes/worker-kills',
   'processes/fleet',
   'processes/chaos',
   'e2e/ride/request',
+  'e2e/order/messages',
   'replay/replay',
   'processes/secrets',
   'e2e/notify/urls',
@@ -14,6 +14,7 @@ const longest = [
   'processes/budget',
   'workflows/production-cadence',
   'workflows/long-haul',
+  'e2e/retry-after',
   'e2e/ride/faults',
 ];
 
