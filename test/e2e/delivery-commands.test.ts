@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { findLeaks } from '../../chaos/leaks.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
@@ -15,6 +15,7 @@ import { sealContent } from '../../src/webhooks/sealed-content.js';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
 
 const newKeys = (): string => `w1:${randomBytes(32).toString('base64url')}`;
 const account = toAccountName('business');
@@ -40,11 +41,19 @@ beforeAll(async () => {
   stack = await startOrderStack({ env: shared });
   const queue = { FARETRAIL_TASK_QUEUE: stack.config.taskQueue };
   env = { ...workerEnv(stack.sandbox.url, { ...shared, ...queue }), TEMPORAL_ADDRESS: inject('temporalAddress') };
+  await vi.waitFor(async () => expect(await callPollers()).not.toEqual([]), patient); // the commands warn where none polls
 });
 afterAll(async () => {
   await stack.close();
   ingress.close();
 });
+
+/** What polls the queue of calls to the account. */
+async function callPollers() {
+  const { workflowService } = stack.client.connection;
+  const taskQueue = { name: `${stack.config.taskQueue}.${account}` };
+  return (await workflowService.describeTaskQueue({ namespace: 'default', taskQueue, taskQueueType: 2 })).pollers;
+}
 
 /** All that was printed, and all secrets that the service has issued so far. */
 const said: string[] = [];
