@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
-import { InvalidInput } from '../domain/errors.js';
-import { oneOf } from './arguments.js';
+import type { shells } from './arguments.js';
 import { type AddCommand, addCommand } from './command.js';
 import { exitCodes } from './failure.js';
 
@@ -13,25 +12,17 @@ this version, so load it whenever a shell starts:
 
 /** `completion <shell>`: lets a shell complete our commands. */
 export const addCompletion: AddCommand = (program, run) => {
-  addCommand(program, 'completion', { does: 'print the completion script for a shell', examples: ['bash'], more: help })
-    .addArgument(oneOf('shell', 'shell to print it for', shells, toShell))
-    .action(
-      run(async (context, { shell }: { shell: Shell }) => {
-        const script = scripts[shell](levelsOf(program));
-        context.tell({ shell, script }, script);
-        return exitCodes.done;
-      }),
-    );
+  const does = 'print the completion script for a shell';
+  addCommand(program, 'completion <shell>', { does, examples: ['bash'], more: help }).action(
+    run(async (context, { shell }: { shell: Shell }) => {
+      const script = scripts[shell](levelsOf(program));
+      context.tell({ shell, script }, script);
+      return exitCodes.done;
+    }),
+  );
 };
 
-const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
-
-function toShell(text: string): Shell {
-  const shell = shells.find((name) => name === text);
-  if (!shell) throw new InvalidInput(`shell: must be ${shells.join(', ')}`);
-  return shell;
-}
 
 /** What can follow the program, a noun or a command on the command line. */
 interface Level {

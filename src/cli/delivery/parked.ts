@@ -12,7 +12,6 @@ import {
   addCommand,
   type CommandContext,
   callTimeoutMs,
-  inSession,
   reading,
   type Session,
   withSession,
@@ -89,7 +88,7 @@ export const addRoute: AddCommand = (delivery, run) => {
   const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'];
   addCommand(delivery, 'route <account> <deliveryId>', { does, examples, more: decideHelp })
     .requiredOption(...orderOption('the order that it is about'))
-    .action(run(reading(toRoute, inSession(decide))));
+    .action(run(reading(toRoute, decide)));
 };
 
 /** `delivery discard <account> <deliveryId>` */
@@ -98,7 +97,7 @@ export const addDiscard: AddCommand = (delivery, run) => {
   const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'];
   addCommand(delivery, 'discard <account> <deliveryId>', { does, examples, more: decideHelp })
     .requiredOption(...reasonOption)
-    .action(run(reading(toDiscard, inSession(decide))));
+    .action(run(reading(toDiscard, decide)));
 };
 
 interface Decision {

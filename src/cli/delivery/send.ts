@@ -13,15 +13,7 @@ import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
 import { runOf } from '../../temporal/runs.js';
 import { orderOption } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  inSession,
-  reading,
-  type Session,
-} from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../ingress-reachability.js';
 import { clip } from '../text.js';
@@ -44,7 +36,7 @@ export const addSend: AddCommand = (delivery, run) => {
     .option(...orderOption('the order that it is about'))
     .option('--status <status>', 'the status that it claims; the run reads the order itself')
     .option('--url <url>', 'base URL of the ingress', toBaseUrl)
-    .action(run(reading(checkGiven, inSession(sendDelivery))));
+    .action(run(reading(checkGiven, sendDelivery)));
 };
 
 function toBaseUrl(text: string): string {
