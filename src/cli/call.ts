@@ -85,5 +85,3 @@ function resultText({ paint }: CommandContext, { operation, status, body, orderI
   const lines = body === null ? [] : JSON.stringify(body, null, 2).split('\n').map(plain);
   return [paint('strong', `${operation}: done (HTTP ${status})${order}`), ...lines].join('\n');
 }
-
-

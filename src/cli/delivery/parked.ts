@@ -1,7 +1,7 @@
 import type { AskOptions, ParkedDelivery, ParkedHandle, RoutedDelivery } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
-import { parseDiscardInput, toDeliveryId } from '../../domain/parked.js';
+import { type ParkedDelivery as ParkedState, parseDiscardInput, toDeliveryId } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
 import { fromParkedDeliveryId, type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
 import { runOf } from '../../temporal/runs.js';
@@ -16,10 +16,9 @@ import {
   type Session,
   withSession,
 } from '../command.js';
-import { exitCodes, tellUnreadable } from '../failure.js';
+import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { sendUpdate } from '../sent-update.js';
 import { listRuns, runningQuery } from '../visibility.js';
-import { getParked } from './run.js';
 import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
 
 interface ParkedGiven {
@@ -79,6 +78,28 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   });
 }
 
+/** What Temporal itself knows of a parked delivery; that needs no worker. */
+interface FoundDelivery {
+  key: ParkedDeliveryKey;
+  isOpen: boolean;
+  /** Null until a worker has seen the run. */
+  delivery: ParkedState | null;
+}
+
+/** The delivery at the first of these accounts that has parked it. Throws `CliFailure` NotParked. */
+async function getParked(
+  session: Session,
+  accounts: readonly AccountName[],
+  deliveryId: string,
+): Promise<FoundDelivery> {
+  for (const account of accounts) {
+    const key = { account, deliveryId };
+    const found = await session.find(parkedDeliveryId(key));
+    if (found) return { key, isOpen: found.isOpen, delivery: publishedDelivery(found.memo) };
+  }
+  throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail delivery parked`);
+}
+
 const decideHelp = `
 Repeating a decision exits 0; a different one exits 1.`;
 
@@ -101,56 +122,45 @@ export const addDiscard: AddCommand = (delivery, run) => {
 };
 
 interface Decision {
-  of: ParkedDeliveryKey;
+  key: ParkedDeliveryKey;
   send(parked: ParkedHandle, inTime: AskOptions): Promise<ParkedDelivery | RoutedDelivery>;
   /** Was the delivery decided in this way before? */
   isDone(delivery: ParkedDelivery): boolean;
 }
 
-const toRoute = ({ account, deliveryId, order: orderId }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
-  of: { account, deliveryId },
+const toRoute = ({ order: orderId, ...key }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
+  key,
   send: (parked, inTime) => parked.route(orderId, inTime),
   isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
 });
 
-function toDiscard({ account, deliveryId, reason }: ParkedDeliveryKey & { reason: string }): Decision {
+function toDiscard({ reason, ...key }: ParkedDeliveryKey & { reason: string }): Decision {
   const why = parseDiscardInput({ reason }).reason;
-  return {
-    of: { account, deliveryId },
-    send: (parked, inTime) => parked.discard(why, inTime),
-    isDone: (delivery) => delivery.outcome === 'discarded',
-  };
+  const isDone: Decision['isDone'] = ({ outcome }) => outcome === 'discarded';
+  return { key, send: (parked, inTime) => parked.discard(why, inTime), isDone };
 }
 
-async function decide(context: CommandContext, session: Session, { of, send, isDone }: Decision): Promise<number> {
-  const { isOpen } = await getParked(session, [of.account], of.deliveryId);
-  const workflowId = parkedDeliveryId(of);
+async function decide(context: CommandContext, session: Session, { key, send, isDone }: Decision): Promise<number> {
+  const { account, deliveryId } = key;
+  const { isOpen } = await getParked(session, [account], deliveryId);
+  const workflowId = parkedDeliveryId(key);
   return await sendUpdate(session, {
     isOpen,
-    send: (inTime) => send(session.rides.getParked(of.account, of.deliveryId), inTime),
+    send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
     tell(answer) {
       const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
       const text = decidedText(answer, handedOver, context.paint);
       context.tell({ workflowId, state: 'done', delivery: answer }, text);
       return exitCodes.done;
     },
-    // Rejects for a run that was terminated, or that could not read its input.
+    /** Only another decision counts as a failure. Rejects for a run that an operator terminated, or that could not read its input. */
     async tellEnded() {
       const run = runOf<typeof parkedDelivery>(session.client, workflowId);
-      return tellDecided(context, workflowId, await run.result({ withinMs: callTimeoutMs }), isDone);
+      const delivery = await run.result({ withinMs: callTimeoutMs });
+      const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
+      context.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
+      return isDone(delivery) ? exitCodes.done : exitCodes.failed;
     },
     noAnswer: () => '; see what became of it: faretrail delivery parked',
   });
-}
-
-/** The delivery was decided before. That is a failure only when the decision was another one. */
-function tellDecided(
-  context: CommandContext,
-  workflowId: string,
-  delivery: ParkedDelivery,
-  isDone: Decision['isDone'],
-): number {
-  const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
-  context.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
-  return isDone(delivery) ? exitCodes.done : exitCodes.failed;
 }
