@@ -8,7 +8,7 @@ export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | '
 
 export type SearchAttributesErrorCode = 'SearchAttributesMissing' | 'SearchAttributesMistyped' | 'NamespaceUnknown';
 
-/** The namespace cannot take our runs as it is; the message holds the command that mends it. Not for lost connections. */
+/** The namespace lacks what our runs need; the message holds the command that repairs it. Not for lost connections. */
 export class SearchAttributesError extends FaretrailError<SearchAttributesErrorCode> {
   override readonly name = 'SearchAttributesError';
 }
@@ -16,7 +16,7 @@ export class SearchAttributesError extends FaretrailError<SearchAttributesErrorC
 export interface SearchAttributeCheck {
   /** What this call registered. */
   registered: string[];
-  /** `list`: names and types are known to be right. `query`: names are. `nothing`: the server lets us see neither. */
+  /** `list`: names and types are right. `query`: names are. `nothing`: the server shows us neither. */
   checkedBy: 'list' | 'query' | 'nothing';
 }
 
@@ -33,7 +33,7 @@ const grpc = {
   unimplemented: 12,
   unauthenticated: 16,
 };
-// Temporal Cloud has no operator service; what it answers has changed over time.
+// Temporal Cloud has no operator service; the code of its answer has changed over time.
 const denials: readonly number[] = [grpc.permissionDenied, grpc.unimplemented, grpc.unauthenticated];
 
 const callTimeoutMs = 10_000;
@@ -42,8 +42,9 @@ const visibleWithinMs = 90_000;
 const lookAgainMs = 250;
 
 /**
- * Makes sure that our search attributes exist before anything runs: a start with an unknown one is refused, and an upsert
- * of one fails its workflow task without end. Registers what is missing where it may. Throws `SearchAttributesError`.
+ * Checks that our search attributes exist, and registers missing ones where the server allows it. Call it before any start: the
+ * server refuses a start with an unknown attribute, and an upsert fails its workflow task without end. Throws
+ * `SearchAttributesError`.
  */
 export async function ensureSearchAttributes(
   services: SearchAttributeServices,
@@ -77,7 +78,7 @@ async function register(services: SearchAttributeServices, namespace: string, na
   try {
     await call(services, () => services.operatorService.addSearchAttributes({ namespace, searchAttributes }));
   } catch (error) {
-    // Another worker was faster; the list will show it.
+    // Another worker has just registered it; the list will show it.
     if (hasCode(error, grpc.alreadyExists)) return;
     throw missingError(namespace, names, error);
   }

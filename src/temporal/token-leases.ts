@@ -6,7 +6,7 @@ import type { accessToken } from '../workflows/access-token.js';
 import { type RenewTokenRequest, renewTokenSignal } from '../workflows/messages.js';
 import { runOf } from './runs.js';
 
-/** A lost answer must not hold up all calls of an account. */
+/** Short, since every call of an account waits for the lease. */
 const defaultDeadlineMs = 5_000;
 
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
