@@ -102,27 +102,18 @@ async function readAttention(
   }
 }
 
-function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
-  const { workflowId, memo, startTime } = info;
-  switch (info.type) {
-    case 'followOrder': {
-      const key = fromFollowOrderId(workflowId);
-      return key && { kind: 'order', account: key.account, id: key.orderId, query: orderTrailQuery.name };
-    }
-    case 'requestRide': {
-      const key = fromRequestRideId(workflowId);
-      return key && { kind: 'ride', account: key.account, id: key.requestId, query: rideStatusQuery.name };
-    }
-    case 'subscription': {
-      const key = fromSubscriptionId(workflowId);
-      return (
-        key && { kind: 'subscription', account: key.account, id: key.eventType, query: subscriptionStatusQuery.name }
-      );
-    }
-    case 'companyReport': {
-      const key = fromCompanyReportId(workflowId);
-      return key && { kind: 'report', account: key.account, id: key.about, query: reportStatusQuery.name };
-    }
+function toRecognised({ type, workflowId, memo, startTime }: WorkflowExecutionInfo): Recognised | undefined {
+  switch (type) {
+    case 'followOrder':
+      return named('order', fromFollowOrderId(workflowId), 'orderId', { query: orderTrailQuery.name });
+    case 'requestRide':
+      return named('ride', fromRequestRideId(workflowId), 'requestId', { query: rideStatusQuery.name });
+    case 'subscription':
+      return named('subscription', fromSubscriptionId(workflowId), 'eventType', {
+        query: subscriptionStatusQuery.name,
+      });
+    case 'companyReport':
+      return named('report', fromCompanyReportId(workflowId), 'about', { query: reportStatusQuery.name });
     case 'businessCall': {
       const key = fromBusinessCallId(workflowId);
       const shown = key && callWaits(key, startTime.toISOString());
@@ -135,16 +126,26 @@ function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
       return key && { kind: 'token', account: key.account, id: key.scope || 'unscoped', shown };
     }
     case 'parkedDelivery': {
-      const key = fromParkedDeliveryId(workflowId);
-      const delivery = publishedDelivery(memo);
-      const shown = delivery
-        ? { code: delivery.reason, message: parkReasonTexts[delivery.reason], since: delivery.receivedAt }
-        : { code: 'parked', message: 'No worker has handled it yet.', since: startTime.toISOString() };
-      return key && { kind: 'parked', account: key.account, id: key.deliveryId, shown };
+      const { reason, receivedAt } = publishedDelivery(memo) ?? {};
+      const shown =
+        reason && receivedAt
+          ? { code: reason, message: parkReasonTexts[reason], since: receivedAt }
+          : { code: 'parked', message: 'No worker has handled it yet.', since: startTime.toISOString() };
+      return named('parked', fromParkedDeliveryId(workflowId), 'deliveryId', { shown });
     }
     default:
       return undefined;
   }
+}
+
+/** A run whose id is one field of its key. */
+function named<Name extends string>(
+  kind: RunKind,
+  key: ({ account: string } & Record<Name, string>) | undefined,
+  name: Name,
+  attention: Pick<Recognised, 'shown' | 'query'>,
+): Recognised | undefined {
+  return key && { kind, account: key.account, id: key[name], ...attention };
 }
 
 const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', 'grantRejected'];

@@ -1,5 +1,4 @@
 import { toInstant } from '../../domain/instant.js';
-import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { checked, notifyOption } from '../arguments.js';
@@ -11,10 +10,7 @@ import { tellEnded } from './change.js';
 import { getOrderRun } from './run.js';
 import { watchOrder } from './watch.js';
 
-interface FollowGiven extends FollowOrderKey {
-  reference?: string;
-  scheduledAt?: string;
-  notify?: Notify[];
+interface FollowGiven extends FollowOrderInput {
   again?: boolean;
   watch?: boolean;
 }
