@@ -72,27 +72,24 @@ export function toStatusFilter(text: string): string {
 
 /** The runs of orders that match, without those that continued as new: the newest run shows the order. */
 export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
-  [
-    "WorkflowType = 'followOrder'",
-    running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'",
-    ...conditionsOf(filter),
-  ].join(' AND ');
+  allOf("WorkflowType = 'followOrder'", running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
 
 /** The running runs of every type that need a person. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>
-  [isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, ...conditionsOf(filter)].join(
-    ' AND ',
-  );
+  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, filter);
 
 const isRunning = "ExecutionStatus = 'Running'";
 
-const conditionsOf = ({ account, status }: RunFilter): string[] => [
-  ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
-  ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
-];
+const allOf = (first: string, second: string, { account, status }: Omit<RunFilter, 'running'>): string =>
+  [
+    first,
+    second,
+    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
+    ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
+  ].join(' AND ');
 
 /** The running runs of one type. */
 export const runningQuery = (
   workflowType: 'subscription' | 'parkedDelivery',
   account: AccountName | undefined,
-): string => [`WorkflowType = ${quote(workflowType)}`, isRunning, ...conditionsOf({ account })].join(' AND ');
+): string => allOf(`WorkflowType = ${quote(workflowType)}`, isRunning, { account });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
+import type { ConnectionLike } from '@temporalio/client';
 import { FaretrailError } from '../domain/errors.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
+import { grpcErrorOf } from './run-errors.js';
 
 /** What the check needs of a connection; both kinds of connection fit. */
 export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | 'workflowService' | 'withDeadline'>;
@@ -68,7 +69,7 @@ async function list(services: SearchAttributeServices, namespace: string): Promi
     const reply = await call(services, () => services.operatorService.listSearchAttributes({ namespace }));
     return reply.customAttributes ?? {};
   } catch (error) {
-    if (isDenied(error)) return 'denied';
+    if (denials.includes(codeOf(error))) return 'denied';
     throw toNamespaceError(error, namespace);
   }
 }
@@ -79,7 +80,7 @@ async function register(services: SearchAttributeServices, namespace: string, na
     await call(services, () => services.operatorService.addSearchAttributes({ namespace, searchAttributes }));
   } catch (error) {
     // Another worker has just registered it; the list will show it.
-    if (hasCode(error, grpc.alreadyExists)) return;
+    if (codeOf(error) === grpc.alreadyExists) return;
     throw missingError(namespace, names, error);
   }
 }
@@ -103,8 +104,8 @@ async function checkByQuery(services: SearchAttributeServices, namespace: string
         services.workflowService.countWorkflowExecutions({ namespace, query: `${name} IS NULL` }),
       );
     } catch (error) {
-      if (isDenied(error)) return { registered: [], checkedBy: 'nothing' };
-      if (!hasCode(error, grpc.invalidArgument)) throw toNamespaceError(error, namespace);
+      if (denials.includes(codeOf(error))) return { registered: [], checkedBy: 'nothing' };
+      if (codeOf(error) !== grpc.invalidArgument) throw toNamespaceError(error, namespace);
       missing.push(name);
     }
   }
@@ -136,7 +137,7 @@ function missingError(namespace: string, names: readonly string[], cause?: unkno
 const nameFlags = (names: readonly string[]): string => names.map((name) => `--name ${name}`).join(' ');
 
 function toNamespaceError(error: unknown, namespace: string): unknown {
-  if (!hasCode(error, grpc.notFound)) return error;
+  if (codeOf(error) !== grpc.notFound) return error;
   return new SearchAttributesError(
     'NamespaceUnknown',
     `Temporal knows no namespace "${namespace}"; correct TEMPORAL_NAMESPACE or run: temporal operator namespace create --namespace ${namespace}`,
@@ -147,6 +148,4 @@ function toNamespaceError(error: unknown, namespace: string): unknown {
 const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): Promise<R> =>
   services.withDeadline(Date.now() + callTimeoutMs, request);
 
-const hasCode = (error: unknown, code: number): boolean => isGrpcServiceError(error) && error.code === code;
-
-const isDenied = (error: unknown): boolean => isGrpcServiceError(error) && denials.includes(error.code);
+const codeOf = (error: unknown): number => grpcErrorOf(error)?.code ?? 0;

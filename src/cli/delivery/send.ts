@@ -90,9 +90,8 @@ export async function sendDelivery(
     throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
   }
   const businessId = accounts.find(({ name }) => name === key.account)?.businessId;
-  const facts = { ...key, orderId: order, status, businessId, timestamp: new Date().toISOString() };
   const secret = mode === 'path' ? undefined : await openSecret(key, generation, webhookKeys);
-  const delivery = writeTestDelivery(facts, profile, secret);
+  const delivery = writeTestDelivery({ eventType, order, status, businessId }, profile, secret);
   const path = createWebhookPaths(webhookKeys).pathOf({ ...key, generation: generation.generation });
   return tellAnswer(context, base, await post(base, path, delivery));
 }
@@ -174,14 +173,7 @@ function tellAnswer({ tell, paint }: CommandContext, base: string, answer: Answe
 
 type Verification = ContractProfile['delivery']['verification'];
 
-/** What a test delivery claims. */
-interface TestFacts extends SubscriptionKey {
-  orderId: string | undefined;
-  status: string | undefined;
-  businessId: string | undefined;
-  /** ISO instant; makes each test delivery a new one. */
-  timestamp: string;
-}
+type TestFacts = Pick<SendGiven, 'eventType'> & Record<'order' | 'status' | 'businessId', string | undefined>;
 
 /** A delivery as the service would send it. Holds the secret: never show it. */
 interface TestDelivery {
@@ -191,16 +183,16 @@ interface TestDelivery {
 
 /** Writes each value where the profile reads it. Without a secret for an address whose secret was lost. */
 function writeTestDelivery(
-  { eventType, orderId, status, businessId, timestamp }: TestFacts,
+  { eventType, order, status, businessId }: TestFacts,
   { pointers, delivery: { verification } }: Pick<ContractProfile, 'pointers' | 'delivery'>,
   secret: string | undefined,
 ): TestDelivery {
   const places: [pointer: string | undefined, value: string | undefined][] = [
     [pointers.delivery.eventType[0], eventType],
-    [pointers.delivery.orderId[0], orderId],
+    [pointers.delivery.orderId[0], order],
     [pointers.delivery.status[0], status],
     [pointers.delivery.businessId[0], businessId],
-    ['/timestamp', timestamp],
+    ['/timestamp', new Date().toISOString()], // makes each test delivery a new one
     [verification.mode === 'body' ? verification.pointer : undefined, secret],
   ];
   const content = places.reduce<object>(

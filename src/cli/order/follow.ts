@@ -46,17 +46,14 @@ export const addFollow: AddCommand = (order, run) => {
     .action(run(reading(toFollowing, follow)));
 };
 
-interface Following {
-  input: FollowOrderInput;
-  again: boolean;
-  watch: boolean;
-}
-
-function toFollowing({ again = false, watch = false, ...given }: FollowGiven): Following {
+function toFollowing({ again = false, watch = false, ...given }: FollowGiven) {
   const { account, orderId, reference, scheduledAt, notify } = given;
   return { input: parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }), again, watch };
 }
 
+type Following = ReturnType<typeof toFollowing>;
+
+/** What the command found or made. */
 type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
 async function follow(context: CommandContext, session: Session, { input, again, watch }: Following): Promise<number> {

@@ -47,21 +47,21 @@ export const addRequest: AddCommand = (ride, run) => {
     .action(run(reading(toRequest, request)));
 };
 
-interface Request {
-  input: RequestRideInput;
-  watch: boolean;
-}
-
-function toRequest({ account, input: file, requestId = randomUUID(), receipt, notify, watch }: RequestGiven): Request {
+function toRequest({ account, input: file, requestId = randomUUID(), receipt, notify, watch = false }: RequestGiven) {
   const order = readJsonInput(file);
   parseCallBody('createOrder', order);
-  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch: watch === true };
+  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch };
 }
+
+type Request = ReturnType<typeof toRequest>;
 
 async function request(context: CommandContext, session: Session, { input, watch }: Request): Promise<number> {
   const before = await session.find(requestRideId(input)); // only for the wording: the start itself is idempotent
   await session.within(callTimeoutMs, () => session.rides.request(input));
-  if (before?.isOpen === false) return await tellEnded(context, session, input);
+  if (before?.isOpen === false) {
+    await tellEnded(context, session, input, 'This request id was used before; nothing was ordered now.');
+    return exitCodes.done;
+  }
   const start = before ? 'alreadyRequested' : 'started';
   const warnings = await missingWorkers(session, input.account);
   const { requestId } = input;
@@ -73,12 +73,11 @@ async function request(context: CommandContext, session: Session, { input, watch
   return watch ? await watchRide(context, session, input) : exitCodes.done;
 }
 
-/** One request id is one ride, so the command shows how that ride ended. */
-async function tellEnded(context: CommandContext, session: Session, input: RequestRideInput): Promise<number> {
-  const result = await readRideResult(session, input);
-  const text = `This request id was used before; nothing was ordered now.\n${resultText(result, context.paint)}`;
-  context.tell({ workflowId: requestRideId(input), state: 'alreadyEnded', result }, text);
-  return exitCodes.done;
+/** Shows how the ride ended, and why the command did nothing. */
+async function tellEnded(context: CommandContext, session: Session, key: RequestRideKey, why: string): Promise<void> {
+  const result = await readRideResult(session, key);
+  const text = `${why}\n${resultText(result, context.paint)}`;
+  context.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
 }
 
 function startText({ commandLine, paint }: CommandContext, input: RequestRideInput, isNew: boolean): string {
@@ -164,9 +163,7 @@ async function change(context: CommandContext, session: Session, { key, send }: 
       return exitCodes.done;
     },
     async tellEnded() {
-      const result = await readRideResult(session, key);
-      const text = `The ride has already ended.\n${resultText(result, context.paint)}`;
-      context.tell({ workflowId, state: 'alreadyEnded', result }, text);
+      await tellEnded(context, session, key, 'The ride has already ended.');
       return exitCodes.failed;
     },
     noAnswer: () => ', but the ride has the request: the service may be slow',

@@ -69,7 +69,7 @@ async function create(context: CommandContext, session: Session, input: Subscrip
     warnings: [
       ...warnings,
       ...(ingress.result === 'ok' ? [] : [ingress.message]),
-      ...elsewhere(context, input, status),
+      ...(status && status.publicUrl !== input.publicUrl ? [elsewhereText(context, input, status)] : []),
     ],
   };
   const unanswered = 'The subscription has been started, but no worker has answered yet.';
@@ -97,13 +97,11 @@ async function awaitSubscription(
 const isInPlace = ({ publicUrl }: SubscriptionInput, status: SubscriptionStatus | undefined): boolean =>
   status?.state === 'active' && status.publicUrl === publicUrl;
 
-/** A warning when the subscription has another public URL. */
-function elsewhere(
+function elsewhereText(
   { commandLine }: CommandContext,
   { account, eventType, publicUrl }: SubscriptionInput,
-  status: SubscriptionStatus | undefined,
-): string[] {
-  if (status === undefined || status.publicUrl === publicUrl) return [];
+  status: SubscriptionStatus,
+): string {
   const move = commandLine('subscription', 'move', account, eventType, '--public-url', publicUrl);
-  return [`the subscription has another public URL, ${status.publicUrl}; move it with: ${move}`];
+  return `the subscription has another public URL, ${status.publicUrl}; move it with: ${move}`;
 }
