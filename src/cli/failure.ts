@@ -36,10 +36,6 @@ export function tellUnreadable(error: unknown): never {
 /** The run that a command waited for has failed; `code` is its failure type. */
 export class RunFailed extends FaretrailError {
   override readonly name = 'RunFailed';
-
-  constructor({ code, message }: RunFailure) {
-    super(code, message);
-  }
 }
 
 /** An error as a command reports it. `code` is stable, `message` is for people. */
@@ -107,7 +103,7 @@ export function tellFailure(error: unknown): never {
   const cause = failureBehind(error);
   if (!cause) throw error;
   const { code, message } = toRunFailure(cause);
-  throw new RunFailed({ code, message: [message, wordsOfService(cause)].filter((part) => part !== '').join(' ') });
+  throw new RunFailed(code, [message, wordsOfService(cause)].filter((part) => part !== '').join(' '));
 }
 
 /** What the service said with the failure; empty where it said nothing. */

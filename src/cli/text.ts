@@ -21,11 +21,12 @@ export function utc(instant: string | Date | null | undefined): string {
 /** One line of JSON. Characters that control a terminal are escaped; a parser reads the same text. */
 export const toJsonLine = (value: unknown): string =>
   replaceUnshowable(JSON.stringify(value), (character) =>
-    // By UTF-16 units, as JSON escapes are.
-    Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
+    // JSON escapes are UTF-16 units.
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   );
-
-const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
 /** `plain` for text of several lines. */
 export const toLines = (text: string): string => text.split(/\r?\n/).map(plain).join('\n');

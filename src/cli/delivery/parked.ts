@@ -1,7 +1,7 @@
 import type { AskOptions, ParkedDelivery, ParkedHandle, RoutedDelivery } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
-import { type ParkedDelivery as ParkedState, parseDiscardInput, toDeliveryId } from '../../domain/parked.js';
+import { parseDiscardInput, toDeliveryId } from '../../domain/parked.js';
 import { publishedDelivery } from '../../domain/published.js';
 import { fromParkedDeliveryId, type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
 import { runOf } from '../../temporal/runs.js';
@@ -53,10 +53,8 @@ function list(context: CommandContext, account: AccountName | undefined): Promis
     const { found, hasMore } = await listRuns(session, runningQuery('parkedDelivery', account), limit);
     const deliveries = found.flatMap(({ workflowId, memo }): ListedDelivery[] => {
       const key = fromParkedDeliveryId(workflowId);
-      if (!key) return [];
       const { eventType, reason, receivedAt, aboutOrderId } = publishedDelivery(memo) ?? {};
-      const facts = eventType && reason && receivedAt ? { eventType, reason, receivedAt } : {};
-      return [{ ...key, ...facts, ...(aboutOrderId === undefined ? {} : { aboutOrderId }) }];
+      return key ? [{ ...key, eventType, reason, receivedAt, aboutOrderId }] : [];
     });
     context.tell({ deliveries, hasMore }, parkedText(deliveries, context.paint));
     if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
@@ -70,7 +68,8 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   const candidates = account === undefined ? accounts.map(({ name }) => name) : [account];
   if (candidates.length === 0) throw new InvalidInput('--account: missing; no account is set here to look through');
   return withSession(context, async (session) => {
-    const { key, delivery } = await getParked(session, candidates, deliveryId);
+    const { key, found } = await getParked(session, candidates, deliveryId);
+    const delivery = publishedDelivery(found.memo); // null until a worker has handled the run
     const opened = await openParked(session, key, webhookKeys).catch(tellUnreadable);
     const content = opened ?? { contentType: null, body: null, bytes: 0 };
     context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened, context.paint));
@@ -78,24 +77,12 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   });
 }
 
-/** What Temporal itself knows of a parked delivery; that needs no worker. */
-interface FoundDelivery {
-  key: ParkedDeliveryKey;
-  isOpen: boolean;
-  /** Null until a worker has seen the run. */
-  delivery: ParkedState | null;
-}
-
-/** The delivery at the first of these accounts that has parked it. Throws `CliFailure` NotParked. */
-async function getParked(
-  session: Session,
-  accounts: readonly AccountName[],
-  deliveryId: string,
-): Promise<FoundDelivery> {
+/** The run of the delivery at the first of these accounts that has parked it. Throws `CliFailure` NotParked. */
+async function getParked(session: Session, accounts: readonly AccountName[], deliveryId: string) {
   for (const account of accounts) {
     const key = { account, deliveryId };
     const found = await session.find(parkedDeliveryId(key));
-    if (found) return { key, isOpen: found.isOpen, delivery: publishedDelivery(found.memo) };
+    if (found) return { key, found };
   }
   throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail delivery parked`);
 }
@@ -142,10 +129,10 @@ function toDiscard({ reason, ...key }: ParkedDeliveryKey & { reason: string }): 
 
 async function decide(context: CommandContext, session: Session, { key, send, isDone }: Decision): Promise<number> {
   const { account, deliveryId } = key;
-  const { isOpen } = await getParked(session, [account], deliveryId);
+  const { found } = await getParked(session, [account], deliveryId);
   const workflowId = parkedDeliveryId(key);
   return await sendUpdate(session, {
-    isOpen,
+    isOpen: found.isOpen,
     send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
     tell(answer) {
       const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;

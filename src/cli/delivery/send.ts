@@ -131,7 +131,11 @@ interface Answer {
   detail: string | null;
 }
 
-async function post(base: string, path: string, { headers, body }: TestDelivery): Promise<Answer> {
+async function post(
+  base: string,
+  path: string,
+  { headers, body }: ReturnType<typeof writeTestDelivery>,
+): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(callTimeoutMs);
     const answer = await request(`${base}${path}`, { method: 'POST', headers, body, signal }); // follows no redirect
@@ -175,18 +179,12 @@ type Verification = ContractProfile['delivery']['verification'];
 
 type TestFacts = Pick<SendGiven, 'eventType'> & Record<'order' | 'status' | 'businessId', string | undefined>;
 
-/** A delivery as the service would send it. Holds the secret: never show it. */
-interface TestDelivery {
-  headers: Record<string, string>;
-  body: string;
-}
-
-/** Writes each value where the profile reads it. Without a secret for an address whose secret was lost. */
+/** Writes each value where the profile reads it. The delivery holds the secret, so never show it. No secret: the subscription has lost it. */
 function writeTestDelivery(
   { eventType, order, status, businessId }: TestFacts,
   { pointers, delivery: { verification } }: Pick<ContractProfile, 'pointers' | 'delivery'>,
   secret: string | undefined,
-): TestDelivery {
+): { headers: Record<string, string>; body: string } {
   const places: [pointer: string | undefined, value: string | undefined][] = [
     [pointers.delivery.eventType[0], eventType],
     [pointers.delivery.orderId[0], order],

@@ -108,9 +108,10 @@ function endOfValue(text: string, from: number): number {
   return text.length;
 }
 
-/** One delivery of the list; the facts are null until a worker has seen it. */
-export type ListedDelivery = ParkedDeliveryKey &
-  Pick<Partial<ParkedDelivery>, 'eventType' | 'reason' | 'receivedAt' | 'aboutOrderId'>;
+/** One delivery of the list; all but its key is undefined until a worker has handled its run. */
+export type ListedDelivery = ParkedDeliveryKey & {
+  [Field in 'eventType' | 'reason' | 'receivedAt' | 'aboutOrderId']: ParkedDelivery[Field] | undefined;
+};
 
 /** The list as a table. Ids are not cut, since people copy them. */
 export function parkedText(deliveries: readonly ListedDelivery[], paint: Paint): string {

@@ -1,6 +1,6 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { fromFollowOrderId } from '../../domain/workflow-ids.js';
-import { toRunTimes } from '../../temporal/runs.js';
+import { type RunTimes, toRunTimes } from '../../temporal/runs.js';
 import { accountOption, checked, limitOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
@@ -32,17 +32,11 @@ async function list(context: CommandContext, session: Session, { limit, ...filte
   return exitCodes.done;
 }
 
-/** One order of the list; the words are those of the search attributes. */
-export interface ListedOrder {
+/** One order of the list. */
+export interface ListedOrder extends ReturnType<typeof knownOf>, Omit<RunTimes, 'isOpen'> {
   kind: 'order';
   account: string;
   orderId: string;
-  status: string | null;
-  seenBy: string | null;
-  attention: string | null;
-  state: string;
-  startedAt: string;
-  endedAt: string | null;
 }
 
 function toListedOrder(info: WorkflowExecutionInfo): ListedOrder[] {

@@ -29,7 +29,7 @@ export function watchOrder(context: CommandContext, session: Session, key: Follo
       return run.trail === null && found.isOpen ? null : run;
     },
     print(run) {
-      if (run.failure) throw new RunFailed(run.failure);
+      if (run.failure) throw new RunFailed(run.failure.code, run.failure.message);
       for (const change of changesBetween(seen, { trail: run.trail, isOpen: run.found.isOpen }))
         context.tell(change, changeText(change, context.paint));
       seen = run.trail ?? seen;
