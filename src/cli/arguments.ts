@@ -73,20 +73,12 @@ function toLimit(text: string): number {
 
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
 export function readJsonInput(file: string): unknown {
-  const text = textOf(file);
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`); // the parser's message quotes the text
-  }
-}
-
-const standardInput = 0;
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file === '-' ? standardInput : file, 'utf8');
+    return JSON.parse(readFileSync(file === '-' ? process.stdin.fd : file, 'utf8'));
   } catch (error) {
+    // The message of a syntax error quotes the text, which may hold personal data.
+    if (error instanceof SyntaxError)
+      throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`);
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new InvalidInput(`--input: ${file} cannot be read${code}`);
   }

@@ -40,8 +40,8 @@ async function list(context: CommandContext, session: Session, { limit, ...filte
   const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
   const until = Date.now() + answersWithinMs;
   const runs = await readEach(found, (info) => readOne(session, info, until));
-  const told = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
-  context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
+  const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
+  context.tell({ runs: withCommands, hasMore }, attentionText(runs, context.paint));
   if (hasMore) context.note(moreText(limit));
   return exitCodes.done;
 }
@@ -81,10 +81,12 @@ async function readOne(session: Session, info: WorkflowExecutionInfo, until: num
   const recognised = toRecognised(info);
   if (!recognised) return []; // the id is not ours, so this run fails by itself
   const { kind, account, id, shown, query } = recognised;
-  const told = query === undefined ? shown : await readAttention(session, info.workflowId, query, until);
+  const attention = query === undefined ? shown : await readAttention(session, info.workflowId, query, until);
   const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';
   const { workflowId } = info;
-  return [{ kind, account, id, workflowId, code, message: told?.message ?? null, since: told?.since ?? null }];
+  return [
+    { kind, account, id, workflowId, code, message: attention?.message ?? null, since: attention?.since ?? null },
+  ];
 }
 
 async function readAttention(

@@ -75,9 +75,9 @@ export const hasCode = (error: unknown, ...codes: ClientErrorCode[]): error is F
 
 /** The failure that a run ended with, or one of its updates; undefined for any other error. */
 export function failureBehind(error: unknown): Error | undefined {
-  const told = error instanceof FaretrailClientError ? error.cause : error;
-  const isFailed = told instanceof WorkflowFailedError || told instanceof WorkflowUpdateFailedError;
-  return isFailed ? (told.cause ?? told) : undefined;
+  const original = error instanceof FaretrailClientError ? error.cause : error;
+  const isFailed = original instanceof WorkflowFailedError || original instanceof WorkflowUpdateFailedError;
+  return isFailed ? (original.cause ?? original) : undefined;
 }
 
 /** The answer of the server behind an error of Temporal's client, or of ours. */

@@ -53,8 +53,9 @@ export function findTlsFault(
   withinMs = 3_000,
 ): Promise<string | undefined> {
   if (!tls) return Promise.resolve(undefined);
-  const told = nativeFault(cause);
-  if (told !== undefined) return Promise.resolve(told);
+  const text = cause instanceof Error ? cause.message : '';
+  const [, known] = Object.entries(nativeFaults).find(([said]) => text.includes(said)) ?? [];
+  if (known !== undefined) return Promise.resolve(known);
   return new Promise((resolve) => {
     const socket = connect(toOptions(address, tls === true ? {} : tls));
     let isGreeted = false;
@@ -71,11 +72,6 @@ export function findTlsFault(
     socket.on('data', () => tell(undefined));
     socket.on('end', () => tell(isGreeted ? refused : undefined));
   });
-}
-
-function nativeFault(cause: unknown): string | undefined {
-  const text = cause instanceof Error ? cause.message : '';
-  return Object.entries(nativeFaults).find(([said]) => text.includes(said))?.[1];
 }
 
 function toOptions(address: string, tls: TLSConfig): ConnectionOptions {

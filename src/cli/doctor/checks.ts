@@ -9,7 +9,7 @@ import { connectNative, loadTemporalSettings } from '../../temporal/connection.j
 import { ensureSearchAttributes, type SearchAttributeServices } from '../../temporal/search-attributes.js';
 import type { CommandContext, Session } from '../command.js';
 import { toCliError } from '../failure.js';
-import { accountQueue, hasWorker, mainQueue, noWorkerText, type WorkQueue } from '../workers-alive.js';
+import { accountQueue, hasWorker, mainQueue, noWorkerText } from '../workers-alive.js';
 
 /** One line of the doctor. The message of a failed check ends with the remedy. */
 export interface Check {
@@ -92,11 +92,8 @@ export async function checkWorkerConnection({ env, connectWithinMs }: CommandCon
 
 /** Does a worker poll the main queue and the queue of each account? */
 export async function checkWorkers(session: Session, accounts: readonly AccountName[]): Promise<Check[]> {
-  const queues: [string, WorkQueue][] = [
-    ['worker', mainQueue(session)],
-    ...accounts.map((account): [string, WorkQueue] => [`worker for ${account}`, accountQueue(session, account)]),
-  ];
-  const checks = queues.map(([name, queue]) =>
+  const ofAccounts = accounts.map((one) => ({ name: `worker for ${one}`, queue: accountQueue(session, one) }));
+  const checks = [{ name: 'worker', queue: mainQueue(session) }, ...ofAccounts].map(({ name, queue }) =>
     checked(name, async () =>
       (await hasWorker(session, queue))
         ? { result: 'ok', message: `polls task queue ${queue.name}` }

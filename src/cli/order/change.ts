@@ -47,15 +47,13 @@ async function change(context: CommandContext, session: Session, { key, send }: 
       return exitCodes.done;
     },
     tellEnded: () => tellEnded(context, session, key),
-    noAnswer: async () => `, but the run has the request: ${await whyNoAnswer(session, key)}`,
+    async noAnswer() {
+      const queue = accountQueue(session, key.account);
+      const attention = (await readOrderRun(session, key)).trail?.attention;
+      const why = attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
+      return `, but the run has the request: ${(await hasWorker(session, queue)) ? why : noWorkerText(queue)}`;
+    },
   });
-}
-
-async function whyNoAnswer(session: Session, key: FollowOrderKey): Promise<string> {
-  const queue = accountQueue(session, key.account);
-  if (!(await hasWorker(session, queue))) return noWorkerText(queue);
-  const attention = (await readOrderRun(session, key)).trail?.attention;
-  return attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
 }
 
 /** Shows how the following ended. The command fails only when the run failed, which leaves no trail. */

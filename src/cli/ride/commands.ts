@@ -9,7 +9,6 @@ import {
   parseResolveRideInput,
   parseUpdateRideInput,
   type RequestRideInput,
-  type RideResolution,
   toRideRequestId,
 } from '../../domain/ride/input.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
@@ -139,16 +138,15 @@ interface ResolveGiven extends RequestRideKey {
   giveUp?: string;
 }
 
-function toResolve({ account, requestId, ...way }: ResolveGiven): Change {
-  const resolution = toResolution(way);
-  return { key: { account, requestId }, send: (ride, inTime) => ride.resolve(resolution, inTime) };
-}
-
-function toResolution({ order, tryAgain, giveUp }: Omit<ResolveGiven, keyof RequestRideKey>): RideResolution {
-  const given = [order, tryAgain, giveUp].filter((option) => option !== undefined);
-  if (given.length !== 1) throw new InvalidInput('give one of --order, --try-again and --give-up');
-  if (giveUp !== undefined) return parseResolveRideInput({ giveUp: true, reason: giveUp });
-  return parseResolveRideInput(order === undefined ? { tryAgain } : { orderId: order });
+function toResolve({ order: orderId, tryAgain, giveUp: reason, ...key }: ResolveGiven): Change {
+  const ways = [
+    ...(orderId === undefined ? [] : [{ orderId }]),
+    ...(tryAgain === undefined ? [] : [{ tryAgain }]),
+    ...(reason === undefined ? [] : [{ giveUp: true, reason }]),
+  ];
+  if (ways.length !== 1) throw new InvalidInput('give one of --order, --try-again and --give-up');
+  const resolution = parseResolveRideInput(ways[0]);
+  return { key, send: (ride, inTime) => ride.resolve(resolution, inTime) };
 }
 
 /** Sends an update to the open run and shows the ride's state after it. */

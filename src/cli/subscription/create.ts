@@ -36,15 +36,11 @@ function toInput(given: CreateGiven, context: CommandContext): SubscriptionInput
   const { account, eventType, publicUrl = context.loadSettings().publicUrl, resubscribe } = given;
   if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
   const input = parseSubscriptionInput({ account, eventType, publicUrl, ...(resubscribe ? { resubscribe } : {}) });
-  refusePartner(context, input);
-  return input;
-}
-
-/** Only for an account in these settings; a worker checks every account. */
-function refusePartner(context: CommandContext, { account }: SubscriptionInput): void {
+  // A worker checks accounts that are not in these settings.
   const known = context.loadSettings().accounts.find(({ name }) => name === account);
   if (known && !actsForCompany[known.interface])
     throw new InvalidInput(`account: ${account} is at the ${known.interface} interface, which delivers no events`);
+  return input;
 }
 
 async function create(context: CommandContext, session: Session, input: SubscriptionInput): Promise<number> {
