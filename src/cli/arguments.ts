@@ -74,7 +74,7 @@ function toLimit(text: string): number {
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
 export function readJsonInput(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file === '-' ? process.stdin.fd : file, 'utf8'));
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
   } catch (error) {
     // The message of a syntax error quotes the text, which may hold personal data.
     if (error instanceof SyntaxError)
