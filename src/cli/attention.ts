@@ -63,7 +63,7 @@ export interface RunInNeed {
   since: string | null;
 }
 
-/** What the entry of the list says of a run, and the query that gives the rest. */
+/** What the list shows of a run, and the query for the rest. */
 interface Recognised {
   kind: RunKind;
   account: string;

@@ -54,7 +54,7 @@ async function serve(context: CommandContext): Promise<number> {
 interface CodecServerOptions {
   settings: CodecSettings;
   codec: PayloadCodec;
-  /** A payload cannot be decrypted, so the answer holds it unchanged. The error names the id of the key and nothing else of the payload. */
+  /** The answer holds a payload that cannot be decrypted unchanged. The error names only the id of its key. */
   onUnreadable(error: PayloadCodecError): void;
   onFailure(error: unknown): void;
 }

@@ -50,8 +50,8 @@ interface OrderBeginning<T> {
 const maxRounds = 5;
 
 /**
- * Starts a run of the order, joins the open one, or starts another after one that ended: the one rule of how an order comes to be
- * followed. Only where a run has ended this costs more than one call. Any number of callers may do so at once.
+ * Starts a run of the order, joins the open one, or starts another after one that ended. Every way to follow an order uses
+ * this. Only where a run has ended it costs more than one call. Any number of callers may do so at once.
  */
 export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>): Promise<OrderBegun<T>> {
   const { input, taskQueue, start, isStartedAgain } = beginning;

@@ -10,8 +10,8 @@ import {
 } from '../domain/workflow-ids.js';
 
 /**
- * Options of a start of which there is never a second run with its id: a later start joins the open run, or is rejected
- * when that run has ended.
+ * Options of a start that never makes a second run with the same id: a later start joins the open run, and the server
+ * rejects it when that run has ended.
  */
 export const singleRunStart = <Input>(workflowId: string, input: Input, taskQueue: string, staticSummary: string) => ({
   workflowId,
