@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { Argument, InvalidArgumentError } from 'commander';
-import { businessOperations, toBusinessOperation } from '../domain/call.js';
+import { businessOperations } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
+import { readInput } from '../domain/input-fields.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import { toDeliveryId } from '../domain/parked.js';
 import { toRideRequestId } from '../domain/ride/input.js';
-import { type EventType, eventTypes, isEventType } from '../domain/subscription/subscription.js';
+import { wordOf } from '../domain/schema.js';
+import { eventTypes } from '../domain/subscription/subscription.js';
 
-/** Makes one of our parsers one of commander's: its `InvalidInput` becomes wrong usage. `field` is named in the message. */
+/** The shells that `completion` knows. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+/** Turns a parser of ours into one of commander's: its `InvalidInput`, which names `field`, becomes wrong usage. */
 export const checked =
   <T>(parse: (text: string, field?: string) => T, field?: string) =>
   (text: string): T => {
@@ -20,44 +25,34 @@ export const checked =
     }
   };
 
-/** The arguments of commands by name: what help says of them, the parser that checks them before any connection, and the
- *  words that fit where the set is closed. */
-const known: Readonly<Record<string, [what: string, parse: (text: string) => unknown, words?: readonly string[]]>> = {
+/** The arguments of commands by name: their help, and the parser that checks them before any connection or the closed set of
+ *  their words. */
+const known: Readonly<Record<string, [what: string, read: ((text: string) => unknown) | readonly string[]]>> = {
   account: ['name of the account, such as business', toAccountName],
   orderId: ["the service's id of the order", toOrderId],
   requestId: ['your identity of the ride', toRideRequestId],
   deliveryId: ['its 32 hex digits, from the list', toDeliveryId],
-  eventType: ['what the service reports', toEventType, eventTypes],
-  operation: ['what to do', toBusinessOperation, businessOperations],
+  eventType: ['what the service reports', eventTypes],
+  operation: ['what to do', businessOperations],
+  shell: ['shell to print it for', shells],
 };
 
-/** The argument of this name. Throws for one that is not in the table above. */
+/** The argument of this name. Help and completion show the words of a closed set. Throws for a name that is not in the table above. */
 export function knownArgument(name: string): Argument {
-  const [what, parse, words] = known[name] ?? [];
-  if (what === undefined || parse === undefined) throw new Error(`no such argument: ${name}`);
-  return words ? oneOf(name, what, words, parse) : new Argument(`<${name}>`, what).argParser(checked(parse));
-}
-
-/** An argument with a closed set of words: help and completion show them, and `parse` refuses others. */
-export const oneOf = (
-  name: string,
-  what: string,
-  words: readonly string[],
-  parse: (text: string) => unknown,
-): Argument => new Argument(`<${name}>`, what).choices(words).argParser(checked(parse));
-
-function toEventType(text: string): EventType {
-  if (!isEventType(text)) throw new InvalidInput(`eventType: must be ${eventTypes.join(' or ')}`);
-  return text;
+  const [what, read] = known[name] ?? [];
+  if (read === undefined) throw new Error(`no such argument: ${name}`);
+  const argument = new Argument(`<${name}>`, what);
+  if (typeof read === 'function') return argument.argParser(checked(read));
+  return argument.choices(read).argParser(checked((text) => readInput(wordOf(read), text, name)));
 }
 
 /** Narrows a list to one account. */
 export const accountOption = ['--account <name>', 'only of this account', checked(toAccountName, '--account')] as const;
 
-/** An order beside what a command is about. */
+/** The order that a command needs beside its arguments. */
 export const orderOption = (what: string) => ['--order <orderId>', what, checked(toOrderId, '--order')] as const;
 
-/** Why a person ends something. */
+/** Why the caller stops, ends or discards something. */
 export const reasonOption = ['--reason <text>', 'why, 1 to 200 characters'] as const;
 
 /** Where the ingress is reached from outside. */
@@ -78,20 +73,12 @@ function toLimit(text: string): number {
 
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
 export function readJsonInput(file: string): unknown {
-  const text = textOf(file);
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`); // its own words quote the text
-  }
-}
-
-const standardInput = 0;
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file === '-' ? standardInput : file, 'utf8');
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
   } catch (error) {
+    // The message of a syntax error quotes the text, which may hold personal data.
+    if (error instanceof SyntaxError)
+      throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`);
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new InvalidInput(`--input: ${file} cannot be read${code}`);
   }
@@ -104,7 +91,7 @@ export const notifyOption = [
   (text: string, before?: Notify[]) => [...(before ?? []), checked(readReceiver)(text)],
 ] as const;
 
-/** A workflow id may hold colons; the name of a signal is taken to hold none. */
+/** The last colon ends the workflow id, which may hold colons itself. */
 function readReceiver(text: string): Notify {
   const isUrl = /^[a-z]+:\/\//i.test(text);
   const [, workflowId, signal] = /^(.+):([^:]+)$/.exec(text) ?? [];

@@ -26,7 +26,7 @@ Lists running orders, rides, calls, subscriptions, reports and tokens that need
 a person, and all parked deliveries, each with the command that helps or shows
 more. The list is about a second behind the runs.`;
 
-/** `attention`: what needs a person, of any kind. */
+/** `attention`: the runs of every type that need a person. */
 export const addAttention: AddCommand = (program, run) => {
   const does = 'list what needs a person, and the command that helps';
   addCommand(program, 'attention', { does, examples: ['', '--account business --json'], more: help })
@@ -40,8 +40,8 @@ async function list(context: CommandContext, session: Session, { limit, ...filte
   const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
   const until = Date.now() + answersWithinMs;
   const runs = await readEach(found, (info) => readOne(session, info, until));
-  const told = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
-  context.tell({ runs: told, hasMore }, attentionText(runs, context.paint));
+  const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
+  context.tell({ runs: withCommands, hasMore }, attentionText(runs, context.paint));
   if (hasMore) context.note(moreText(limit));
   return exitCodes.done;
 }
@@ -53,41 +53,43 @@ type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' |
 export interface RunInNeed {
   kind: RunKind;
   account: string;
-  /** Within kind and account: what its commands take. */
+  /** Names the run within its kind and account, as its commands take it. */
   id: string;
   workflowId: string;
-  /** The attention code; of a parked delivery the reason. */
+  /** The attention code; for a parked delivery the reason. */
   code: string;
   /** Both null when no worker answered. */
   message: string | null;
   since: string | null;
 }
 
-/** What the list itself tells of a run, and where the rest is. */
+/** What the list shows of a run, and the query for the rest. */
 interface Recognised {
   kind: RunKind;
   account: string;
   id: string;
-  /** Temporal shows it without a worker. */
+  /** Its attention, where Temporal shows it without a worker. */
   shown?: { code?: string; message: string; since: string } | undefined;
-  /** The run answers with an `attention`. */
+  /** A query whose answer has an `attention`. */
   query?: string;
 }
 
-/** For the answers of all runs together, so that the list also comes when no worker answers. */
+/** For the answers of all runs together, so that the command ends without a worker, too. */
 const answersWithinMs = 8_000;
 
 async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
   const recognised = toRecognised(info);
-  if (!recognised) return []; // a run under an id that is not ours; it fails by itself
+  if (!recognised) return []; // the id is not ours, so this run fails by itself
   const { kind, account, id, shown, query } = recognised;
-  const told = query === undefined ? shown : await ask(session, info.workflowId, query, until);
+  const attention = query === undefined ? shown : await readAttention(session, info.workflowId, query, until);
   const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';
   const { workflowId } = info;
-  return [{ kind, account, id, workflowId, code, message: told?.message ?? null, since: told?.since ?? null }];
+  return [
+    { kind, account, id, workflowId, code, message: attention?.message ?? null, since: attention?.since ?? null },
+  ];
 }
 
-async function ask(
+async function readAttention(
   { client }: Session,
   workflowId: string,
   query: string,
@@ -102,27 +104,18 @@ async function ask(
   }
 }
 
-function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
-  const { workflowId, memo, startTime } = info;
-  switch (info.type) {
-    case 'followOrder': {
-      const key = fromFollowOrderId(workflowId);
-      return key && { kind: 'order', account: key.account, id: key.orderId, query: orderTrailQuery.name };
-    }
-    case 'requestRide': {
-      const key = fromRequestRideId(workflowId);
-      return key && { kind: 'ride', account: key.account, id: key.requestId, query: rideStatusQuery.name };
-    }
-    case 'subscription': {
-      const key = fromSubscriptionId(workflowId);
-      return (
-        key && { kind: 'subscription', account: key.account, id: key.eventType, query: subscriptionStatusQuery.name }
-      );
-    }
-    case 'companyReport': {
-      const key = fromCompanyReportId(workflowId);
-      return key && { kind: 'report', account: key.account, id: key.about, query: reportStatusQuery.name };
-    }
+function toRecognised({ type, workflowId, memo, startTime }: WorkflowExecutionInfo): Recognised | undefined {
+  switch (type) {
+    case 'followOrder':
+      return named('order', fromFollowOrderId(workflowId), 'orderId', { query: orderTrailQuery.name });
+    case 'requestRide':
+      return named('ride', fromRequestRideId(workflowId), 'requestId', { query: rideStatusQuery.name });
+    case 'subscription':
+      return named('subscription', fromSubscriptionId(workflowId), 'eventType', {
+        query: subscriptionStatusQuery.name,
+      });
+    case 'companyReport':
+      return named('report', fromCompanyReportId(workflowId), 'about', { query: reportStatusQuery.name });
     case 'businessCall': {
       const key = fromBusinessCallId(workflowId);
       const shown = key && callWaits(key, startTime.toISOString());
@@ -135,21 +128,31 @@ function toRecognised(info: WorkflowExecutionInfo): Recognised | undefined {
       return key && { kind: 'token', account: key.account, id: key.scope || 'unscoped', shown };
     }
     case 'parkedDelivery': {
-      const key = fromParkedDeliveryId(workflowId);
-      const delivery = publishedDelivery(memo);
-      const shown = delivery
-        ? { code: delivery.reason, message: parkReasonTexts[delivery.reason], since: delivery.receivedAt }
-        : { code: 'parked', message: 'No worker has seen it yet.', since: startTime.toISOString() };
-      return key && { kind: 'parked', account: key.account, id: key.deliveryId, shown };
+      const { reason, receivedAt } = publishedDelivery(memo) ?? {};
+      const shown =
+        reason && receivedAt
+          ? { code: reason, message: parkReasonTexts[reason], since: receivedAt }
+          : { code: 'parked', message: 'No worker has handled it yet.', since: startTime.toISOString() };
+      return named('parked', fromParkedDeliveryId(workflowId), 'deliveryId', { shown });
     }
     default:
       return undefined;
   }
 }
 
+/** A run whose id is one field of its key. */
+function named<Name extends string>(
+  kind: RunKind,
+  key: ({ account: string } & Record<Name, string>) | undefined,
+  name: Name,
+  attention: Pick<Recognised, 'shown' | 'query'>,
+): Recognised | undefined {
+  return key && { kind, account: key.account, id: key[name], ...attention };
+}
+
 const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', 'grantRejected'];
 
-/** The words of the command that helps, or shows more. */
+/** The command that helps or shows more, word by word. */
 export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
   if (kind === 'token' || tokenCodes.includes(code)) return ['token', 'list'];
   switch (kind) {
@@ -169,10 +172,10 @@ export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' |
   }
 }
 
-/** The same as one line to type. */
+/** The same as one line, quoted for a shell. */
 export const commandTextFor = (run: RunInNeed): string => commandFor(run).map(quoted).join(' ');
 
-/** The runs as a table. Ids stay whole, since people copy them. */
+/** The runs as a table. Ids are not cut, since people copy them. */
 export function attentionText(runs: readonly RunInNeed[], paint: Paint): string {
   if (runs.length === 0) return 'Nothing needs a person.';
   const rows = runs.map((run) => [
@@ -180,7 +183,7 @@ export function attentionText(runs: readonly RunInNeed[], paint: Paint): string 
     clip(run.account, 16),
     plain(run.id),
     paint('bad', clip(run.code, 20)),
-    run.since === null ? '-' : utc(run.since),
+    utc(run.since),
     plain(commandTextFor(run)),
   ]);
   return tableText(['kind', 'account', 'id', 'attention', 'since (UTC)', 'what helps'], rows, paint);

@@ -4,17 +4,8 @@ import { parseCallBody } from '../contracts/call-bodies.js';
 import { type BusinessCallInput, type BusinessOperation, parseBusinessCallInput, toCallerKey } from '../domain/call.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
-import { runOf } from '../temporal/runs.js';
 import { checked, orderOption, readJsonInput } from './arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  inSession,
-  reading,
-  type Session,
-} from './command.js';
+import { type AddCommand, addCommand, type CommandContext, reading, type Session } from './command.js';
 import { exitCodes, tellFailure } from './failure.js';
 import { plain } from './text.js';
 import { missingWorkers } from './workers-alive.js';
@@ -45,7 +36,7 @@ export const addCall: AddCommand = (program, run) => {
     .option(...orderOption('the order that it is about'))
     .option('--reference-field <id>', 'the reference field that addReferenceCode adds to')
     .option('--key <text>', 'your identity of this call; a random one by default', checked(toCallerKey, '--key'))
-    .action(run(reading(toInput, inSession(call))));
+    .action(run(reading(toInput, call)));
 };
 
 function toInput({ account, operation, key, order, referenceField, input: file }: CallGiven): BusinessCallInput {
@@ -62,8 +53,10 @@ function toInput({ account, operation, key, order, referenceField, input: file }
 }
 
 async function call(context: CommandContext, session: Session, input: BusinessCallInput): Promise<number> {
-  const start = await readStart(session, input);
-  const answered = session.rides.call(input); // its own limits end it
+  // Only for the wording: the call itself starts a run, or joins the one of this key.
+  const before = await session.find(businessCallId(input));
+  const start = !before ? 'started' : before.isOpen ? 'alreadyRunning' : 'alreadyEnded';
+  const answered = session.rides.call(input); // no deadline here: the run ends the call by its own limits
   answered.catch(() => undefined); // it is awaited below
   context.note(startText(context, input, start));
   if (start !== 'alreadyEnded') context.warn(await missingWorkers(session, input.account));
@@ -75,11 +68,14 @@ async function call(context: CommandContext, session: Session, input: BusinessCa
   return exitCodes.done;
 }
 
+/** Whether the key was used before. */
+type CallStart = 'started' | 'alreadyRunning' | 'alreadyEnded';
+
 function startText({ paint }: CommandContext, input: BusinessCallInput, start: CallStart): string {
   const head = {
     started: `Calling ${input.operation} of account ${input.account}`,
-    alreadyRunning: `A call with this key is running; waiting for its outcome`,
-    alreadyEnded: `This key was used before; nothing was sent now. The outcome of that call:`,
+    alreadyRunning: 'A call with this key is running; waiting for its outcome',
+    alreadyEnded: 'This key was used before; nothing was sent now. The outcome of that call:',
   }[start];
   return [paint('strong', head), `  key       ${input.key}`, `  workflow  ${businessCallId(input)}`].join('\n');
 }
@@ -88,14 +84,4 @@ function resultText({ paint }: CommandContext, { operation, status, body, orderI
   const order = orderId === undefined ? '' : `, order ${plain(orderId)}`;
   const lines = body === null ? [] : JSON.stringify(body, null, 2).split('\n').map(plain);
   return [paint('strong', `${operation}: done (HTTP ${status})${order}`), ...lines].join('\n');
-}
-
-/** Whether there was a call with this key before. */
-type CallStart = 'started' | 'alreadyRunning' | 'alreadyEnded';
-
-/** Only for the wording: the call itself starts a run, or joins the one of this key. */
-async function readStart({ client }: Session, input: BusinessCallInput): Promise<CallStart> {
-  const found = await runOf(client, businessCallId(input)).find({ withinMs: callTimeoutMs });
-  if (!found) return 'started';
-  return found.isOpen ? 'alreadyRunning' : 'alreadyEnded';
 }

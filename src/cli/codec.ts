@@ -19,7 +19,7 @@ own command line uses it with:
   temporal workflow show --workflow-id order/partner/42 \\
     --codec-endpoint http://127.0.0.1:8481`;
 
-/** `codec`: the endpoint that decrypts for people. */
+/** `codec`: the endpoint that decrypts payloads for the Temporal UI and CLI. */
 export const addCodec: AddCommand = (program, run) => {
   const does = 'decrypt payloads for the Temporal UI and its command line';
   addCommand(program, 'codec', { does, more: help }).action(run(serve));
@@ -30,7 +30,7 @@ async function serve(context: CommandContext): Promise<number> {
   if (payloads.keys === null)
     throw new InvalidInput('FARETRAIL_PAYLOAD_KEYS: missing; set the keys that payloads are encrypted with');
   const logger = createLogger({ level: logLevel, process: 'codec' });
-  const told = new Set<string>(); // a page of history may hold hundreds of the same kind
+  const told = new Set<string>(); // a page of history may hold hundreds of payloads with the same error
   const server = await startCodecServer({
     settings,
     codec: createPayloadCodec({ ...payloads, encrypts: true }),
@@ -51,25 +51,24 @@ async function serve(context: CommandContext): Promise<number> {
   return exitCodes.done;
 }
 
-/** What the server needs. */
 interface CodecServerOptions {
   settings: CodecSettings;
   codec: PayloadCodec;
-  /** A payload stays as it is, since it cannot be decrypted. Never told any part of one but the key's id. */
+  /** The answer holds a payload that cannot be decrypted unchanged. The error names only the id of its key. */
   onUnreadable(error: PayloadCodecError): void;
   onFailure(error: unknown): void;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface CodecServer {
   url: string;
   close(): Promise<void>;
 }
 
-/** A page of history as the UI sends it: payloads have up to 2 MB, and base64 adds a third. */
+/** For a page of history of the UI: payloads have up to 2 MB, and base64 adds a third. */
 const bodyLimit = 16 * 1_048_576;
 
-// The JSON of protobuf: bytes are base64. Fields of later versions stay where they are.
+// The JSON form of protobuf: bytes are base64. Fields of later versions are kept.
 const PayloadJson = z.looseObject({
   metadata: z.record(z.string(), z.string()).nullish(),
   data: z.string().nullish(),
@@ -85,11 +84,8 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) options.onFailure(error);
-    return refuse(
-      reply,
-      status,
-      status >= 500 ? 'the payloads could not be read or written' : 'not a request of this kind',
-    );
+    const detail = status >= 500 ? 'the payloads could not be read or written' : 'not a request of this kind';
+    return refuse(reply, status, detail);
   });
   app.setNotFoundHandler((_request, reply) => refuse(reply, 404, 'there are /decode and /encode, by POST'));
   guard(app, options.settings);
@@ -108,8 +104,8 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
 }
 
 /**
- * Lets in pages of the given origins and programs, which have none, and wants the token of both. The origin counts without
- * a token too: any page that a person opens could otherwise ask an endpoint on that person's machine.
+ * Accepts pages of the given origins, and programs, which send no origin; both need the token. It checks the origin without a
+ * token, too: otherwise any page in a person's browser could use the endpoint on that person's machine.
  */
 function guard(app: FastifyInstance, { origins, token }: CodecSettings): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -138,7 +134,7 @@ function answerPreflight(request: FastifyRequest, reply: FastifyReply): FastifyR
     .send();
 }
 
-// Of equal length, so that the comparison takes the same time for each token.
+// Digests have equal length, so that the comparison takes the same time for every token.
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 const showsToken = ({ headers }: FastifyRequest, token: string): boolean =>
@@ -150,7 +146,7 @@ function addRoutes(app: FastifyInstance, { codec, onUnreadable }: CodecServerOpt
       return (await codec.decode([payload]))[0] ?? payload;
     } catch (error) {
       if (!(error instanceof PayloadCodecError)) throw error;
-      onUnreadable(error); // the others of the page are worth seeing
+      onUnreadable(error); // the other payloads of the page are still decrypted
       return payload;
     }
   }
@@ -182,6 +178,6 @@ const toJson = ({ metadata, data }: Payload): PayloadJson => ({
   data: base64(data),
 });
 
-/** An answer that says no (RFC 9457). Texts are fixed: nothing of the request comes back. */
+/** A problem answer (RFC 9457). Its texts are fixed, so that it repeats nothing of the request. */
 const refuse = (reply: FastifyReply, status: number, detail: string): FastifyReply =>
   reply.code(status).type('application/problem+json; charset=utf-8').send(JSON.stringify({ status, detail }));

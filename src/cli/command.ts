@@ -5,16 +5,17 @@ import type { CliConfig, Config } from '../config.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { Env } from '../settings/env-reader.js';
 import { connectClient } from '../temporal/connection.js';
+import { type FoundRun, runOf } from '../temporal/runs.js';
 import { checked, knownArgument } from './arguments.js';
 import { type Paint, paintFor, toJsonLine } from './text.js';
 
-/** A stream of the process, as far as the commands write to it. */
+/** Stdout or stderr. */
 interface TextSink {
   write(text: string): unknown;
   isTTY?: boolean;
 }
 
-/** What the process gives to the commands. A command reads the settings when it needs them. */
+/** What the process gives to the commands. Only a command that needs the settings reads them. */
 export interface CliProcess {
   env: Env;
   stdout: TextSink;
@@ -23,9 +24,9 @@ export interface CliProcess {
   loadSettings(): CliConfig;
   /** The same with the client secrets. Throws `ConfigError`. */
   loadSettingsWithSecrets(): Config;
-  /** How long to wait for Temporal to take the connection. Default 5 s: a person waits. */
+  /** How long to wait for the connection to Temporal. Default 5 s, since a person waits. */
   connectWithinMs?: number;
-  /** Calls `act` at Ctrl-C or SIGTERM in place of ending the process. Returns what undoes it. */
+  /** Calls `act` at Ctrl-C or SIGTERM instead of ending the process. Returns a function that undoes this. */
   onInterrupt(act: () => void): () => void;
 }
 
@@ -35,17 +36,16 @@ export interface CommandContext extends CliProcess {
   isJson: boolean;
   /** The result: `json` as one line, or the text. */
   tell(json: unknown, text: string): void;
-  /** Something to know beside the result: to stderr, and only for people. */
+  /** A hint beside the result, on stderr. With --json it is left out. */
   note(text: string): void;
-  /** Notes each warning; where the result is JSON, it has to hold them itself. */
+  /** Notes each warning. With --json the result has to hold them itself. */
   warn(warnings: readonly string[]): void;
-  /** A command that the reader of a hint can type, for the same server. */
   commandLine: CommandLine;
-  /** A message that names our program, settings and options as this caller has given them. */
+  /** The message with the names of program, settings and options that this caller uses. */
   inTheirWords(message: string): string;
 }
 
-/** Writes a command of ours as its reader can type it. */
+/** Writes a command as the caller can type it, for the same server. */
 export type CommandLine = (...words: string[]) => string;
 
 /** Options that every command takes. */
@@ -75,7 +75,7 @@ function toNamespace(text: string): string {
   return text;
 }
 
-/** What a command is given, of the process and of its own options. */
+/** What a command works with, from the process and the common options. */
 export function createContext(around: CliProcess, { json = false, ...place }: CommonOptions): CommandContext {
   const { stdout, stderr } = around;
   const overrides = [
@@ -109,10 +109,10 @@ export function createContext(around: CliProcess, { json = false, ...place }: Co
   };
 }
 
-/** What a command does with its arguments and options, by name. The answer is the exit code. */
+/** Runs a command with its arguments and options by name, and gives the exit code. */
 export type Act<Given> = (context: CommandContext, given: Given) => Promise<number>;
 
-/** Makes an action of commander's out of what a command does. */
+/** Turns what a command does into an action of commander. */
 export type RunCommand = <Given>(act: Act<Given>) => (...given: unknown[]) => Promise<void>;
 
 /** Adds one command to the program or to a noun. */
@@ -143,14 +143,16 @@ export function addCommand(parent: Command, form: string, { does, examples = [''
 /** A connection to Temporal for one command. */
 export interface Session {
   client: Client;
-  /** Our own client, for all that other services can do as well. */
+  /** The typed client, for everything that other services can do too. */
   rides: FaretrailClient;
   connection: Connection;
   namespace: string;
   address: string;
   config: CliConfig;
-  /** Fails calls to Temporal that take longer; none has a deadline of its own. */
+  /** Sets the deadline of the calls to Temporal in `act`; they have none of their own. */
   within<T>(ms: number, act: () => Promise<T>): Promise<T>;
+  /** The newest run with this workflow id; undefined when Temporal remembers none. Needs no worker. */
+  find(workflowId: string): Promise<FoundRun | undefined>;
 }
 
 const defaultConnectWithinMs = 5_000;
@@ -158,7 +160,7 @@ const defaultConnectWithinMs = 5_000;
 /** For calls that need no worker. */
 export const callTimeoutMs = 10_000;
 
-/** Reads the settings, connects, and closes the connection whatever happens. */
+/** Reads the settings, connects, and closes the connection after `act`. */
 export async function withSession<T>(context: CommandContext, act: (session: Session) => Promise<T>): Promise<T> {
   const config = context.loadSettings();
   const { client, connection, namespace, address } = await connectClient(context.env, {
@@ -167,29 +169,32 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
   const within: Session['within'] = (ms, call) => connection.withDeadline(Date.now() + ms, call);
   try {
     const rides = createFaretrailClient({ client, taskQueue: config.taskQueue });
-    return await act({ client, rides, connection, namespace, address, config, within });
+    const find: Session['find'] = (workflowId) => runOf(client, workflowId).find({ withinMs: callTimeoutMs });
+    return await act({ client, rides, connection, namespace, address, config, within, find });
   } finally {
     await connection.close();
   }
 }
 
-/** What a command does in a session. */
+type SessionAct<Input> = (context: CommandContext, session: Session, input: Input) => Promise<number>;
+
+/** A command that needs a connection. */
 export const inSession =
-  <Input>(act: (context: CommandContext, session: Session, input: Input) => Promise<number>): Act<Input> =>
+  <Input>(act: SessionAct<Input>): Act<Input> =>
   (context, input) =>
     withSession(context, (session) => act(context, session, input));
 
-/** Reads what was given before `act` begins, so that wrong usage ends the command before any connection. */
+/** The same for input that has to be read first: wrong usage ends the command before it connects. */
 export const reading =
-  <Given, Input>(read: (given: Given, context: CommandContext) => Input, act: Act<Input>): Act<Given> =>
+  <Given, Input>(read: (given: Given, context: CommandContext) => Input, act: SessionAct<Input>): Act<Given> =>
   async (context, given) =>
-    await act(context, read(given, context));
+    await inSession(act)(context, read(given, context));
 
-/** In a checkout `faretrail` is not on the path: a caller who used its script is shown the script. */
+/** In a checkout `faretrail` is not on the path, so a caller who ran the npm script sees the npm script. */
 export const programName = (env: Env): string =>
   env.npm_lifecycle_event === 'starter' ? 'npm run starter --' : 'faretrail';
 
-/** Texts name our commands at the start of an indented line or after a colon; this puts the caller's program name there. */
+/** Puts the caller's program name into the commands of a text, found at the start of an indented line or after a colon. */
 export const withProgramName = (text: string, env: Env): string =>
   text.replaceAll(/(?<=^ {2}|: )faretrail (?=[a-z])/gm, `${programName(env)} `);
 

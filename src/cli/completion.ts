@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
-import { InvalidInput } from '../domain/errors.js';
-import { oneOf } from './arguments.js';
+import type { shells } from './arguments.js';
 import { type AddCommand, addCommand } from './command.js';
 import { exitCodes } from './failure.js';
 
@@ -11,33 +10,25 @@ this version, so load it whenever a shell starts:
   zsh, in ~/.zshrc after compinit       source <(faretrail completion zsh)
   fish, in ~/.config/fish/config.fish   faretrail completion fish | source`;
 
-/** `completion <shell>`: lets a shell complete our commands. */
+/** `completion <shell>`: a script that completes our commands. */
 export const addCompletion: AddCommand = (program, run) => {
-  addCommand(program, 'completion', { does: 'print the completion script for a shell', examples: ['bash'], more: help })
-    .addArgument(oneOf('shell', 'shell to print it for', shells, toShell))
-    .action(
-      run(async (context, { shell }: { shell: Shell }) => {
-        const script = scripts[shell](levelsOf(program));
-        context.tell({ shell, script }, script);
-        return exitCodes.done;
-      }),
-    );
+  const does = 'print the completion script for a shell';
+  addCommand(program, 'completion <shell>', { does, examples: ['bash'], more: help }).action(
+    run(async (context, { shell }: { shell: Shell }) => {
+      const script = scripts[shell](levelsOf(program));
+      context.tell({ shell, script }, script);
+      return exitCodes.done;
+    }),
+  );
 };
 
-const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
-
-function toShell(text: string): Shell {
-  const shell = shells.find((name) => name === text);
-  if (!shell) throw new InvalidInput(`shell: must be ${shells.join(', ')}`);
-  return shell;
-}
 
 /** What can follow the program, a noun or a command on the command line. */
 interface Level {
-  /** The words of ours before it, such as `order follow`; empty for the program itself. */
+  /** The noun and verb before it, such as `order follow`; empty for the program itself. */
   path: string;
-  /** The words that fit at each place of a command or an argument, where they are fixed. */
+  /** The fixed words for each place of a command or an argument. */
   places: Word[][];
   options: (Word & { takes: 'nothing' | 'text' | 'file' })[];
 }
@@ -47,7 +38,7 @@ interface Word {
   does: string;
 }
 
-/** The levels from `command` down, read off commander's own tree, so that no list of them can be forgotten. */
+/** The levels from `command` down, read from commander's tree, so that the script lists every command. */
 function levelsOf(command: Command, path = ''): Level[] {
   const children = command.commands.map((one) => ({ name: one.name(), does: one.description() }));
   const level: Level = {
@@ -73,7 +64,7 @@ function takesOf({ flags, required }: Option): 'nothing' | 'text' | 'file' {
   return flags.endsWith('<file>') ? 'file' : 'text';
 }
 
-/** What a script compares `"$level $word"` with: the paths that lead one level down, and the options that take a word. */
+/** The patterns for `"$level $word"`: the paths that lead one level down, and the options that take a text or a file. */
 function patternsOf(levels: readonly Level[]) {
   const paths = levels.map(({ path }) => path).filter((path) => path !== '');
   const options = levels.flatMap((level) =>
@@ -87,7 +78,7 @@ function patternsOf(levels: readonly Level[]) {
   };
 }
 
-/** What fits where only some words do, by level and place. */
+/** The fixed words by level and place. */
 const fixedWords = (levels: readonly Level[]): [pattern: string, words: readonly Word[]][] =>
   levels
     .flatMap(({ path, places, options }): [string, readonly Word[]][] => [
@@ -98,7 +89,7 @@ const fixedWords = (levels: readonly Level[]): [pattern: string, words: readonly
 
 const literal = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Prints one per line what fits behind the words "$@", of which the last is the one at the cursor. For bash and zsh. */
+/** For bash and zsh: a function that prints the completions of "$@", one per line. The last word is the one at the cursor. */
 function fitsFunction(levels: readonly Level[]): string {
   const { deeper, texts, files } = patternsOf(levels);
   const any = (patterns: readonly string[]): string => patterns.map(literal).join('|');

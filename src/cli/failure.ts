@@ -25,7 +25,7 @@ export class CliFailure extends FaretrailError<CliFailureCode> {
   override readonly name = 'CliFailure';
 }
 
-/** For what was sealed under the webhook keys and cannot be opened with those of this command. */
+/** For `catch`: the webhook keys of this command cannot unseal what the ingress has sealed. */
 export function tellUnreadable(error: unknown): never {
   if (!(error instanceof FaretrailError)) throw error;
   if (error instanceof CliFailure || error instanceof PayloadCodecError) throw error; // not about these keys
@@ -36,10 +36,6 @@ export function tellUnreadable(error: unknown): never {
 /** The run that a command waited for has failed; `code` is its failure type. */
 export class RunFailed extends FaretrailError {
   override readonly name = 'RunFailed';
-
-  constructor({ code, message }: RunFailure) {
-    super(code, message);
-  }
 }
 
 /** An error as a command reports it. `code` is stable, `message` is for people. */
@@ -49,37 +45,33 @@ export interface CliError {
   exitCode: number;
 }
 
-const usageCodes: readonly string[] = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
-const notFoundCodes: readonly string[] = ['NotFollowed', 'NotSubscribed', 'NotParked', 'NotRequested'];
+/** Codes of errors whose exit code is not 1. */
+const exitCodeOf: Readonly<Record<string, number>> = {
+  ConfigError: exitCodes.usage,
+  InvalidInput: exitCodes.usage,
+  TemporalSettingsInvalid: exitCodes.usage,
+  NotFollowed: exitCodes.notFound,
+  NotSubscribed: exitCodes.notFound,
+  NotParked: exitCodes.notFound,
+  NotRequested: exitCodes.notFound,
+};
 
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CommanderError) {
-    return {
-      code: 'UsageError',
-      message: plain(error.message.replace(/^error: /, '').replaceAll('\n', ' ')),
-      exitCode: exitCodes.usage,
-    };
+    const message = plain(error.message.replace(/^error: /, '').replaceAll('\n', ' '));
+    return { code: 'UsageError', message, exitCode: exitCodes.usage };
   }
   const failure = failureBehind(error);
   if (failure) return { ...toRunFailure(failure), exitCode: exitCodes.failed };
   if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer')) {
-    const exitCode = error instanceof RunFailed ? exitCodes.failed : exitCodeOf(error.code);
-    return { code: error.code, message: error.message, exitCode };
+    const exitCode = error instanceof RunFailed ? undefined : exitCodeOf[error.code];
+    return { code: error.code, message: error.message, exitCode: exitCode ?? exitCodes.failed };
   }
   if (error instanceof NamespaceNotFoundError) {
     const message = `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`;
     return { code: 'NamespaceUnknown', message, exitCode: exitCodes.failed };
   }
-  return toTemporalError(error);
-}
-
-function exitCodeOf(code: string): number {
-  if (usageCodes.includes(code)) return exitCodes.usage;
-  return notFoundCodes.includes(code) ? exitCodes.notFound : exitCodes.failed;
-}
-
-function toTemporalError(error: unknown): CliError {
   if (hasCode(error, 'NoAnswer') || isGrpcDeadlineError(error)) {
     const message = 'Temporal did not answer in time. Try again, or look for the cause: faretrail doctor';
     return { code: 'NoAnswer', message, exitCode: exitCodes.failed };
@@ -92,30 +84,29 @@ function toTemporalError(error: unknown): CliError {
 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
 const transientCodes: readonly number[] = [4, 8, 14];
 
-/** Is it worth waiting for Temporal to come back? */
+/** Is it an error that may pass while the command waits? */
 export const isTransient = (error: unknown): boolean => transientCodes.includes(grpcErrorOf(error)?.code ?? 0);
 
-/** Why a run or one of its updates failed: our failure type, or Temporal's word for the end. */
+/** Why a run or its update failed: our failure type, or Temporal's word for the end. */
 export interface RunFailure {
   code: string;
   message: string;
 }
 
-/** What to say of a run that failed. */
 export function toRunFailure(cause: Error): RunFailure {
   const isOurs = cause instanceof ApplicationFailure && cause.type;
   return { code: isOurs || cause.name.replace(/Failure$/, ''), message: cause.message };
 }
 
-/** For `catch`: throws the failure of a run or of an update as `RunFailed`, with the words of the service beside ours. */
+/** For `catch`: throws the failure of a run or of an update as `RunFailed`, with what the service said. */
 export function tellFailure(error: unknown): never {
   const cause = failureBehind(error);
   if (!cause) throw error;
   const { code, message } = toRunFailure(cause);
-  throw new RunFailed({ code, message: [message, wordsOfService(cause)].filter((part) => part !== '').join(' ') });
+  throw new RunFailed(code, [message, wordsOfService(cause)].filter((part) => part !== '').join(' '));
 }
 
-/** What the service said beside the failure; empty where it said nothing. */
+/** What the service said with the failure; empty where it said nothing. */
 function wordsOfService(cause: Error): string {
   const [said] = (cause instanceof ApplicationFailure && cause.details) || [];
   const message = typeof said === 'object' && said !== null && 'message' in said ? said.message : undefined;

@@ -6,11 +6,8 @@ type IngressPlace = Pick<CliConfig, 'publicUrl' | 'ingressHost' | 'ingressPort'>
 const withinMs = 5_000;
 const maxReason = 200;
 
-/** Whether an ingress takes deliveries, as its `/readyz` says. `hidden`: something answers, but not with that page. */
-type IngressState = { is: 'ready' } | { is: 'notReady' | 'unreachable' | 'hidden'; why: string };
-
-/** The ingress of these settings: the public one, else the one on this machine; null where its port is any free one. An
- *  ingress that listens everywhere is asked at the loopback address. */
+/** The public URL of these settings, else the ingress on this machine: at the loopback address where it listens on all addresses. Null
+ *  where port 0 lets the system choose the port. */
 export function ingressUrl({ publicUrl, ingressHost, ingressPort }: IngressPlace): string | null {
   if (publicUrl !== null) return publicUrl;
   if (ingressPort === 0) return null;
@@ -19,16 +16,21 @@ export function ingressUrl({ publicUrl, ingressHost, ingressPort }: IngressPlace
   return `http://${host.includes(':') ? `[${host}]` : host}:${ingressPort}`;
 }
 
-/** Asks the ingress at `baseUrl`. Never throws. */
-async function askIngress(baseUrl: string): Promise<IngressState> {
+/** Whether the ingress at `baseUrl` takes deliveries, as its `/readyz` says, and the remedy. `skipped`: something answers, but not with
+ *  that page. Never throws. */
+export async function judgeIngress(baseUrl: string): Promise<{ result: 'ok' | 'failed' | 'skipped'; message: string }> {
   try {
     const answer = await fetch(`${baseUrl}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(withinMs) });
+    const { status } = answer;
     const [line = ''] = (await answer.text()).slice(0, maxReason).split('\n');
-    if (answer.status === 200 && line === 'ready') return { is: 'ready' };
-    if (answer.status === 503) return { is: 'notReady', why: plain(line) || 'HTTP 503' };
-    return { is: 'hidden', why: `HTTP ${answer.status}` };
+    if (status === 200 && line === 'ready') return { result: 'ok', message: `${baseUrl} takes deliveries` };
+    if (status !== 503)
+      return { result: 'skipped', message: `${baseUrl} answers, but does not show /readyz (HTTP ${status})` };
+    const why = plain(line) || 'HTTP 503';
+    return { result: 'failed', message: `the ingress at ${baseUrl} takes no deliveries now: ${why}` };
   } catch (error) {
-    return { is: 'unreachable', why: obstacleOf(error) };
+    const remedy = 'start the ingress (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
+    return { result: 'failed', message: `no connection to ${baseUrl} (${obstacleOf(error)}); ${remedy}` };
   }
 }
 
@@ -36,21 +38,4 @@ function obstacleOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   const { code } = (cause ?? error) as { code?: unknown };
   return typeof code === 'string' ? code : 'no answer';
-}
-
-/** Whether the ingress at `baseUrl` takes deliveries, and the remedy. `skipped`: that cannot be seen from here. */
-export async function judgeIngress(baseUrl: string): Promise<{ result: 'ok' | 'failed' | 'skipped'; message: string }> {
-  const state = await askIngress(baseUrl);
-  switch (state.is) {
-    case 'ready':
-      return { result: 'ok', message: `${baseUrl} takes deliveries` };
-    case 'notReady':
-      return { result: 'failed', message: `the ingress at ${baseUrl} takes no deliveries now: ${state.why}` };
-    case 'unreachable': {
-      const remedy = 'start the ingress (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
-      return { result: 'failed', message: `no connection to ${baseUrl} (${state.why}); ${remedy}` };
-    }
-    case 'hidden':
-      return { result: 'skipped', message: `${baseUrl} answers, but does not show /readyz (${state.why})` };
-  }
 }

@@ -34,7 +34,7 @@ import { addTokenList } from './token.js';
 /** A command of its own, or a noun with its verbs. */
 type Entry = AddCommand | { noun: string; does: string; verbs: readonly AddCommand[] };
 
-/** All commands, in the order of the help. A new verb needs its own file and its place here. */
+/** All commands, in the order of the help. */
 const entries: readonly Entry[] = [
   {
     noun: 'order',
@@ -64,7 +64,7 @@ const entries: readonly Entry[] = [
   addCompletion,
 ];
 
-/** What commands were called before each had a noun. Such a command ends with an error that names the new one. */
+/** The former names of commands. The CLI answers each with an error that names the new command. */
 const formerNames: Readonly<Record<string, string>> = {
   track: 'order follow',
   show: 'order show',
@@ -111,7 +111,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   const run: RunCommand =
     <Given>(act: Act<Given>) =>
     async (...all) => {
-      const command = all.at(-1) as Command; // it has checked what was given, as the command declares
+      const command = all.at(-1) as Command; // commander has parsed the arguments as the command declares
       const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
       const context = createContext(process, command.opts<CommonOptions>());
       inTheirWords = context.inTheirWords;
@@ -130,7 +130,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
 
 function refuseFormerName([word = '', ...more]: readonly string[], program: Command): void {
   const verbs = program.commands.find((command) => command.name() === word)?.commands.map((verb) => verb.name());
-  // Only `ride` is both: an account followed it where a verb does now.
+  // `ride` is a former name and a noun: an account followed the former name, a verb follows the noun.
   const isInUse = verbs !== undefined && (more.length === 0 || [...verbs, '--help'].includes(more[0] ?? ''));
   const former = word === 'list' && more.includes('--attention') ? 'list --attention' : word;
   if (isInUse || !Object.hasOwn(formerNames, former)) return;
@@ -158,7 +158,7 @@ function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Co
     .configureOutput({
       writeOut: (text) => void stdout.write(withProgramName(text, env)),
       writeErr: (text) => void stderr.write(withProgramName(text, env)),
-      outputError: () => {}, // told with the other errors
+      outputError: () => {}, // `tellError` writes it
     });
   for (const entry of entries) {
     if (typeof entry === 'function') entry(program, run);
@@ -207,7 +207,7 @@ function readVersion(): string {
       const { version } = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as { version: string };
       return version;
     } catch {
-      // the other one
+      // try the other place
     }
   }
   return 'unknown';

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { replaceUnshowable, shownText } from '../domain/json.js';
 
-/** Text of others, fit for a terminal. */
+/** Text from outside, made safe for a terminal. */
 export const plain = shownText;
 
 /** `plain`, cut to `width` characters. */
@@ -11,20 +11,22 @@ export function clip(text: string, width: number): string {
   return characters.length <= width ? characters.join('') : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** An instant in UTC to the second, without its offset: the label beside it says UTC. */
-export function utc(instant: string | Date): string {
+/** An instant in UTC to the second, without its offset: the label beside it says UTC. A dash where there is none. */
+export function utc(instant: string | Date | null | undefined): string {
+  if (instant === null || instant === undefined) return '-';
   const date = new Date(instant);
   return Number.isNaN(date.getTime()) ? plain(String(instant)) : date.toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** One line of JSON. Characters that steer a terminal are escaped, which changes nothing for a parser. */
+/** One line of JSON. Characters that control a terminal are escaped; a parser reads the same text. */
 export const toJsonLine = (value: unknown): string =>
   replaceUnshowable(JSON.stringify(value), (character) =>
-    // By UTF-16 units, as JSON escapes are.
-    Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
+    // JSON escapes are UTF-16 units.
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   );
-
-const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
 /** `plain` for text of several lines. */
 export const toLines = (text: string): string => text.split(/\r?\n/).map(plain).join('\n');
@@ -38,10 +40,10 @@ export type Paint = (tone: Tone, text: string) => string;
 const formats = { strong: 'bold', good: 'green', bad: 'red', faint: 'dim' } as const satisfies Record<Tone, string>;
 
 export const withoutColour: Paint = (_tone, text) => text;
-// Whether the stream takes colour has been decided by `paintFor`.
+// `paintFor` has decided whether the stream takes colour.
 export const withColour: Paint = (tone, text) => styleText(formats[tone], text, { validateStream: false });
 
-/** Colour only where a person looks: at a terminal, and unless NO_COLOR is set (https://no-color.org). */
+/** Colour only at a terminal, and unless NO_COLOR is set (https://no-color.org). */
 export const paintFor = (isTerminal: boolean, noColour: string | undefined): Paint =>
   isTerminal && !noColour ? withColour : withoutColour;
 
@@ -67,8 +69,12 @@ export function tableText(
   return [paint('faint', first.trimEnd()), ...rest.map((line) => line.trimEnd())].join('\n');
 }
 
-/** Pairs of label and text under each other, the texts aligned. */
-export function pairsText(pairs: readonly (readonly [label: string, text: string])[], paint: Paint): string {
-  const width = Math.max(...pairs.map(([label]) => label.length));
-  return pairs.map(([label, text]) => `${paint('faint', label.padEnd(width))}  ${text}`).join('\n');
+/** A label and its text; a pair without a text is left out. */
+export type Pair = readonly [label: string, text: string | null | undefined];
+
+/** Pairs under each other, the texts aligned. */
+export function pairsText(pairs: readonly Pair[], paint: Paint): string {
+  const shown = pairs.filter(([, text]) => text !== null && text !== undefined);
+  const width = Math.max(...shown.map(([label]) => label.length));
+  return shown.map(([label, text]) => `${paint('faint', label.padEnd(width))}  ${text}`).join('\n');
 }

@@ -1,9 +1,8 @@
-import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { publishedLease } from '../domain/published.js';
 import { isUsable, type TokenLease } from '../domain/token/lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
-import { type RunTimes, runOf } from '../temporal/runs.js';
-import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, inSession, type Session } from './command.js';
+import type { RunTimes } from '../temporal/runs.js';
+import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import { listRuns, readEach } from './visibility.js';
@@ -11,12 +10,12 @@ import { listRuns, readEach } from './visibility.js';
 const limit = 200;
 
 const help = `
-States: serving; renewal due (still serving, the next call renews it); expired
-(no call has needed it since); failed: <why> (the run tries again by itself);
-waiting (no answer yet); ended (two idle lifetimes, the next call starts a run).
-Neither a token nor its sealed form is ever shown.`;
+States: serving; renewal due (usable, the next call renews it); expired (no call
+has needed it since); failed: <why> (the run tries again by itself); waiting (no
+answer yet); ended (idle for two lifetimes, the next call starts a run). The
+command never shows a token or its sealed form.`;
 
-/** `token list`: how the fleet's access tokens stand. */
+/** `token list`: the fleet's access tokens with their states. */
 export const addTokenList: AddCommand = (token, run) => {
   const does = 'list access tokens with state, expiry and renewals';
   addCommand(token, 'list', { does, more: help }).action(run(inSession(list)));
@@ -25,26 +24,23 @@ export const addTokenList: AddCommand = (token, run) => {
 async function list(context: CommandContext, session: Session): Promise<number> {
   const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
   const { found, hasMore } = await listRuns(session, query, limit);
-  const tokens = await readEach(newestOfEach(found), (workflowId) => readToken(session, workflowId));
+  // An account's lease that ended and began again is listed more than once; `find` gives its newest run.
+  const workflowIds = [...new Set(found.map(({ workflowId }) => workflowId))];
+  const tokens = await readEach(workflowIds, (workflowId) => readToken(session, workflowId));
   context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
   if (hasMore) context.note(`Only the first ${limit} runs are shown; running ones come first.`);
   return exitCodes.done;
 }
 
-/** The list has open runs first, then the last that ended. */
-function newestOfEach(found: readonly WorkflowExecutionInfo[]): string[] {
-  return [...new Set(found.map(({ workflowId }) => workflowId))];
-}
-
-async function readToken({ client }: Session, workflowId: string): Promise<ListedToken[]> {
+async function readToken(session: Session, workflowId: string): Promise<ListedToken[]> {
   const key = fromAccessTokenId(workflowId);
-  const found = key && (await runOf(client, workflowId).find({ withinMs: callTimeoutMs }));
-  return found ? [toListedToken(key, publishedLease(found.memo), found, Date.now())] : []; // it ended after the list was made
+  const found = key && (await session.find(workflowId));
+  return found ? [toListedToken(key, publishedLease(found.memo), found, Date.now())] : []; // Temporal has just forgotten it
 }
 
 type TokenState = 'serving' | 'renewalDue' | 'expired' | 'failed' | 'waiting' | 'ended';
 
-/** One token lease without what it guards: neither the token nor its sealed form. */
+/** One token lease, without the token and its sealed form. */
 interface ListedToken extends AccessTokenKey {
   state: TokenState;
   obtainedAt: string | null;
@@ -55,7 +51,7 @@ interface ListedToken extends AccessTokenKey {
   failure: { code: string; message: string; at: string; retryAt: string } | null;
 }
 
-/** Takes from a lease, field by field, what may be shown. `now` in milliseconds since the epoch. */
+/** Copies from a lease, field by field, only what may be shown. `now` in milliseconds since the epoch. */
 export function toListedToken(
   { account, scope, credentialId }: AccessTokenKey,
   lease: TokenLease | null,
@@ -84,15 +80,15 @@ function stateOf(lease: TokenLease | null, now: number): TokenState {
   return Date.parse(lease.token.renewAt) > now ? 'serving' : 'renewalDue';
 }
 
-/** The tokens as a table, and below it why one is missing. */
+/** The tokens as a table, and below it why a token is missing. */
 export function tokensText(tokens: readonly ListedToken[], paint: Paint): string {
   if (tokens.length === 0) return 'No token has been requested yet; the first call to the service requests one.';
   const rows = tokens.map((token) => [
     clip(token.account, 16),
     clip(token.scope === '' ? 'unscoped' : token.scope, 20),
     stateText(token, paint),
-    token.obtainedAt === null ? '-' : utc(token.obtainedAt),
-    token.expiresAt === null ? '-' : utc(token.expiresAt),
+    utc(token.obtainedAt),
+    utc(token.expiresAt),
     String(token.tokensSoFar),
   ]);
   const table = tableText(['account', 'scope', 'state', 'obtained (UTC)', 'expires (UTC)', 'so far'], rows, paint);

@@ -10,7 +10,7 @@ import { CliFailure } from './failure.js';
 
 const invalidArgument = 3;
 
-/** The first `limit` runs that fit, open ones first, in the server's own order: not every server can sort in another one. */
+/** The first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
 export async function listRuns(
   { client, within }: Session,
   query: string,
@@ -36,22 +36,20 @@ export async function listRuns(
   return { found: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** What to say when the list had to stop at `limit`. */
+/** The hint when there are more runs than `limit`. */
 export const moreText = (limit: number): string => `There are more than ${limit}; narrow the list, or raise --limit.`;
 
-/** Reads one thing for each of `items`, ten at a time: each is a small call to the server. */
+/** Calls `read` for each of `items`, ten at a time, and gives all that they found. */
 export async function readEach<Item, Found>(
   items: readonly Item[],
   read: (item: Item) => Promise<Found[]>,
 ): Promise<Found[]> {
   const found: Found[] = [];
-  for (let from = 0; from < items.length; from += batch) {
-    found.push(...(await Promise.all(items.slice(from, from + batch).map(read))).flat());
+  for (let from = 0; from < items.length; from += 10) {
+    found.push(...(await Promise.all(items.slice(from, from + 10).map(read))).flat());
   }
   return found;
 }
-
-const batch = 10;
 
 /** Which runs to list. */
 export interface RunFilter {
@@ -72,29 +70,26 @@ export function toStatusFilter(text: string): string {
   return toRideStatus(text);
 }
 
-/** The runs of orders that fit. A run that continued as new is left out: the newer run stands for both. */
+/** The runs of orders that match, without those that continued as new: the newest run shows the order. */
 export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
-  [
-    "WorkflowType = 'followOrder'",
-    running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'",
-    ...conditionsOf(filter),
-  ].join(' AND ');
+  allOf("WorkflowType = 'followOrder'", running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
 
-/** The running ones that need a person, of any kind. A parked delivery always does. */
+/** The running runs of every type that need a person. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>
-  [isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, ...conditionsOf(filter)].join(
-    ' AND ',
-  );
+  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, filter);
 
 const isRunning = "ExecutionStatus = 'Running'";
 
-const conditionsOf = ({ account, status }: RunFilter): string[] => [
-  ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
-  ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
-];
+const allOf = (first: string, second: string, { account, status }: Omit<RunFilter, 'running'>): string =>
+  [
+    first,
+    second,
+    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
+    ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
+  ].join(' AND ');
 
 /** The running runs of one type. */
 export const runningQuery = (
   workflowType: 'subscription' | 'parkedDelivery',
   account: AccountName | undefined,
-): string => [`WorkflowType = ${quote(workflowType)}`, isRunning, ...conditionsOf({ account })].join(' AND ');
+): string => allOf(`WorkflowType = ${quote(workflowType)}`, isRunning, { account });

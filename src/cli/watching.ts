@@ -1,16 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FoundRun } from '../temporal/runs.js';
 import type { CommandContext, Session } from './command.js';
 import { exitCodes, isTransient } from './failure.js';
 
 /** How to watch one kind of run. */
-interface Watched<Outline extends { isOpen: boolean; version: string }, Answer> {
+interface Watched<Answer> {
   /** What to say when a person interrupts the command. */
   farewell: string;
-  /** What Temporal itself knows. It costs the run nothing; `version` changes whenever anything happened in the run. */
-  outline(): Promise<Outline>;
+  /** What Temporal itself knows. Needs no worker and no task of the run. */
+  find(): Promise<FoundRun>;
   /** Queries the run while it is open, else reads its result. Null when no worker answers. */
-  ask(outline: Outline): Promise<Answer | null>;
+  ask(found: FoundRun): Promise<Answer | null>;
   /** Prints what is new. Throws `RunFailed`. */
   print(answer: Answer): void;
 }
@@ -23,10 +24,10 @@ const lookEveryMs = 1_000;
 const askAgainMs = 5_000;
 
 /** Prints each change until the run ends or a person interrupts the command, and gives the exit code. */
-export async function watchRun<Outline extends { isOpen: boolean; version: string }, Answer>(
+export async function watchRun<Answer>(
   context: CommandContext,
   session: Session,
-  watched: Watched<Outline, Answer>,
+  watched: Watched<Answer>,
 ): Promise<number> {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // every call to Temporal listens
@@ -43,21 +44,21 @@ export async function watchRun<Outline extends { isOpen: boolean; version: strin
   }
 }
 
-async function printChanges<Outline extends { isOpen: boolean; version: string }, Answer>(
+async function printChanges<Answer>(
   context: CommandContext,
-  { outline, ask, print }: Watched<Outline, Answer>,
+  { find, ask, print }: Watched<Answer>,
   signal: AbortSignal,
 ): Promise<void> {
   let version: string | undefined;
   let askFrom = 0;
   let said: keyof typeof troubles | undefined;
   const note = (trouble: keyof typeof troubles): void => {
-    signal.throwIfAborted(); // an interrupted call is no trouble
+    signal.throwIfAborted(); // an interrupt fails the call, too
     if (said !== trouble) context.note(context.paint('bad', troubles[trouble]));
     said = trouble;
   };
   for (;;) {
-    const found = await unlessTransient(outline);
+    const found = await unlessTransient(find);
     if (found === undefined) {
       note('noTemporal');
     } else if (!found.isOpen || (found.version !== version && Date.now() >= askFrom)) {
@@ -76,7 +77,7 @@ async function printChanges<Outline extends { isOpen: boolean; version: string }
   }
 }
 
-/** Undefined while Temporal cannot be reached. The run goes on meanwhile, so the command waits. */
+/** Undefined while Temporal cannot be reached: the run goes on, so the command waits. */
 async function unlessTransient<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();

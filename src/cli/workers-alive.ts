@@ -4,28 +4,28 @@ import { callTimeoutMs, type Session } from './command.js';
 // temporal.api.enums.v1.TaskQueueType
 const taskKinds = { workflows: 1, calls: 2 } as const;
 
-/** A worker polls at least every minute; the server remembers a poller for five minutes. */
+/** A worker polls at least every minute, but the server lists a poller for five minutes. */
 const freshMs = 75_000;
 
-/** A task queue that work waits in, and what a worker takes from it. */
+/** A task queue, and the kind of tasks in it. */
 export interface WorkQueue {
   name: string;
   takes: keyof typeof taskKinds;
 }
 
-/** All workflows, and the calls that spend no account's budget. */
+/** For all workflows, and for the activities outside the request budget of an account. */
 export const mainQueue = ({ config }: Pick<Session, 'config'>): WorkQueue => ({
   name: config.taskQueue,
   takes: 'workflows',
 });
 
-/** The calls to one account's interface. */
+/** For the requests of one account. */
 export const accountQueue = ({ config }: Pick<Session, 'config'>, account: AccountName): WorkQueue => ({
   name: `${config.taskQueue}.${account}`,
   takes: 'calls',
 });
 
-/** Does a worker poll this queue? One that was killed counts for up to 75 s more. */
+/** Does a worker poll this queue? A killed worker counts for up to 75 s. */
 export async function hasWorker({ connection, namespace, within }: Session, queue: WorkQueue): Promise<boolean> {
   const { pollers } = await within(callTimeoutMs, () =>
     connection.workflowService.describeTaskQueue({
@@ -38,7 +38,7 @@ export async function hasWorker({ connection, namespace, within }: Session, queu
   return (pollers ?? []).some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= freshFrom);
 }
 
-/** One line for each queue that an order of this account needs and no worker serves. */
+/** A warning for each queue that an order of this account needs and no worker polls. */
 export async function missingWorkers(session: Session, account: AccountName): Promise<string[]> {
   const queues = [mainQueue(session), accountQueue(session, account)];
   const isServed = await Promise.all(queues.map((queue) => hasWorker(session, queue)));

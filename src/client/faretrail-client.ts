@@ -29,38 +29,38 @@ import { toAnswer } from './run.js';
 
 /** What the typed client is made of. */
 export interface FaretrailClientOptions {
-  /** A client of `@temporalio/client` at the namespace of the workers. Whoever made it closes its connection. */
+  /** A client of `@temporalio/client` at the namespace of the workers. Its maker closes the connection. */
   client: Client;
-  /** Default `faretrail`; the setting `FARETRAIL_TASK_QUEUE` of the workers. */
+  /** The setting `FARETRAIL_TASK_QUEUE` of the workers. Default `faretrail`. */
   taskQueue?: string;
 }
 
-/** What following an order may be told. */
+/** Options of `follow`. */
 export interface FollowOptions {
-  /** Also follow an order whose following was stopped or has expired. An order that has ended at the service stays so. */
+  /** Also start another run after one that was stopped or has expired. After the end of the order there is never another run. */
   again?: boolean;
 }
 
 /**
- * Everything another service may ask of the workers. Inputs and answers are checked: wrong input is `InvalidInput` before
- * anything is sent, all else a `FaretrailClientError`. Starting needs no live worker.
+ * Everything that another service can have the workers do. The client checks inputs and answers: for a wrong input it throws
+ * `InvalidInput` and sends nothing, for any other failure `FaretrailClientError`. A start needs no live worker.
  */
 export interface FaretrailClient {
-  /** Follows an order, once however often it is asked for: a run that goes on takes what it does not know yet. One whose following
-   *  broke off is followed again; of one that has ended the handle gives the end. */
+  /** Follows an order, once however often it is called: an open run adds what is new in `input`. Starts another run after one that
+   *  failed, was cancelled or was terminated. After the end of the order the handle gives the result. */
   follow(input: FollowOrderInput, options?: FollowOptions): Promise<OrderHandle>;
-  /** A handle of an order that is or was followed. Asks nobody. */
+  /** A handle of an order that is or was followed. Sends no request. */
   get(account: string, orderId: string): OrderHandle;
-  /** Requests a ride, once for each `requestId` however often it is asked for. */
+  /** Requests a ride, once for each `requestId` however often it is called. */
   request(input: RideInput): Promise<RideHandle>;
-  /** A handle of a ride that is or was requested. Asks nobody. */
+  /** A handle of a ride that is or was requested. Sends no request. */
   getRide(account: string, requestId: string): RideHandle;
-  /** Follows the reports about an order before the first one comes, so that `notify` is told of it; once however often it is
-   *  asked for. */
+  /** Follows the reports about an order before the first one arrives, so that `notify` receives that one too. Once however often it
+   *  is called. */
   followReports(input: ReportInput): Promise<ReportHandle>;
-  /** A handle of the reports about an order. Asks nobody. */
+  /** A handle of the reports about an order. Sends no request. */
   getReports(account: string, orderId: string): ReportHandle;
-  /** A handle of a delivery that nobody could place. Asks nobody. */
+  /** A handle of a parked delivery. Sends no request. */
   getParked(account: string, deliveryId: string): ParkedHandle;
   /** One business operation, durably: waits for its answer. The same `key` never makes a second effect. */
   call(input: CallInput): Promise<CallResult>;
@@ -92,26 +92,23 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
       reportHandle(client, { account: toAccountName(account), about: toOrderId(orderId) }),
     getParked: (account, deliveryId) =>
       parkedHandle(client, { account: toAccountName(account), deliveryId: toDeliveryId(deliveryId) }),
-    call: (input) => callOnce(client, taskQueue, input),
+    async call(given) {
+      const start = businessCallStart(parseBusinessCallInput(given), taskQueue);
+      await unlessEnded(client.workflow.start<typeof businessCall>('businessCall', start));
+      return await toAnswer(BusinessCallResultSchema, runOf(client, start.workflowId).result());
+    },
   };
 }
 
-/** What one business operation is called with. */
+/** The input of one business operation. */
 export type CallInput = Sent<typeof BusinessCallInputSchema>;
 
-/** What it answered. */
+/** The answer of one business operation. */
 export type CallResult = Sent<typeof BusinessCallResultSchema>;
-
-/** Carries one business operation to its end. The same key gives the same answer, and never a second effect. */
-async function callOnce(client: Client, taskQueue: string, given: CallInput): Promise<CallResult> {
-  const start = businessCallStart(parseBusinessCallInput(given), taskQueue);
-  await unlessEnded(client.workflow.start<typeof businessCall>('businessCall', start));
-  return await toAnswer(BusinessCallResultSchema, runOf(client, start.workflowId).result());
-}
 
 /** How a service treats payloads. */
 export interface PayloadKeysOptions {
-  /** False: only reads what is encrypted, and writes in clear. Default true. */
+  /** False: decrypts, but writes in clear. Default true. */
   encrypts?: boolean;
 }
 

@@ -7,7 +7,7 @@ export type { OrderChange };
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
 
-/** Any program may send a signal, and an error in a handler would stick the run of the caller. */
+/** Any program may send a signal, and an error in a handler would block the run of the caller. */
 function isOrderChange(value: unknown): value is OrderChange {
   const { account, orderId, status, rawStatus, terminal, outcome } = (value ?? {}) as Record<string, unknown>;
   const isAboutOrder = isText(account) && isText(orderId) && typeof terminal === 'boolean';
@@ -15,10 +15,9 @@ function isOrderChange(value: unknown): value is OrderChange {
 }
 
 /**
- * Calls `handler` for each change of a followed order and for its end, which is the one with an `outcome`, in their order.
- * To be called in a workflow before its first `await`; the order is followed with
- * `notify: [{ workflowId, signal: signalName }]`. Keep the handler synchronous: record, and let the main function decide.
- * A signal that is no change is logged and left alone.
+ * Calls `handler` for each change of a followed order in turn; the last change has an `outcome`. Call this in a workflow
+ * before its first `await`, and follow the order with `notify: [{ workflowId, signal: signalName }]`. Keep the handler
+ * synchronous: let it record, and let the main function decide. It logs and ignores a signal that is not a change.
  */
 export function onRideChange(signalName: string, handler: (change: OrderChange) => void): void {
   setHandler(defineSignal<[unknown]>(signalName), (change) => {

@@ -1,7 +1,8 @@
 export { FaretrailError, InvalidInput } from '../domain/errors.js';
 export { type ClientErrorCode, FaretrailClientError } from '../temporal/run-errors.js';
-export type { CallInput, CallResult } from './faretrail-client.js';
 export {
+  type CallInput,
+  type CallResult,
   createFaretrailClient,
   type FaretrailClient,
   type FaretrailClientOptions,

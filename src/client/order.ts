@@ -15,28 +15,28 @@ import {
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { type AskOptions, inTime, toAnswer } from './run.js';
 
-/** What following an order is started with. */
+/** The input of `follow`. */
 export type FollowOrderInput = Sent<typeof FollowOrderInputSchema>;
 
 /** The durable record of a followed order. */
 export type OrderTrail = Sent<typeof OrderTrailSchema>;
 
-/** Who is told of changes: a workflow by signal, or a URL. */
+/** A receiver of notices: a workflow, by signal, or a URL. */
 export type Receiver = Sent<typeof NotifySchema>;
 
-/** One followed order. Every answer is read; what cannot be read or done is a `FaretrailClientError`. */
+/** One followed order. Calls throw `FaretrailClientError` for what the run cannot do, and for an answer that they cannot read. */
 export interface OrderHandle {
   readonly account: string;
   readonly orderId: string;
   readonly workflowId: string;
-  /** The trail as it stands, of an ended run too. Needs a live worker. */
+  /** The trail now, also after the end. Needs a live worker. */
   trail(options?: AskOptions): Promise<OrderTrail>;
   /** Reads the order now, and gives the trail after that read. */
   refresh(options?: AskOptions): Promise<OrderTrail>;
   /** Ends the following with the outcome `stopped`; the order itself goes on. */
   stop(reason: string, options?: AskOptions): Promise<OrderTrail>;
-  /** Adds up to ten receivers, each told where the order stands and then of every change; needs no live worker. One that is told already
-   *  is not told twice. */
+  /** Adds up to ten receivers of notices: each receives the status now, then every change. A receiver that the run already has is not
+   *  added twice. Needs no live worker. */
   notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void>;
   /** Waits for the end. */
   result(): Promise<OrderTrail>;
@@ -58,8 +58,8 @@ export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
     async notify(given, options) {
       if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
       const request = parseFollowRequest({ notify: given });
-      const isTold = await run.signal(followRequestedSignal, request, inTime(options));
-      if (!isTold) throw await run.closed(inTime(options));
+      const isSent = await run.signal(followRequestedSignal, request, inTime(options));
+      if (!isSent) throw await run.closed(inTime(options));
     },
     result: () => toAnswer(OrderTrailSchema, run.result()),
   };

@@ -7,20 +7,20 @@ import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from '.
 import type { parkedDelivery } from '../workflows/parked-delivery.js';
 import { type AskOptions, inTime, toAnswer } from './run.js';
 
-/** How a delivery stands that nobody could place; never its content. */
+/** The state of a parked delivery, without its content. */
 export type ParkedDelivery = Sent<typeof ParkedDeliverySchema>;
 
-/** The same with what became of it at its order. */
+/** The same with the result at its order. */
 export type RoutedDelivery = Sent<typeof RoutedDeliverySchema>;
 
-/** One delivery that nobody could place. One decision is carried out; another one is `AlreadyDecided` or `AlreadyEnded`. */
+/** One parked delivery. The run carries out one decision; a different one is `AlreadyDecided` or `AlreadyEnded`. */
 export interface ParkedHandle {
   readonly account: string;
   readonly deliveryId: string;
   readonly workflowId: string;
-  /** Of one that was decided, too. Needs a live worker. */
+  /** The state now, also after a decision. Needs a live worker. */
   state(options?: AskOptions): Promise<ParkedDelivery>;
-  /** Gives it to an order. `NotRouted`: that cannot be done now, and it stays. */
+  /** Gives it to an order. `NotRouted`: that failed, and the delivery stays parked. */
   route(orderId: string | number, options?: AskOptions): Promise<RoutedDelivery>;
   discard(reason: string, options?: AskOptions): Promise<ParkedDelivery>;
 }

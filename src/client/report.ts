@@ -7,10 +7,10 @@ import { reportStatusQuery } from '../workflows/messages.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import { type AskOptions, inTime, toAnswer } from './run.js';
 
-/** What following the reports about one order is started with. */
+/** The input of `followReports`. */
 export type ReportInput = Sent<typeof CompanyReportInputSchema> & { orderId: string | number };
 
-/** What is known of the reports about one order, and of its receipt. */
+/** The reports about one order, and its receipt. */
 export type CompanyReport = Sent<typeof CompanyReportSchema>;
 
 /** The reports about one order. */
@@ -18,9 +18,9 @@ export interface ReportHandle {
   readonly account: string;
   readonly orderId: string;
   readonly workflowId: string;
-  /** As it stands, of an ended run too. Needs a live worker. */
+  /** The reports now, also after the end. Needs a live worker. */
   report(options?: AskOptions): Promise<CompanyReport>;
-  /** Waits until nothing was reported for seven days. */
+  /** Waits until seven days have passed without a report. */
   result(): Promise<CompanyReport>;
 }
 

@@ -3,13 +3,13 @@ import type { CallInput, CallResult, FollowOptions } from './faretrail-client.js
 import type { FollowOrderInput, OrderTrail } from './order.js';
 import type { RideInput, RideResolution, RideResult, RideStanding } from './ride.js';
 
-/** What names one order. */
+/** The key of one order. */
 export interface OrderKey {
   account: string;
   orderId: string;
 }
 
-/** What names one ride. */
+/** The key of one ride. */
 export interface RideKey {
   account: string;
   requestId: string;
@@ -17,14 +17,14 @@ export interface RideKey {
 
 /**
  * The Nexus service of the workers, for callers in other namespaces: plain data, fit for workflow code. `orderTrail` and
- * `rideStatus` answer at once, the others take as long as what they ask for. All fail for good with `InvalidInput`, with the
- * failure of what they ask for, and where there is none with `OrderNotFollowed` or `RideNotRequested`: see `failureTypeOf`.
- * Pass `cancellationType: 'WAIT_CANCELLATION_REQUESTED'`: a caller that goes away does not stop what others share.
+ * `rideStatus` answer at once, the other operations when their run ends. An operation fails without a retry with
+ * `InvalidInput`, with the failure of its run, or with `OrderNotFollowed` or `RideNotRequested`: see `failureTypeOf`.
+ * Pass `cancellationType: 'WAIT_CANCELLATION_REQUESTED'`: a caller that cancels does not end a run that others share.
  */
 export const rideOrders = nexus.service('RideOrders', {
   followOrder: nexus.operation<FollowOrderInput & FollowOptions, OrderTrail>(),
   orderTrail: nexus.operation<OrderKey, OrderTrail>(),
-  /** Once for each `requestId`; its answer is how the ride ended. */
+  /** Once for each `requestId`. Answers with the result of the ride. */
   requestRide: nexus.operation<RideInput, RideResult>(),
   rideStatus: nexus.operation<RideKey, RideStanding>(),
   updateRide: nexus.operation<RideKey & { order: Record<string, unknown> }, RideStanding>(),

@@ -13,32 +13,32 @@ import { cancelRideUpdate, resolveRideUpdate, rideStatusQuery, updateRideUpdate 
 import type { requestRide } from '../workflows/ride/request-ride.js';
 import { type AskOptions, inTime, toAnswer } from './run.js';
 
-/** What requesting a ride is started with. */
+/** The input of `request`. */
 export type RideInput = Sent<typeof RequestRideInputSchema>;
 
-/** What a person found out about a ride whose create may or may not have made an order. */
+/** What a person decides about a ride whose create had an unknown outcome. */
 export type RideResolution = Sent<typeof RideResolutionSchema>;
 
-/** Where a ride stands. */
+/** The state of a ride. */
 export type RideStanding = Sent<typeof RideStandingSchema>;
 
 /** How a ride ended. */
 export type RideResult = Sent<typeof RideResultSchema>;
 
-/** One requested ride. What the service refuses is a `FaretrailClientError` with its code, and changes nothing. */
+/** One requested ride. When the service refuses a change, the call throws `FaretrailClientError` with its code, and nothing changes. */
 export interface RideHandle {
   readonly account: string;
   readonly requestId: string;
   readonly workflowId: string;
-  /** Needs a live worker; of an ended ride, too. */
+  /** The state now, also after the end. Needs a live worker. */
   status(options?: AskOptions): Promise<RideStanding>;
   /** Changes the order: any part of the body of create order. */
   change(order: Record<string, unknown>, options?: AskOptions): Promise<RideStanding>;
-  /** Cancels the order; before anything was sent, none is made. */
+  /** Cancels the order. Before the create was sent, the run makes no order. */
   cancel(options?: AskOptions): Promise<RideStanding>;
   /** Decides a ride whose attention is `outcomeUnknown`. */
   resolve(resolution: RideResolution, options?: AskOptions): Promise<RideStanding>;
-  /** Waits for the end of the ride, and for its receipt where one was wanted. */
+  /** Waits for the end of the ride, and for its receipt where the input wants one. */
   result(): Promise<RideResult>;
 }
 

@@ -2,18 +2,18 @@ import { InvalidInput } from '../domain/errors.js';
 import type { Schema } from '../domain/schema.js';
 import { FaretrailClientError } from '../temporal/run-errors.js';
 
-/** What a call that waits for an answer may be told. */
+/** Options of a call that waits for an answer. */
 export interface AskOptions {
-  /** In milliseconds; default 30,000. Then the error `NoAnswer`. */
+  /** After so many milliseconds the call throws `NoAnswer`. Default 30,000. */
   withinMs?: number;
 }
 
 const defaultWithinMs = 30_000;
 
-/** Every question of the typed client has a deadline. */
+/** Every call of the typed client that waits for an answer has a deadline. */
 export const inTime = ({ withinMs = defaultWithinMs }: AskOptions = {}): Required<AskOptions> => ({ withinMs });
 
-/** Reads what a run answers; fields that a later release adds are left out. Throws `FaretrailClientError`. */
+/** Reads the answer of a run, without fields that a later release adds. Throws `FaretrailClientError`. */
 export async function toAnswer<Answer>(schema: Schema<Answer, unknown>, answer: Promise<unknown>): Promise<Answer> {
   const given = await answer;
   try {

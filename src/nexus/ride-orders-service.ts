@@ -12,7 +12,7 @@ import { type FollowOrderInput, parseFollowOrderInput } from '../domain/order/in
 import type { OrderTrail } from '../domain/order/trail.js';
 import { parseChangeRideInput, parseRequestRideInput, type RideChange } from '../domain/ride/input.js';
 import { inputOf } from '../domain/schema.js';
-import { type FollowOrderKey, followOrderId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
+import { followOrderId, requestRideId } from '../domain/workflow-ids.js';
 import { beginOrder, toFollowRequest } from '../temporal/follow-start.js';
 import { failureBehind, hasCode } from '../temporal/run-errors.js';
 import { runOf, unlessEnded } from '../temporal/runs.js';
@@ -22,7 +22,7 @@ import { followRequestedSignal, orderTrailQuery, rideStatusQuery } from '../work
 import type { followOrder } from '../workflows/order/follow-order.js';
 import type { changeRide, requestRide } from '../workflows/ride/request-ride.js';
 
-/** Runs a parser; its `InvalidInput` becomes an error of the operation that is not tried again. */
+/** Runs a parser; its `InvalidInput` becomes an error of the operation that the server does not retry. */
 function refuseBadInput<T>(parse: () => T): T {
   try {
     return parse();
@@ -32,16 +32,16 @@ function refuseBadInput<T>(parse: () => T): T {
   }
 }
 
-/** An error that is not tried again. Its cause has the type that callers branch on, as failures of runs have. */
+/** An error that the server does not retry. Its cause has the type that callers branch on, like the failures of runs. */
 const refusal = (kind: 'BAD_REQUEST' | 'NOT_FOUND', message: string, type: string): nexus.HandlerError =>
   new nexus.HandlerError(kind, message, { cause: ApplicationFailure.nonRetryable(message, type) });
 
-/** Options of the run that answers. `requestId` is the same for a request that comes again. Throws `InvalidInput`. */
+/** Options of the run that answers. A repeated request has the same `requestId`. Throws `InvalidInput`. */
 type ToStart<W extends Workflow> = (given: unknown, requestId: string) => WorkflowStartOptions<W>;
 
 /**
- * An operation that takes as long as a run does, and has its result or its failure. Any number of callers share a run, so a
- * caller that cancels does not end it. One that has ended before answers at once.
+ * An operation that ends with a run, with its result or its failure. Any number of callers share a run, so a caller that
+ * cancels does not end it. A run that has already ended answers at once.
  */
 const runOperation = <W extends Workflow>(
   workflowType: string,
@@ -55,7 +55,7 @@ const runOperation = <W extends Workflow>(
   async cancel() {},
 });
 
-/** Starts a run, or joins the one that goes on, whose end becomes the answer of the operation. */
+/** Starts a run or joins the open one; its end becomes the answer of the operation. */
 const attach = <W extends Workflow>(
   context: nexus.StartOperationContext,
   workflowType: string,
@@ -65,7 +65,7 @@ const attach = <W extends Workflow>(
     startWorkflow<W>(start, workflowType, options),
   ).start(context, undefined);
 
-/** What a run that has ended came to: its result, or its failure as that of the operation. */
+/** The result of a run that has ended; its failure is thrown as that of the operation. */
 async function endOf<W extends Workflow>(workflowId: string): Promise<WorkflowResultType<W>> {
   try {
     return await runOf<W>(getClient(), workflowId).result();
@@ -76,8 +76,8 @@ async function endOf<W extends Workflow>(workflowId: string): Promise<WorkflowRe
 }
 
 /**
- * Follows an order, and has its trail when it has ended. A signal cannot come with a start that calls back, so it follows the start:
- * if this process dies in between, the server repeats the operation.
+ * Follows an order and answers with its trail when it has ended. A start with a callback cannot carry a signal, so the signal
+ * follows the start: if this process dies in between, the server repeats the operation.
  */
 const followOperation = (taskQueue: string): nexus.OperationHandler<unknown, OrderTrail> => ({
   async start(context, given) {
@@ -91,7 +91,7 @@ const followOperation = (taskQueue: string): nexus.OperationHandler<unknown, Ord
     const workflowId = followOrderId(input);
     if ('stays' in begun) return nexus.HandlerStartOperationResult.sync(await endOf<typeof followOrder>(workflowId));
     const request = toFollowRequest(input);
-    // The run may have been there already. One that has ended meanwhile takes no signal, and has its end to tell.
+    // For a run that was open already. A run that has ended meanwhile takes no signal, and its result is the answer.
     if (Object.keys(request).length > 0) await runOf(getClient(), workflowId).signal(followRequestedSignal, request);
     return begun.answer;
   },
@@ -107,13 +107,13 @@ function parseFollowing(given: unknown): { input: FollowOrderInput; again: boole
   return { input: parseFollowOrderInput(input), again: again === true };
 }
 
-/** A synchronous operation must answer within ten seconds, or it is called again without end. */
+/** A synchronous operation must answer within ten seconds, or the server calls it again without end. */
 const queryWithinMs = 8_000;
 
 /** The handlers of `rideOrders`, for the worker of the queue `taskQueue`. */
 export const createRideOrdersService = (taskQueue: string) => {
-  // A run of its own, since the update of a ride may take minutes: an operation that is not answered in time counts as a
-  // breakdown of the endpoint, and after a few of them the server holds back every call of that caller's namespace.
+  // Each change has a run, since the update of a ride may take minutes: the server counts an operation without an answer in
+  // time as a failure of the endpoint, and after a few failures it delays every call of that caller's namespace.
   const changeOperation = (change: RideChange) =>
     runOperation<typeof changeRide>('changeRide', (given, changeId) => {
       const { account, requestId, ...argument } = toInputObject(given);
@@ -122,7 +122,7 @@ export const createRideOrdersService = (taskQueue: string) => {
   return nexus.serviceHandler(rideOrders, {
     followOrder: followOperation(taskQueue),
     orderTrail: async (_context, given) => {
-      const key = refuseBadInput(() => parseOrderKey(given));
+      const key = refuseBadInput(() => readInput(OrderKeySchema, given));
       const message = `order ${key.orderId} of account ${key.account} is not followed`;
       return await ask(followOrderId(key), orderTrailQuery, refusal('NOT_FOUND', message, 'OrderNotFollowed'));
     },
@@ -130,7 +130,7 @@ export const createRideOrdersService = (taskQueue: string) => {
       rideStart(parseRequestRideInput(given), taskQueue),
     ),
     rideStatus: async (_context, given) => {
-      const key = refuseBadInput(() => parseRideKey(given));
+      const key = refuseBadInput(() => readInput(RideKeySchema, given));
       const message = `ride ${key.requestId} of account ${key.account} was not requested`;
       return await ask(requestRideId(key), rideStatusQuery, refusal('NOT_FOUND', message, 'RideNotRequested'));
     },
@@ -143,7 +143,7 @@ export const createRideOrdersService = (taskQueue: string) => {
   });
 };
 
-/** What a run says of itself; an unknown one is refused, since let through it would be asked for again without end. */
+/** Queries a run. Refuses an unknown run: the server would retry any other error without end. */
 async function ask<Answer>(
   workflowId: string,
   query: QueryDefinition<Answer>,
@@ -157,7 +157,4 @@ async function ask<Answer>(
 }
 
 const OrderKeySchema = inputOf({ account: AccountNameSchema, orderId: OrderIdSchema });
-const parseOrderKey = (value: unknown): FollowOrderKey => readInput(OrderKeySchema, value);
-
 const RideKeySchema = inputOf({ account: AccountNameSchema, requestId: CallerKeySchema });
-const parseRideKey = (value: unknown): RequestRideKey => readInput(RideKeySchema, value);

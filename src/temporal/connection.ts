@@ -23,9 +23,9 @@ export type TemporalConnectionErrorCode =
   | 'TemporalRefused';
 
 /**
- * There is no connection to Temporal: its settings cannot be read, nothing answers, one side does not trust the
- * certificate of the other, or it refuses our credentials. The
- * message says where and what to do, never an API key. Not for a connection that is lost later.
+ * There is no connection to Temporal: its settings cannot be read, nothing answers, one side does not trust the certificate
+ * of the other, or it refuses our credentials. The message names the address and the remedy, never an API key. Not for a
+ * connection that is lost later.
  */
 export class TemporalConnectionError extends FaretrailError<TemporalConnectionErrorCode> {
   override readonly name = 'TemporalConnectionError';
@@ -76,13 +76,12 @@ export async function connectNative(
   try {
     return { ...place, connection: await within(attempt, withinMs) };
   } catch (error) {
-    attempt.then((late) => late.close()).catch(() => {}); // the attempt itself cannot be called off
+    attempt.then((late) => late.close()).catch(() => {}); // the attempt itself cannot be cancelled
     throw await toConnectionError(error, place, connectionOptions);
   }
 }
 
-/** Where the `TEMPORAL_*` settings point, with `localhost:7233` and `default` for what they leave out. Throws
- *  `TemporalConnectionError`. */
+/** Reads the `TEMPORAL_*` settings; by default `localhost:7233` and namespace `default`. Throws `TemporalConnectionError`. */
 export function loadTemporalSettings(
   env: Env,
 ): TemporalPlace & { connectionOptions: ClientConnectConfig['connectionOptions'] } {
@@ -105,7 +104,7 @@ function loadConnectConfig(overrideEnvVars: Record<string, string>): ClientConne
   try {
     const profile = loadClientConfigProfile({ overrideEnvVars });
     const { clientCert, clientKey } = profile.tls ?? {};
-    // The library would leave out the one that is there, and the server would refuse us without saying why.
+    // The library would ignore one without the other, and the server would refuse us without saying why.
     if (!clientCert !== !clientKey)
       throw new Error('a client certificate needs its key, and a key its certificate: set both TEMPORAL_TLS_CLIENT_*');
     return toClientOptions(profile);
@@ -160,8 +159,8 @@ async function toConnectionError(
 }
 
 /**
- * Add these to the options of the ingress's connection. By themselves the pauses between attempts to connect grow to two
- * minutes; a backlog is to move within a second of Temporal being back.
+ * Options for the ingress's connection: it forwards its backlog within a second after Temporal is back. By default the
+ * pauses between attempts to connect grow to two minutes.
  */
 export const promptConnectionOptions = {
   channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },

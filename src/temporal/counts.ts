@@ -15,7 +15,7 @@ const counterOf = (client: Client, taskQueue: string, withinMs: number) => async
 
 const ordersWithinMs = 10_000;
 
-/** Counts how the last changes of an account's orders were found. */
+/** Counts whether a read or a delivery showed the last change of an account's orders. */
 export function createOrderCounts(
   client: Client,
   taskQueue: string,
@@ -27,25 +27,25 @@ export function createOrderCounts(
       `${names.account} = ${quote(account)}`,
       `StartTime > '${new Date(startedAfter).toISOString()}'`,
     ];
-    // The first status of every order is found by a read, so only the end of one says that nothing announced it.
+    // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
     const read = await count([...orders, `${names.seenBy} = 'read'`, "ExecutionStatus = 'Completed'"]);
     return { read, delivered: await count([...orders, `${names.seenBy} = 'delivery'`]) };
   };
 }
 
-/** How many runs there are, in the whole fleet. */
+/** How many runs the whole fleet has. */
 export interface RunCounts {
-  /** Orders that are followed. */
+  /** Open runs of `followOrder`. */
   followed: number;
   /** Runs of any kind that need a person, by the code of their attention. */
   attention: Record<AttentionCode, number>;
 }
 
 const runsWithinMs = 2_000;
-/** Visibility takes ten calls a second for a whole namespace, and every worker asks. */
+/** Visibility takes ten calls a second for a whole namespace, and every worker counts. */
 const freshMs = 60_000;
 
-/** Counts runs in visibility, at most once a minute however often it is asked. Null while nobody knows. */
+/** Counts runs in visibility, at most once a minute. Null when the last count failed. */
 export function createRunCounts(
   client: Client,
   taskQueue: string,
@@ -55,7 +55,7 @@ export function createRunCounts(
   const count = (condition: string): Promise<number> => countOf(["ExecutionStatus = 'Running'", condition]);
   const read = async (): Promise<RunCounts> => {
     const followed = await count("WorkflowType = 'followOrder'");
-    // The server counts by status alone, so by code is one call each; mostly there is nothing to tell apart.
+    // The server groups counts by status alone, so each code needs a call of its own; mostly no run needs attention.
     const isCalm = (await count(`${names.attention} IS NOT NULL`)) === 0;
     const byCode = async (code: AttentionCode) => [code, isCalm ? 0 : await count(`${names.attention} = '${code}'`)];
     return { followed, attention: Object.fromEntries(await Promise.all(attentionCodes.map(byCode))) };

@@ -23,12 +23,12 @@ import { grpcErrorOf } from './run-errors.js';
 import { runOf, unlessEnded } from './runs.js';
 import { reportStart, singleRunStart } from './starts.js';
 
-/** What the door to Temporal needs. */
+/** What the ingress needs to deliver to runs. */
 export interface DeliveryPortOptions {
   client: Client;
-  /** Of the workflows. */
+  /** Where the workflows run. */
   taskQueue: string;
-  /** What to do about orders of this account that nobody follows. */
+  /** What to do with deliveries about orders of this account that have no run. */
   untracked(account: AccountName): Account['untracked'];
 }
 
@@ -42,7 +42,7 @@ type Parked = (input: ParkedDeliveryInput) => Promise<ParkedDelivery>;
 
 type Parts = DeliveryPortOptions & { inTime<T>(call: () => Promise<T>): Promise<T> };
 
-/** The ingress's door to Temporal. Rejects with `TemporalUnavailable` when it is shut for all, else for this one alone. */
+/** Delivers to runs. Rejects with `TemporalUnavailable` when no call can succeed now; any other error is about this delivery alone. */
 export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   const { client } = options;
   const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -54,7 +54,7 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
   const parts = { ...options, inTime };
   return {
-    toOrder: createOrderSignals(parts),
+    toOrder: (key, deliveries) => signalOrder(parts, key, deliveries),
     toReport: (key, deliveries) => signalReport(parts, key, deliveries),
     park: (delivery) => park(parts, delivery),
     async readSubscription(key) {
@@ -67,19 +67,21 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
 }
 
-function createOrderSignals(parts: Parts): DeliveryPort['toOrder'] {
-  return async (key, deliveries) => {
-    let first: DeliveryResult | undefined;
-    for (const some of inParts(deliveries)) {
-      const outcome = await parts.inTime(() => sendToOrder(parts, key, some));
-      if (first !== undefined && isEndParkReason(outcome)) {
-        throw new FaretrailError('OrderContended', 'the following was stopped while deliveries were sent'); // all are sent again
-      }
-      first ??= outcome;
-      if (outcome !== 'signalled' && outcome !== 'started') break; // the same for the rest
+async function signalOrder(
+  parts: Parts,
+  key: FollowOrderKey,
+  deliveries: readonly DeliveryNotice[],
+): Promise<DeliveryResult> {
+  let first: DeliveryResult | undefined;
+  for (const some of inParts(deliveries)) {
+    const outcome = await parts.inTime(() => sendToOrder(parts, key, some));
+    if (first !== undefined && isEndParkReason(outcome)) {
+      throw new FaretrailError('OrderContended', 'the following was stopped while deliveries were sent'); // all are sent again
     }
-    return first ?? 'ignored';
-  };
+    first ??= outcome;
+    if (outcome !== 'signalled' && outcome !== 'started') break; // the same for the rest
+  }
+  return first ?? 'ignored';
 }
 
 async function sendToOrder(parts: Parts, key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
@@ -89,7 +91,7 @@ async function sendToOrder(parts: Parts, key: FollowOrderKey, deliveries: Delive
   return isWanted ? await startWith(parts, key, deliveries) : 'ignored';
 }
 
-/** In one step with the start of a run, or with one that was started just now, unless an earlier run ended in a way that forbids it. */
+/** Signals with a start, unless the end of an earlier run forbids another run. A run that another caller has just started gets the signal. */
 async function startWith(
   { client, taskQueue }: Parts,
   { account, orderId }: FollowOrderKey,
@@ -130,12 +132,12 @@ async function signalReport(
 
 async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDeliveryInput): Promise<void> {
   const { account, reason, eventType } = delivery;
-  const summary = `Delivery of ${eventType} of account ${account} that has no place: ${reason}`;
-  const start = singleRunStart({ workflowId: parkedDeliveryId(delivery), taskQueue, input: delivery, summary });
+  const summary = `Parked delivery of ${eventType} of account ${account}: ${reason}`;
+  const start = singleRunStart(parkedDeliveryId(delivery), delivery, taskQueue, summary);
   await unlessEnded(inTime(() => client.workflow.start<Parked>('parkedDelivery', start)));
 }
 
-/** A report that names no order stands under the id of its delivery. */
+/** A report that names no order has the id of its delivery in place of an order id. */
 function reportInput({ account, about }: CompanyReportKey, deliveries: readonly DeliveryNotice[]): CompanyReportInput {
   const isOrder = (id: string): id is OrderId => deliveries.every(({ deliveryId }) => deliveryId !== id);
   return isOrder(about) ? { account, orderId: about } : { account };
@@ -146,7 +148,7 @@ function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNoti
     yield deliveries.slice(from, from + deliveriesPerSignal);
 }
 
-/** gRPC codes that speak of the server, the connection or our right to use it, not of one workflow. */
+/** gRPC codes about the server, the connection or our permissions, not about one workflow. */
 const serverCodes: readonly number[] = [
   1, // CANCELLED: the connection is being closed
   2, // UNKNOWN
@@ -157,7 +159,7 @@ const serverCodes: readonly number[] = [
   16, // UNAUTHENTICATED
 ];
 
-/** `TemporalUnavailable` for what keeps every call from working; anything else as it is. */
+/** `TemporalUnavailable` for an error that affects every call; any other error as it is. */
 export function toUnavailable(error: unknown): unknown {
   const isOfServer = serverCodes.includes(grpcErrorOf(error)?.code ?? 0);
   return isOfServer || error instanceof NamespaceNotFoundError ? new TemporalUnavailable({ cause: error }) : error;

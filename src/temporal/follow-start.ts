@@ -9,22 +9,17 @@ import { FaretrailClientError, grpcErrorOf, hasCode } from './run-errors.js';
 import { runOf, unlessEnded } from './runs.js';
 import { singleRunStart } from './starts.js';
 
-/** What a client starts `followOrder` with, or signals it with a start. */
+/** Options of a start of `followOrder`, also with a signal. */
 type OrderStart = Omit<ReturnType<typeof orderStart>, 'args' | 'workflowIdReusePolicy'> & {
   args: [FollowOrderInput] | [FollowOrderInput, FollowOrderProgress];
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
 };
 
-/** Options of a client that starts `followOrder` where no run of the order has ended yet, or joins the one that goes on. */
+/** Options of a start of `followOrder` where no run of the order has ended yet. A start joins an open run. */
 export const orderStart = (input: FollowOrderInput, taskQueue: string) =>
-  singleRunStart({
-    workflowId: followOrderId(input),
-    taskQueue,
-    input,
-    summary: `Order ${input.orderId} of account ${input.account}`,
-  });
+  singleRunStart(followOrderId(input), input, taskQueue, `Order ${input.orderId} of account ${input.account}`);
 
-/** The same after a run that ended before its order did: the new one goes on with its timeline. */
+/** The same after a run that ended before its order did: the new run continues its timeline. */
 const orderRestart = (
   input: FollowOrderInput,
   taskQueue: string,
@@ -32,19 +27,17 @@ const orderRestart = (
 ): OrderStart => ({
   ...orderStart(input, taskQueue),
   args: [input, { continues: runId }],
-  // Another caller may be faster, and then the order may even have ended: what failed may be followed by a success only once.
+  // Another caller may start its run first, and that run may already have completed: a failed run is followed by one success only.
   workflowIdReusePolicy: hasResult ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
 });
 
-// The one rule of how an order comes to be followed, whoever wants it and whatever became of earlier runs.
-
-/** The newest run of an order. `open`: it goes on, or is just being continued. */
+/** The newest run of an order. `open`: it is running, or continuing as new. */
 type LastRun = { kind: 'none' } | { kind: 'open' } | { kind: 'ended'; runId: string; end: OrderEnd };
 
-/** The answer to a start: that of `start`, and how the run before ended that the new one goes on with; or the end that stays. */
-type OrderBegun<T> = { answer: T; after: OrderEnd | null } | { stays: OrderEnd };
+/** The answer of `start`; or how the last run ended, where no other run follows it. */
+type OrderBegun<T> = { answer: T } | { stays: OrderEnd };
 
-/** What is started, and by which end of an earlier run it is started anew. */
+/** What to start, and after which end of an earlier run to start again. */
 interface OrderBeginning<T> {
   input: FollowOrderInput;
   taskQueue: string;
@@ -53,29 +46,29 @@ interface OrderBeginning<T> {
   isStartedAgain(end: OrderEnd): boolean;
 }
 
-/** Callers that are faster cost a round each; more than two at the same moment are rare. */
+/** Each caller that starts its run first costs a round; more than two at the same moment are rare. */
 const maxRounds = 5;
 
 /**
- * Starts a run of the order, joins the one that goes on, or starts it anew. The calls beside the start are made only where a run
- * has ended. Any number of callers may do so at once.
+ * Starts a run of the order, joins the open one, or starts another after one that ended. Every way to follow an order uses
+ * this. Only where a run has ended it costs more than one call. Any number of callers may do so at once.
  */
 export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>): Promise<OrderBegun<T>> {
   const { input, taskQueue, start, isStartedAgain } = beginning;
   for (let round = 0; round < maxRounds; round += 1) {
     const first = await unlessEnded(start(orderStart(input, taskQueue)));
-    if (first) return { ...first, after: null };
+    if (first) return first;
     const last = await readLastRun(client, input);
-    if (last.kind !== 'ended') continue; // somebody else has just started it, or Temporal has just forgotten it
+    if (last.kind !== 'ended') continue; // another caller has just started a run, or Temporal has just forgotten the last one
     if (!isStartedAgain(last.end)) return { stays: last.end };
     const { runId, end } = last;
     const again = await unlessEnded(start(orderRestart(input, taskQueue, { runId, hasResult: end !== 'brokenOff' })));
-    if (again) return { ...again, after: end };
+    if (again) return again;
   }
-  throw new FaretrailError('OrderContended', `${followOrderId(input)} is started and ended by others all the time`);
+  throw new FaretrailError('OrderContended', `other callers keep starting and ending ${followOrderId(input)}`);
 }
 
-/** Has an order followed as `input` says, in one step with its start. `again`: also one whose following was stopped or expired. */
+/** Starts a run with `input`, or sends `input` to the open run. `again`: also after a run that was stopped or has expired. */
 export const beginFollowing = (
   client: Client,
   { input, taskQueue, again = false }: { input: FollowOrderInput; taskQueue: string; again?: boolean },
@@ -92,12 +85,12 @@ export const beginFollowing = (
     isStartedAgain: (end) => isFollowedAgain(end, again),
   });
 
-/** What the run is told, too, since it may be there already. */
+/** What a start sends as a signal, too: a run that is already open does not get the input of the start. */
 export function toFollowRequest({ account: _account, orderId: _orderId, ...request }: FollowOrderInput): FollowRequest {
   return request;
 }
 
-/** The newest run of an order; one that has ended is asked how. */
+/** The newest run of an order, with its end from its result. */
 export async function readLastRun(client: Client, key: FollowOrderKey): Promise<LastRun> {
   const workflowId = followOrderId(key);
   const found = await runOf(client, workflowId).find();

@@ -19,10 +19,10 @@ import type { followOrder } from '../workflows/order/follow-order.js';
 import { grpcErrorOf, hasCode, notFound } from './run-errors.js';
 import { runOf } from './runs.js';
 
-/** A worker must load the whole run to answer. */
+/** A worker has to replay the whole run to answer. */
 const leftWithinMs = 10_000;
 
-/** Asks closed runs of `followOrder` by a query, which any worker answers from their history. */
+/** Queries closed runs of `followOrder`; any worker answers from their history. */
 export const createEarlierRunReader =
   (client: Client): EarlierRunReader =>
   async ({ runId, ...key }) => {
@@ -36,12 +36,12 @@ export const createEarlierRunReader =
     }
   };
 
-/** gRPC FAILED_PRECONDITION: no worker has begun the run, so none can answer for it. */
+/** gRPC FAILED_PRECONDITION: the run has no completed workflow task, so no worker can answer. */
 const neverBegun = 9;
 /** INVALID_ARGUMENT, NOT_FOUND. */
 const finalCodes: readonly (number | undefined)[] = [3, 5];
 
-/** Past its retention, failed before it took messages, of another kind, or its history does not fit today's code. */
+/** The run is past its retention, failed before it set its handlers, is of another workflow type, or does not replay on this code. */
 const cannotSay = (error: unknown): boolean =>
   hasCode(error, 'NotFound') ||
   error instanceof QueryNotRegisteredError ||
@@ -49,7 +49,7 @@ const cannotSay = (error: unknown): boolean =>
 
 type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
 
-/** What such a run was started with, and what has come to it since. Null when that was wrong, or the run is of another kind. */
+/** The input and the signals of such a run. Null when they are wrong, or the run is of another workflow type. */
 async function readNeverBegun(client: Client, workflowId: string, runId: string): Promise<EarlierRun | null> {
   const { workflow, options } = client;
   const fetch = () => workflow.getHandle(workflowId, runId).fetchHistory();
@@ -90,7 +90,7 @@ function withSignal(left: RunLeft, name: string | null | undefined, argument: un
 
 const shownWithinMs = 5_000;
 
-/** Reads the search attribute from the run itself, not from visibility, which lags behind. Throws when there is no such run. */
+/** Reads the search attribute from the run itself, since visibility lags behind. Throws when there is no such run. */
 export const createShownReader =
   (client: Client): ShownReader =>
   async ({ workflowId, runId }) => {

@@ -10,10 +10,10 @@ import { failureBehind, hasCode } from './run-errors.js';
 import { runOf } from './runs.js';
 
 const soon = { withinMs: 5_000 };
-/** A read takes a moment; while the service cannot be read, the change that asked for it has been made all the same. */
+/** Most reads take less than a second. A read that takes longer does not undo the change before it. */
 const refreshed = { withinMs: 10_000 };
 
-/** A ride and the ten receivers of its caller are one too many for one request. */
+/** The ride itself and ten receivers of its caller make eleven, one more than a request takes. */
 const receiversPerRequest = 10;
 
 /** The runs of `followOrder` on `taskQueue`. */
@@ -24,7 +24,7 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
       const given = { input: { ...input, notify: receivers.slice(0, receiversPerRequest) }, taskQueue };
       const begun = await client.withDeadline(Date.now() + soon.withinMs, () => beginFollowing(client, given));
       const others = receivers.slice(receiversPerRequest);
-      if ('stays' in begun || others.length === 0) return; // of an end there is nothing to tell, and it can be read
+      if ('stays' in begun || others.length === 0) return; // after an end there are no changes, and the ride reads that end
       const run = runOfOrder(input);
       if (!(await run.signal(followRequestedSignal, { notify: others }, soon))) throw await run.closed(soon);
     },
@@ -56,7 +56,7 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
 const noTrail: FollowedEnd = {
   kind: 'failed',
   type: 'NotFollowed',
-  message: 'The run with the id of this order has ended without a trail, so it was none that followed the order.',
+  message: 'The run with the id of this order has ended without a trail, so it did not follow the order.',
 };
 
 function toFailedEnd(failure: Error | undefined): FollowedEnd {
@@ -67,7 +67,7 @@ function toFailedEnd(failure: Error | undefined): FollowedEnd {
   return { kind: 'failed', type: 'NotFollowed', message };
 }
 
-/** How long one attempt waits for the answer; most come in a second. */
+/** How long one attempt waits for the answer; most answers take less than a second. */
 const answerWithinMs = 4_000;
 
 /** The runs of `requestRide`. */
@@ -83,7 +83,7 @@ export function createRequestedRides(client: Client): RequestedRides {
         if (refusal) throw refusal;
         if (hasCode(error, 'NoAnswer')) return null;
         if (hasCode(error, 'AlreadyEnded')) {
-          throw failure('AlreadyEnded', 'The ride has ended; the result of requestRide tells how.');
+          throw failure('AlreadyEnded', 'The ride has ended; the result of requestRide says how.');
         }
         if (hasCode(error, 'NotFound')) {
           const message = `Temporal remembers no ride ${key.requestId} of account ${key.account}.`;
@@ -95,7 +95,7 @@ export function createRequestedRides(client: Client): RequestedRides {
   };
 }
 
-/** The failure of the update, for good: the ride itself has tried all that may help. */
+/** The failure of the update as one that is not retried: the ride itself has retried what may help. */
 function toFinal(cause: Error | undefined): ApplicationFailure | undefined {
   if (!(cause instanceof ApplicationFailure)) return cause && failure('NotChanged', cause.message);
   return failure(cause.type ?? 'NotChanged', cause.message, cause.details ?? []);

@@ -12,10 +12,10 @@ import { FaretrailError } from '../domain/errors.js';
 import { innermostFailure } from './failure-type.js';
 
 /**
- * Codes of `FaretrailClientError`. `NotFound`: Temporal remembers no such run. `AlreadyEnded`: the run takes no messages
- * any more, though its result can be read. `NoAnswer`: nobody answered in time, so what became of a request is unknown.
- * `Cancelled`, `Terminated`, `TimedOut`: somebody ended the run from outside. `AnswerUnreadable`: the workers are of another
- * release. A later release may have failure types that stand for themselves.
+ * Codes of `FaretrailClientError`. `NotFound`: Temporal remembers no such run. `AlreadyEnded`: the run takes no more
+ * messages, but its result can be read. `NoAnswer`: no worker answered in time, so the outcome of the request is unknown.
+ * `Cancelled`, `Terminated`, `TimedOut`: the run was ended from outside. `AnswerUnreadable`: the workers are of another
+ * release. Any other code is the type of a failure; a later release may add types.
  */
 export type ClientErrorCode =
   | CallFailureType
@@ -29,9 +29,8 @@ export type ClientErrorCode =
   | (string & Record<never, never>);
 
 /**
- * What was asked of a run did not come about; branch on `code`. `details` are those of the failure, such as
- * `{ status, code, message }` of the service for `Refused`. Not for a lost connection: errors of Temporal's own client
- * come as they are.
+ * A request to a run failed; branch on `code`. `details` are those of the failure, such as `{ status, code, message }`
+ * of the service for `Refused`. Not for a lost connection: errors of Temporal's own client come as they are.
  */
 export class FaretrailClientError extends FaretrailError<ClientErrorCode> {
   override readonly name = 'FaretrailClientError';
@@ -49,11 +48,9 @@ const ends = [
   [TimeoutFailure, 'TimedOut'],
 ] as const;
 
-/** An error of Temporal's client as one of ours where we know what it means; any other as it is. */
+/** Translates an error of Temporal's client where we know what it means; returns any other as it is. */
 export function toClientError(error: unknown, workflowId: string): unknown {
-  if (error instanceof WorkflowNotFoundError) {
-    return notFound(workflowId, error);
-  }
+  if (error instanceof WorkflowNotFoundError) return notFound(workflowId, error);
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
     const message = `${workflowId} did not answer in time: is a worker running?`;
     return new FaretrailClientError('NoAnswer', message, { cause: error });
@@ -68,7 +65,7 @@ export function toClientError(error: unknown, workflowId: string): unknown {
   return new FaretrailClientError(end?.[1] ?? 'RunFailed', `${workflowId} failed: ${error.message}`, { cause: error });
 }
 
-/** The error for a run that there must be. */
+/** The error for a run that Temporal does not know. */
 export const notFound = (workflowId: string, cause?: Error): FaretrailClientError =>
   new FaretrailClientError('NotFound', `Temporal knows no run ${workflowId}`, { cause });
 
@@ -78,9 +75,9 @@ export const hasCode = (error: unknown, ...codes: ClientErrorCode[]): error is F
 
 /** The failure that a run ended with, or one of its updates; undefined for any other error. */
 export function failureBehind(error: unknown): Error | undefined {
-  const told = error instanceof FaretrailClientError ? error.cause : error;
-  const isFailed = told instanceof WorkflowFailedError || told instanceof WorkflowUpdateFailedError;
-  return isFailed ? (told.cause ?? told) : undefined;
+  const original = error instanceof FaretrailClientError ? error.cause : error;
+  const isFailed = original instanceof WorkflowFailedError || original instanceof WorkflowUpdateFailedError;
+  return isFailed ? (original.cause ?? original) : undefined;
 }
 
 /** The answer of the server behind an error of Temporal's client, or of ours. */

@@ -18,35 +18,35 @@ import { ApplicationFailure } from '@temporalio/common';
 import { askedAhead } from '../domain/asked-ahead.js';
 import { FaretrailClientError, grpcErrorOf, notFound, toClientError } from './run-errors.js';
 
-// The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities all find, ask and
-// await runs by it. `starts.ts` and `follow-start.ts` say what a run is started with.
+// The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query
+// and await runs, and to send messages to them. `starts.ts` and `follow-start.ts` make the options of starts.
 
-/** How long a call may take. Without `withinMs` the deadline of the caller holds, for Temporal's client has none of its own. */
+/** How long a call may take. Without `withinMs` the caller has to set a deadline, since Temporal's client has none of its own. */
 export interface CallOptions {
   withinMs?: number;
 }
 
-/** One run by its workflow id, whether it exists or not. Every call rejects with `FaretrailClientError` where we know what an
- *  error of Temporal means, and with that error otherwise. */
+/** One run by its workflow id, whether it exists or not. Every call rejects with `FaretrailClientError` where we know what an error of
+ *  Temporal means, otherwise with that error. */
 export interface Run<W extends Workflow> {
   readonly workflowId: string;
   /** What Temporal itself knows of the run; that needs no worker. Undefined: Temporal remembers no such run. */
   find(options?: CallOptions): Promise<FoundRun | undefined>;
-  /** Needs a worker, but no open run. */
+  /** Needs a worker. The run may have ended. */
   query<Answer>(definition: QueryDefinition<Answer> | string, options?: CallOptions): Promise<Answer>;
-  /** The run carries the update out once, however often this process must send it. `AlreadyEnded`: the run takes none any more. */
+  /** The run carries out the update once, even when this process has to send it again. `AlreadyEnded`: the run takes no more updates. */
   update<Answer, Args extends unknown[]>(
     definition: UpdateDefinition<Answer, Args> | string,
     args: Args,
     options?: CallOptions & { updateId?: string },
   ): Promise<Answer>;
-  /** Needs no worker. False: there is no open run to take it, and `closed` says why. */
+  /** Needs no worker. False when there is no open run; `closed` says why. */
   signal<Argument>(
     definition: SignalDefinition<[Argument]> | string,
     argument: Argument,
     options?: CallOptions,
   ): Promise<boolean>;
-  /** Why a run takes no messages: `AlreadyEnded`, or `NotFound`. To a message the server answers both alike. */
+  /** Why a run takes no messages: `AlreadyEnded` or `NotFound`. The server's answer to a message does not tell them apart. */
   closed(options?: CallOptions): Promise<FaretrailClientError>;
   /** Waits for the end. */
   result(options?: CallOptions): Promise<WorkflowResultType<W>>;
@@ -56,7 +56,7 @@ export interface Run<W extends Workflow> {
 export type FoundRun = WorkflowExecutionDescription &
   RunTimes & { /** Changes with every event of the run. */ version: string };
 
-/** How a run stands and since when. */
+/** The state of a run, and its times. */
 export interface RunTimes {
   /** Temporal's word in lower case: running, completed, failed, cancelled, terminated, timed out. */
   state: string;
@@ -65,7 +65,7 @@ export interface RunTimes {
   endedAt: string | null;
 }
 
-/** Reads a description, or an entry of a list. */
+/** Takes a description, or an entry of a list. */
 export const toRunTimes = ({
   status,
   startTime,
@@ -77,7 +77,7 @@ export const toRunTimes = ({
   endedAt: closeTime?.toISOString() ?? null,
 });
 
-/** The newest run with this workflow id and those it continues as; with `runId` that run alone. */
+/** The newest run with this workflow id, and the runs that it continues as new; with `runId` only that run. */
 export function runOf<W extends Workflow>(client: Client, workflowId: string, runId?: string): Run<W> {
   const handle = client.workflow.getHandle<W>(workflowId, runId, { followRuns: runId === undefined });
   const inTime = async <T>({ withinMs }: CallOptions, call: () => Promise<T>): Promise<T> => {
@@ -125,7 +125,7 @@ async function whyClosed(handle: WorkflowHandle): Promise<FaretrailClientError> 
   return new FaretrailClientError('AlreadyEnded', `${workflowId} has ended; its result tells how`);
 }
 
-/** Undefined where the server finds no run, or for a message no open one. */
+/** Undefined where the server finds no run, or no open run that could take a message. */
 async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -135,7 +135,7 @@ async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Undefined: a run with this id has ended, and its start options allow no other. */
+/** Undefined: a run with this id has ended, and the options of the start allow no other run. */
 export async function unlessEnded<T>(start: Promise<T>): Promise<{ answer: T } | undefined> {
   try {
     return { answer: await start };
@@ -146,17 +146,17 @@ export async function unlessEnded<T>(start: Promise<T>): Promise<{ answer: T } |
 }
 
 const failedPrecondition = 9; // gRPC
-/** The server's own: a worker has answered the task that carried the update without a word about it. */
+/** The server's failure type: a worker completed the task that carried the update without answering the update. */
 const unprocessed = 'UnprocessedUpdate';
-/** The SDK's own, which has no type to tell it by: the run has failed before it took messages, since its input was wrong. */
+/** The SDK's message, which comes without a failure type: the run failed before it set its handlers, since its input was wrong. */
 const unheard = 'No registered handler for update';
 const tries = 5;
 const pauseMs = 200;
 
 /**
- * Sends an update again that the server turned away before the run has seen it: when something happens to a run in the very
- * moment in which it ends or continues as new, or when its worker dies, the server takes that step back. Also a query that
- * a worker turned away, since it came ahead of a task.
+ * Sends an update again when it was rejected before the run has seen it: the server discards a task when a message arrives
+ * just as the run ends or continues as new, or when the worker dies. Also repeats a query that a worker rejected because it
+ * arrived before the run's first task.
  */
 export async function repeatWhenLost<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (let left = tries; ; left -= 1) {

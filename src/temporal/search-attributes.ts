@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
+import type { ConnectionLike } from '@temporalio/client';
 import { FaretrailError } from '../domain/errors.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
+import { grpcErrorOf } from './run-errors.js';
 
 /** What the check needs of a connection; both kinds of connection fit. */
 export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | 'workflowService' | 'withDeadline'>;
 
 export type SearchAttributesErrorCode = 'SearchAttributesMissing' | 'SearchAttributesMistyped' | 'NamespaceUnknown';
 
-/** The namespace cannot take our runs as it is; the message holds the command that mends it. Not for lost connections. */
+/** The namespace lacks what our runs need; the message holds the command that repairs it. Not for lost connections. */
 export class SearchAttributesError extends FaretrailError<SearchAttributesErrorCode> {
   override readonly name = 'SearchAttributesError';
 }
@@ -16,7 +17,7 @@ export class SearchAttributesError extends FaretrailError<SearchAttributesErrorC
 export interface SearchAttributeCheck {
   /** What this call registered. */
   registered: string[];
-  /** `list`: names and types are known to be right. `query`: names are. `nothing`: the server lets us see neither. */
+  /** `list`: names and types are right. `query`: names are. `nothing`: the server shows us neither. */
   checkedBy: 'list' | 'query' | 'nothing';
 }
 
@@ -33,7 +34,7 @@ const grpc = {
   unimplemented: 12,
   unauthenticated: 16,
 };
-// Temporal Cloud has no operator service; what it answers has changed over time.
+// Temporal Cloud has no operator service; the code of its answer has changed over time.
 const denials: readonly number[] = [grpc.permissionDenied, grpc.unimplemented, grpc.unauthenticated];
 
 const callTimeoutMs = 10_000;
@@ -42,8 +43,9 @@ const visibleWithinMs = 90_000;
 const lookAgainMs = 250;
 
 /**
- * Makes sure that our search attributes exist before anything runs: a start with an unknown one is refused, and an upsert
- * of one fails its workflow task without end. Registers what is missing where it may. Throws `SearchAttributesError`.
+ * Checks that our search attributes exist, and registers missing ones where the server allows it. Call it before any start: the
+ * server refuses a start with an unknown attribute, and an upsert fails its workflow task without end. Throws
+ * `SearchAttributesError`.
  */
 export async function ensureSearchAttributes(
   services: SearchAttributeServices,
@@ -67,7 +69,7 @@ async function list(services: SearchAttributeServices, namespace: string): Promi
     const reply = await call(services, () => services.operatorService.listSearchAttributes({ namespace }));
     return reply.customAttributes ?? {};
   } catch (error) {
-    if (isDenied(error)) return 'denied';
+    if (denials.includes(codeOf(error))) return 'denied';
     throw toNamespaceError(error, namespace);
   }
 }
@@ -77,8 +79,8 @@ async function register(services: SearchAttributeServices, namespace: string, na
   try {
     await call(services, () => services.operatorService.addSearchAttributes({ namespace, searchAttributes }));
   } catch (error) {
-    // Another worker was faster; the list will show it.
-    if (hasCode(error, grpc.alreadyExists)) return;
+    // Another worker has just registered it; the list will show it.
+    if (codeOf(error) === grpc.alreadyExists) return;
     throw missingError(namespace, names, error);
   }
 }
@@ -102,8 +104,8 @@ async function checkByQuery(services: SearchAttributeServices, namespace: string
         services.workflowService.countWorkflowExecutions({ namespace, query: `${name} IS NULL` }),
       );
     } catch (error) {
-      if (isDenied(error)) return { registered: [], checkedBy: 'nothing' };
-      if (!hasCode(error, grpc.invalidArgument)) throw toNamespaceError(error, namespace);
+      if (denials.includes(codeOf(error))) return { registered: [], checkedBy: 'nothing' };
+      if (codeOf(error) !== grpc.invalidArgument) throw toNamespaceError(error, namespace);
       missing.push(name);
     }
   }
@@ -135,7 +137,7 @@ function missingError(namespace: string, names: readonly string[], cause?: unkno
 const nameFlags = (names: readonly string[]): string => names.map((name) => `--name ${name}`).join(' ');
 
 function toNamespaceError(error: unknown, namespace: string): unknown {
-  if (!hasCode(error, grpc.notFound)) return error;
+  if (codeOf(error) !== grpc.notFound) return error;
   return new SearchAttributesError(
     'NamespaceUnknown',
     `Temporal knows no namespace "${namespace}"; correct TEMPORAL_NAMESPACE or run: temporal operator namespace create --namespace ${namespace}`,
@@ -146,6 +148,4 @@ function toNamespaceError(error: unknown, namespace: string): unknown {
 const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): Promise<R> =>
   services.withDeadline(Date.now() + callTimeoutMs, request);
 
-const hasCode = (error: unknown, code: number): boolean => isGrpcServiceError(error) && error.code === code;
-
-const isDenied = (error: unknown): boolean => isGrpcServiceError(error) && denials.includes(error.code);
+const codeOf = (error: unknown): number => grpcErrorOf(error)?.code ?? 0;

@@ -9,62 +9,40 @@ import {
   requestRideId,
 } from '../domain/workflow-ids.js';
 
-/** What a run is started with. */
-interface Start<Input> {
-  workflowId: string;
-  taskQueue: string;
-  input: Input;
-  summary: string;
-}
-
 /**
- * Options of a client that starts a run which there may be once only: whoever starts it again gets the one that goes on, or
- * learns that it has ended, and there is never a second run of its id.
+ * Options of a start that never makes a second run with the same id: a later start joins the open run, and the server
+ * rejects it when that run has ended.
  */
-export const singleRunStart = <Input>({ workflowId, taskQueue, input, summary }: Start<Input>) => ({
+export const singleRunStart = <Input>(workflowId: string, input: Input, taskQueue: string, staticSummary: string) => ({
   workflowId,
   taskQueue,
   args: [input] as [Input],
   workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
-  staticSummary: summary,
+  staticSummary,
 });
 
-/** Options of a client that starts `businessCall`: one key is one call for ever, even when it failed, so that a key whose
- *  outcome nobody knows can never make a second effect. */
+/** Options of a start of `businessCall`. One key is one call, even when it failed: a call with an unknown outcome must never have
+ *  a second effect. */
 export const businessCallStart = (input: BusinessCallInput, taskQueue: string) =>
-  singleRunStart({
-    workflowId: businessCallId(input),
-    taskQueue,
-    input,
-    summary: `${input.operation} of account ${input.account}`,
-  });
+  singleRunStart(businessCallId(input), input, taskQueue, `${input.operation} of account ${input.account}`);
 
-/** Options of a client that starts `changeRide`. `changeId`: the same for a request that comes again. */
+/** Options of a start of `changeRide`. A repeated request has the same `changeId`. */
 export const changeRideStart = (input: ChangeRideInput, changeId: string, taskQueue: string) =>
-  singleRunStart({
-    workflowId: changeRideId({ ...input, changeId }),
-    taskQueue,
-    input,
-    summary: `${input.change} of ride ${input.requestId}`,
-  });
+  singleRunStart(changeRideId({ ...input, changeId }), input, taskQueue, `${input.change} of ride ${input.requestId}`);
 
-/** Options of a client that starts `companyReport`, or signals it with a start. Again after its end, since a price may change
- *  long after the last report. */
+/** Options of a start of `companyReport`, also with a signal. It may start again after its end, since a price may change long after
+ *  the last report. */
 export const reportStart = (key: CompanyReportKey, input: CompanyReportInput, taskQueue: string) => ({
-  workflowId: companyReportId(key),
-  taskQueue,
-  args: [input] as [CompanyReportInput],
+  ...singleRunStart(
+    companyReportId(key),
+    input,
+    taskQueue,
+    `Company reports of account ${key.account} about ${key.about}`,
+  ),
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  workflowIdConflictPolicy: 'USE_EXISTING' as const,
-  staticSummary: `Company reports of account ${key.account} about ${key.about}`,
 });
 
-/** Options of a client that starts `requestRide`: the same request id is the same ride, and never a second one. */
+/** Options of a start of `requestRide`. One request id is one ride. */
 export const rideStart = (input: RequestRideInput, taskQueue: string) =>
-  singleRunStart({
-    workflowId: requestRideId(input),
-    taskQueue,
-    input,
-    summary: `Ride ${input.requestId} of account ${input.account}`,
-  });
+  singleRunStart(requestRideId(input), input, taskQueue, `Ride ${input.requestId} of account ${input.account}`);

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 import type { TLSConfig } from '@temporalio/client';
 
-/** Where a connection goes, as Temporal's client takes it. */
+/** The target of a connection, as Temporal's client takes it. */
 export interface TlsTarget {
   /** `host:port`. */
   address: string;
@@ -31,8 +31,8 @@ const faults: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the SDK's native library says of a certificate, in the text of its error alone. Unless told otherwise a worker trusts
- * the authorities of the system's CA file, not those that Node brings along, which the connection below trusts.
+ * What the SDK's native library says about a certificate, which is only in the text of its error. By default a worker trusts the
+ * authorities of the system's CA file, not those that come with Node, which the connection below trusts.
  */
 const nativeFaults: Readonly<Record<string, string>> = {
   NativeCertsNotFound:
@@ -44,8 +44,8 @@ const nativeFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why no TLS connection comes about, with the setting to look at; undefined when none is wanted or none of these is the
- * reason. Where `cause` says no more than that there is no connection, this makes one of its own to find out.
+ * Why the TLS connection failed, with the setting to check; undefined without TLS, and for any other reason. Where `cause` gives no
+ * reason, this opens a connection of its own to find out.
  */
 export function findTlsFault(
   { address, tls }: TlsTarget,
@@ -53,8 +53,9 @@ export function findTlsFault(
   withinMs = 3_000,
 ): Promise<string | undefined> {
   if (!tls) return Promise.resolve(undefined);
-  const told = nativeFault(cause);
-  if (told !== undefined) return Promise.resolve(told);
+  const text = cause instanceof Error ? cause.message : '';
+  const [, known] = Object.entries(nativeFaults).find(([said]) => text.includes(said)) ?? [];
+  if (known !== undefined) return Promise.resolve(known);
   return new Promise((resolve) => {
     const socket = connect(toOptions(address, tls === true ? {} : tls));
     let isGreeted = false;
@@ -67,15 +68,10 @@ export function findTlsFault(
       isGreeted = true;
     });
     socket.on('error', (error: NodeJS.ErrnoException) => tell(faultOf(error.code ?? '', isGreeted)));
-    // With TLS 1.3 a server looks at our certificate when the handshake is over for us: it speaks, or it hangs up.
+    // With TLS 1.3 a server checks our certificate after the handshake has ended on our side: then it sends data, or it closes.
     socket.on('data', () => tell(undefined));
     socket.on('end', () => tell(isGreeted ? refused : undefined));
   });
-}
-
-function nativeFault(cause: unknown): string | undefined {
-  const text = cause instanceof Error ? cause.message : '';
-  return Object.entries(nativeFaults).find(([said]) => text.includes(said))?.[1];
 }
 
 function toOptions(address: string, tls: TLSConfig): ConnectionOptions {

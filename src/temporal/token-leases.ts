@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token-source.js';
 import { publishedLease } from '../domain/published.js';
-import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
+import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
 import { type RenewTokenRequest, renewTokenSignal } from '../workflows/messages.js';
 import { runOf } from './runs.js';
 
-/** A lost answer must not hold up all calls of an account. */
+/** Short, since every call of an account waits for the lease. */
 const defaultDeadlineMs = 5_000;
 
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
@@ -24,12 +24,9 @@ export function createTokenLeases(client: Client, taskQueue: string, deadlineMs 
           args: [key],
           signal: renewTokenSignal,
           signalArgs: [wish],
-          staticSummary: summaryOf(key),
+          staticSummary: `Access token of account ${key.account}, ${key.scope === '' ? 'without scope' : `scope ${key.scope}`}`,
         }),
       );
     },
   };
 }
-
-const summaryOf = ({ account, scope }: AccessTokenKey): string =>
-  `Access token of account ${account}, ${scope === '' ? 'without scope' : `scope ${scope}`}`;

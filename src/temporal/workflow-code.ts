@@ -16,7 +16,7 @@ export async function bundleWorkflows(
   logger: Logger,
   kind: BundleKind = { encodesFailures: false },
 ): Promise<string> {
-  // All runs in a worker share our modules: they hold no state of a run, and a copy for each would be two fifths of its heap.
+  // All runs in a worker share our modules, which hold no state of a run; copies would take two fifths of the heap of a run.
   const converters = converterPaths(kind);
   const preloadModules = [workflowsPath, ...Object.values(converters)];
   const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...converters };
@@ -24,19 +24,19 @@ export async function bundleWorkflows(
 }
 
 /**
- * For the threads that run workflows, so before they start: each promise of a run keeps the stack of its making, and whole
- * stacks would cost a third of its memory and of the time of its tasks. Stacks of the calling thread stay as they are.
+ * Shortens stacks in the threads that run workflows; call it before they start. Each promise of a run keeps a stack, and whole
+ * stacks would cost a third of the memory of a run and of the time of its tasks. The calling thread keeps whole stacks.
  */
 export const shortenWorkflowStacks = (): void => setFlagsFromString('--stack-trace-limit=4');
 
 const mebibyte = 1_048_576;
-/** What a worker needs before it follows any order. */
+/** The heap of a worker that follows no order. */
 const ownHeap = 100;
 /** A run takes about 60 kB of the heap; the rest is room for garbage. */
 const runsPerMebibyte = 8;
 const fewestRuns = 200;
 
-/** How many runs the workflow cache of a worker holds. The SDK's own choice assumes runs fifteen times as big as ours. */
+/** How many runs the workflow cache of a worker holds. The SDK's default assumes runs fifteen times as big as ours. */
 export function cachedRuns(): number {
   const heap = getHeapStatistics().heap_size_limit / mebibyte;
   return Math.max(fewestRuns, Math.floor((heap - ownHeap) * runsPerMebibyte));

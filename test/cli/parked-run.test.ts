@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Session } from '../../src/cli/command.js';
-import { readParkedInput } from '../../src/cli/delivery/run.js';
+import { readParkedInput } from '../../src/cli/delivery/view.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { toDataConverter } from '../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';

@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createContext } from '../../src/cli/command.js';
 import { type SendSession, sendDelivery } from '../../src/cli/delivery/send.js';
@@ -76,14 +75,7 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
   };
   const config = loadCliConfig(settings);
   const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
-  const describe = async () => {
-    if (memo === null) throw new WorkflowNotFoundError('not found', 'id', undefined);
-    return { memo: { subscription: memo }, status: { name: 'RUNNING' }, startTime: new Date() };
-  };
-  const client = {
-    workflow: { getHandle: () => ({ describe }) },
-    withDeadline: <T>(_deadline: number, act: () => Promise<T>) => act(),
-  } as unknown as SendSession['client'];
+  const find = (async () => memo && { memo: { subscription: memo } }) as unknown as SendSession['find'];
   const context = createContext(
     {
       env: {},
@@ -95,7 +87,7 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
     },
     { json: true },
   );
-  const session: SendSession = { client, config: { ...config, profile } };
+  const session: SendSession = { find, config: { ...config, profile } };
   const exitCode = await sendDelivery(context, session, { ...at, ...about, url, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
 }

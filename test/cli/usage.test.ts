@@ -42,7 +42,7 @@ describe('wrong usage', () => {
     [['order', 'show', 'partner', '42', '43'], 'too many arguments'],
     [['follow', 'partner', '42'], "unknown command 'follow'"],
     [['order', 'shwo', 'partner', '42'], "unknown command 'shwo' (Did you mean show?)"],
-    [['subscription', 'create', 'business', 'orders'], 'eventType: must be status_changed or business_report'],
+    [['subscription', 'create', 'business', 'orders'], 'eventType: must be one of status_changed, business_report'],
     [created, '--public-url: missing'],
     [[...created, '--public-url', 'http://rides.example'], 'publicUrl: must be an https'],
     [['subscription', 'rotate', 'business', 'status_changed', '--grace', 'soon'], '--grace: must be a duration'],
@@ -71,7 +71,7 @@ describe('wrong usage', () => {
     [['doctor', '--address', 'temporal.example:99999'], '--address: must be a host with its port'],
     [['doctor', '--address', ''], '--address: must be a host with its port'],
     [['token', 'list', '--namespace', 'two words'], '--namespace: must be a name'],
-    [['completion', 'tcsh'], 'shell: must be bash, zsh, fish'],
+    [['completion', 'tcsh'], 'shell: must be one of bash, zsh, fish'],
   ])('%j ends with 2 before any connection', async (argv, reason) => {
     const { exitCode, stdout, stderr } = await runHere(argv);
     expect(stderr).toContain(reason);

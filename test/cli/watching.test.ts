@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { type CliProcess, createContext, type Session } from '../../src/cli/command.js';
 import { watchRun } from '../../src/cli/watching.js';
+import type { FoundRun } from '../../src/temporal/runs.js';
 
 /** Watches a run that answers with these, one for each look; Ctrl-C comes at the end of the list. */
 async function watch(answers: (string | null)[]) {
@@ -20,9 +21,9 @@ async function watch(answers: (string | null)[]) {
   let looks = 0;
   const exitCode = await watchRun(createContext(around, {}), session, {
     farewell: 'farewell',
-    async outline() {
+    async find() {
       if (looks === answers.length) interrupt();
-      return { isOpen: answers[looks] !== 'ended', version: String(looks) };
+      return { isOpen: answers[looks] !== 'ended', version: String(looks) } as FoundRun;
     },
     ask: async () => answers[looks++] ?? null,
     print: (answer) => void printed.push(answer),

@@ -8,7 +8,7 @@ const saying = (pattern: RegExp): string[] =>
     .map(({ path }) => path);
 
 it('only the driver asks runs by their handles; two other files read a history', () => {
-  const ofHistories = ['src/cli/delivery/run.ts', 'src/temporal/order-runs.ts'];
+  const ofHistories = ['src/cli/delivery/view.ts', 'src/temporal/order-runs.ts'];
   expect(saying(/\.getHandle\b/)).toEqual([...ofHistories, 'src/temporal/runs.ts']);
   expect(saying(/\.(executeUpdate|startUpdate)\b|\.describe\(\)/)).toEqual(['src/temporal/runs.ts']);
 });

@@ -12,15 +12,13 @@ import {
   addCommand,
   type CommandContext,
   callTimeoutMs,
-  inSession,
   reading,
   type Session,
   withSession,
 } from '../command.js';
-import { exitCodes, tellUnreadable } from '../failure.js';
+import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { sendUpdate } from '../sent-update.js';
 import { listRuns, runningQuery } from '../visibility.js';
-import { getParked } from './run.js';
 import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
 
 interface ParkedGiven {
@@ -55,10 +53,8 @@ function list(context: CommandContext, account: AccountName | undefined): Promis
     const { found, hasMore } = await listRuns(session, runningQuery('parkedDelivery', account), limit);
     const deliveries = found.flatMap(({ workflowId, memo }): ListedDelivery[] => {
       const key = fromParkedDeliveryId(workflowId);
-      if (!key) return [];
       const { eventType, reason, receivedAt, aboutOrderId } = publishedDelivery(memo) ?? {};
-      const facts = eventType && reason && receivedAt ? { eventType, reason, receivedAt } : {};
-      return [{ ...key, ...facts, ...(aboutOrderId === undefined ? {} : { aboutOrderId }) }];
+      return key ? [{ ...key, eventType, reason, receivedAt, aboutOrderId }] : [];
     });
     context.tell({ deliveries, hasMore }, parkedText(deliveries, context.paint));
     if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
@@ -72,12 +68,23 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
   const candidates = account === undefined ? accounts.map(({ name }) => name) : [account];
   if (candidates.length === 0) throw new InvalidInput('--account: missing; no account is set here to look through');
   return withSession(context, async (session) => {
-    const { key, delivery } = await getParked(session, candidates, deliveryId);
+    const { key, found } = await getParked(session, candidates, deliveryId);
+    const delivery = publishedDelivery(found.memo); // null until a worker has handled the run
     const opened = await openParked(session, key, webhookKeys).catch(tellUnreadable);
     const content = opened ?? { contentType: null, body: null, bytes: 0 };
     context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened, context.paint));
     return exitCodes.done;
   });
+}
+
+/** The run of the delivery at the first of these accounts that has parked it. Throws `CliFailure` NotParked. */
+async function getParked(session: Session, accounts: readonly AccountName[], deliveryId: string) {
+  for (const account of accounts) {
+    const key = { account, deliveryId };
+    const found = await session.find(parkedDeliveryId(key));
+    if (found) return { key, found };
+  }
+  throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail delivery parked`);
 }
 
 const decideHelp = `
@@ -89,7 +96,7 @@ export const addRoute: AddCommand = (delivery, run) => {
   const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'];
   addCommand(delivery, 'route <account> <deliveryId>', { does, examples, more: decideHelp })
     .requiredOption(...orderOption('the order that it is about'))
-    .action(run(reading(toRoute, inSession(decide))));
+    .action(run(reading(toRoute, decide)));
 };
 
 /** `delivery discard <account> <deliveryId>` */
@@ -98,60 +105,49 @@ export const addDiscard: AddCommand = (delivery, run) => {
   const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'];
   addCommand(delivery, 'discard <account> <deliveryId>', { does, examples, more: decideHelp })
     .requiredOption(...reasonOption)
-    .action(run(reading(toDiscard, inSession(decide))));
+    .action(run(reading(toDiscard, decide)));
 };
 
 interface Decision {
-  of: ParkedDeliveryKey;
+  key: ParkedDeliveryKey;
   send(parked: ParkedHandle, inTime: AskOptions): Promise<ParkedDelivery | RoutedDelivery>;
   /** Was the delivery decided in this way before? */
   isDone(delivery: ParkedDelivery): boolean;
 }
 
-const toRoute = ({ account, deliveryId, order: orderId }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
-  of: { account, deliveryId },
+const toRoute = ({ order: orderId, ...key }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
+  key,
   send: (parked, inTime) => parked.route(orderId, inTime),
   isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
 });
 
-function toDiscard({ account, deliveryId, reason }: ParkedDeliveryKey & { reason: string }): Decision {
+function toDiscard({ reason, ...key }: ParkedDeliveryKey & { reason: string }): Decision {
   const why = parseDiscardInput({ reason }).reason;
-  return {
-    of: { account, deliveryId },
-    send: (parked, inTime) => parked.discard(why, inTime),
-    isDone: (delivery) => delivery.outcome === 'discarded',
-  };
+  const isDone: Decision['isDone'] = ({ outcome }) => outcome === 'discarded';
+  return { key, send: (parked, inTime) => parked.discard(why, inTime), isDone };
 }
 
-async function decide(context: CommandContext, session: Session, { of, send, isDone }: Decision): Promise<number> {
-  const { isOpen } = await getParked(session, [of.account], of.deliveryId);
-  const workflowId = parkedDeliveryId(of);
+async function decide(context: CommandContext, session: Session, { key, send, isDone }: Decision): Promise<number> {
+  const { account, deliveryId } = key;
+  const { found } = await getParked(session, [account], deliveryId);
+  const workflowId = parkedDeliveryId(key);
   return await sendUpdate(session, {
-    isOpen,
-    send: (inTime) => send(session.rides.getParked(of.account, of.deliveryId), inTime),
+    isOpen: found.isOpen,
+    send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
     tell(answer) {
       const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
       const text = decidedText(answer, handedOver, context.paint);
       context.tell({ workflowId, state: 'done', delivery: answer }, text);
       return exitCodes.done;
     },
-    // Rejects for a run that was terminated, or that could not read its input.
+    /** Only another decision counts as a failure. Rejects for a run that an operator terminated, or that could not read its input. */
     async tellEnded() {
       const run = runOf<typeof parkedDelivery>(session.client, workflowId);
-      return tellDecided(context, workflowId, await run.result({ withinMs: callTimeoutMs }), isDone);
+      const delivery = await run.result({ withinMs: callTimeoutMs });
+      const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
+      context.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
+      return isDone(delivery) ? exitCodes.done : exitCodes.failed;
     },
     noAnswer: () => '; see what became of it: faretrail delivery parked',
   });
-}
-
-/** The delivery was decided before. That is a failure only when the decision was another one. */
-function tellDecided(
-  context: CommandContext,
-  workflowId: string,
-  delivery: ParkedDelivery,
-  isDone: Decision['isDone'],
-): number {
-  const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
-  context.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
-  return isDone(delivery) ? exitCodes.done : exitCodes.failed;
 }

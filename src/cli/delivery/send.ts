@@ -11,17 +11,8 @@ import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
-import { runOf } from '../../temporal/runs.js';
 import { orderOption } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  inSession,
-  reading,
-  type Session,
-} from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../ingress-reachability.js';
 import { clip } from '../text.js';
@@ -44,7 +35,7 @@ export const addSend: AddCommand = (delivery, run) => {
     .option(...orderOption('the order that it is about'))
     .option('--status <status>', 'the status that it claims; the run reads the order itself')
     .option('--url <url>', 'base URL of the ingress', toBaseUrl)
-    .action(run(reading(checkGiven, inSession(sendDelivery))));
+    .action(run(reading(checkGiven, sendDelivery)));
 };
 
 function toBaseUrl(text: string): string {
@@ -62,19 +53,21 @@ interface SendGiven extends SubscriptionKey {
 
 function checkGiven(given: SendGiven): SendGiven {
   const { eventType, order, status } = given;
-  if (eventType === 'business_report') {
-    if (status !== undefined) throw new InvalidInput('--status: a business_report has none');
-    return given;
+  switch (eventType) {
+    case 'business_report':
+      if (status !== undefined) throw new InvalidInput('--status: a business_report has none');
+      return given;
+    case 'status_changed':
+      if (order === undefined) throw new InvalidInput('--order: missing; a status_changed is about an order');
+      if (!status) throw new InvalidInput('--status: missing; name one, such as Driving');
+      return given;
   }
-  if (order === undefined) throw new InvalidInput('--order: missing; a status_changed tells of an order');
-  if (status === undefined || status === '') throw new InvalidInput('--status: missing; name one, such as Driving');
-  return given;
 }
 
 /** What the command needs of a session. */
-export type SendSession = Pick<Session, 'client' | 'config'>;
+export type SendSession = Pick<Session, 'find' | 'config'>;
 
-/** Sends the delivery and tells its id and the ingress's answer. */
+/** Sends the delivery and shows its id and the ingress's answer. */
 export async function sendDelivery(
   context: CommandContext,
   session: SendSession,
@@ -86,23 +79,26 @@ export async function sendDelivery(
   const base = url ?? ingressUrl(session.config);
   if (base === null)
     throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens');
-  const generation = usableGeneration(await readMemo(context, session, key), profile.delivery.verification, Date.now());
+  const { mode } = profile.delivery.verification;
+  const { accepted } = await readMemo(context, session, key);
+  // The newest address at which a correct delivery can be made now.
+  const generation = accepted
+    .filter(({ until }) => until === null || Date.parse(until) > Date.now())
+    .find(({ secrets, isSecretLost }) => mode === 'path' || isSecretLost || secrets.length > 0);
   if (!generation) {
     const remedy = context.commandLine('subscription', 'list');
     throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
   }
   const businessId = accounts.find(({ name }) => name === key.account)?.businessId;
-  const facts = { ...key, orderId: order, status, businessId, timestamp: new Date().toISOString() };
-  const isSecretNeeded = profile.delivery.verification.mode !== 'path';
-  const secret = isSecretNeeded ? await openSecret(key, generation, webhookKeys) : undefined;
-  const delivery = writeTestDelivery(facts, profile, secret);
+  const secret = mode === 'path' ? undefined : await openSecret(key, generation, webhookKeys);
+  const delivery = writeTestDelivery({ eventType, order, status, businessId }, profile, secret);
   const path = createWebhookPaths(webhookKeys).pathOf({ ...key, generation: generation.generation });
   return tellAnswer(context, base, await post(base, path, delivery));
 }
 
 async function readMemo(
   { commandLine }: CommandContext,
-  { client }: SendSession,
+  { find }: SendSession,
   key: SubscriptionKey,
 ): Promise<SubscriptionMemo> {
   const workflowId = subscriptionId(key);
@@ -110,14 +106,14 @@ async function readMemo(
     const remedy = commandLine('subscription', 'create', key.account, key.eventType);
     return new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
   };
-  const found = await runOf(client, workflowId).find({ withinMs: callTimeoutMs });
-  if (!found) throw notSubscribed(`nothing has subscribed as ${workflowId}`);
+  const found = await find(workflowId);
+  if (!found) throw notSubscribed(`Temporal remembers no run ${workflowId}`);
   const memo = publishedAddresses(found.memo);
   if (!memo || memo.accepted.length === 0) throw notSubscribed(`${workflowId} accepts no deliveries`);
   return memo;
 }
 
-/** Undefined when the subscription has lost it. */
+/** The newest secret; undefined when the subscription has lost it. */
 async function openSecret(
   key: SubscriptionKey,
   { secrets: [sealed] }: AcceptedGeneration,
@@ -129,43 +125,43 @@ async function openSecret(
 
 interface Answer {
   httpStatus: number;
-  /** Null: it told none, or something else in its place. */
+  /** Null when the answer holds no id as an ingress makes them. */
   deliveryId: string | null;
-  /** Why it was refused, in the words of the ingress. */
+  /** Why the ingress refused the delivery. */
   detail: string | null;
 }
 
-async function post(base: string, path: string, { headers, body }: TestDelivery): Promise<Answer> {
+async function post(
+  base: string,
+  path: string,
+  { headers, body }: ReturnType<typeof writeTestDelivery>,
+): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(callTimeoutMs);
     const answer = await request(`${base}${path}`, { method: 'POST', headers, body, signal }); // follows no redirect
     return { httpStatus: answer.statusCode, ...readAnswer(await answer.body.text(), answer.headers['content-type']) };
   } catch (error) {
-    // Without the error's own text, which may hold the address.
+    // The error's own text may hold the address.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
     const where = new URL(base).origin;
     throw new CliFailure('NoAnswer', `no answer from the ingress at ${where} (${code}); is it running there?`);
   }
 }
 
-/** Only what an ingress says: any other server may repeat the address, which is a secret. */
+/** Takes only what an ingress says: any other server may repeat the address, which is a secret. */
 function readAnswer(text: string, contentType: unknown): Pick<Answer, 'deliveryId' | 'detail'> {
-  const content = toObject(text);
+  let content: { deliveryId?: unknown; detail?: unknown } = {};
+  try {
+    content = Object(JSON.parse(text)); // an object of its own for null, a number or a text
+  } catch {
+    // not JSON, so not of an ingress
+  }
   const isId = typeof content.deliveryId === 'string' && /^[0-9a-f]{32}$/.test(content.deliveryId);
   const isProblem = String(contentType).startsWith('application/problem+json') && typeof content.detail === 'string';
   return {
     deliveryId: isId ? String(content.deliveryId) : null,
     detail: isProblem ? String(content.detail) : null,
   };
-}
-
-function toObject(text: string): { deliveryId?: unknown; detail?: unknown } {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function tellAnswer({ tell, paint }: CommandContext, base: string, answer: Answer): number {
@@ -181,44 +177,20 @@ function tellAnswer({ tell, paint }: CommandContext, base: string, answer: Answe
 
 type Verification = ContractProfile['delivery']['verification'];
 
-/** What a test delivery tells. */
-interface TestFacts extends SubscriptionKey {
-  orderId: string | undefined;
-  status: string | undefined;
-  businessId: string | undefined;
-  /** ISO instant; makes each test delivery another one. */
-  timestamp: string;
-}
+type TestFacts = Pick<SendGiven, 'eventType'> & Record<'order' | 'status' | 'businessId', string | undefined>;
 
-/** A delivery as the service would send it. Holds the secret: never show it. */
-interface TestDelivery {
-  headers: Record<string, string>;
-  body: string;
-}
-
-/** The newest address at which a correct delivery can be made now; undefined when there is none. */
-function usableGeneration(
-  { accepted }: SubscriptionMemo,
-  { mode }: Verification,
-  now: number,
-): AcceptedGeneration | undefined {
-  return accepted
-    .filter(({ until }) => until === null || Date.parse(until) > now)
-    .find(({ secrets, isSecretLost }) => mode === 'path' || isSecretLost || secrets.length > 0);
-}
-
-/** Writes the delivery where the profile reads it. Without a secret: for an address whose secret was lost. */
+/** Writes each value where the profile reads it. The delivery holds the secret, so never show it. No secret: the subscription has lost it. */
 function writeTestDelivery(
-  { eventType, orderId, status, businessId, timestamp }: TestFacts,
+  { eventType, order, status, businessId }: TestFacts,
   { pointers, delivery: { verification } }: Pick<ContractProfile, 'pointers' | 'delivery'>,
   secret: string | undefined,
-): TestDelivery {
+): { headers: Record<string, string>; body: string } {
   const places: [pointer: string | undefined, value: string | undefined][] = [
     [pointers.delivery.eventType[0], eventType],
-    [pointers.delivery.orderId[0], orderId],
+    [pointers.delivery.orderId[0], order],
     [pointers.delivery.status[0], status],
     [pointers.delivery.businessId[0], businessId],
-    ['/timestamp', timestamp],
+    ['/timestamp', new Date().toISOString()], // makes each test delivery a new one
     [verification.mode === 'body' ? verification.pointer : undefined, secret],
   ];
   const content = places.reduce<object>(
@@ -231,10 +203,17 @@ function writeTestDelivery(
 
 function proof(body: string, verification: Verification, secret: string | undefined): Record<string, string> {
   if (secret === undefined) return {};
-  if (verification.mode === 'header') return { [verification.name]: secret };
-  if (verification.mode !== 'hmac') return {};
-  const { header, algorithm, encoding, prefix } = verification;
-  return { [header]: `${prefix}${createHmac(algorithm, secret).update(body).digest(encoding)}` };
+  switch (verification.mode) {
+    case 'header':
+      return { [verification.name]: secret };
+    case 'hmac': {
+      const { header, algorithm, encoding, prefix } = verification;
+      return { [header]: `${prefix}${createHmac(algorithm, secret).update(body).digest(encoding)}` };
+    }
+    case 'path':
+    case 'body':
+      return {};
+  }
 }
 
 // RFC 6901 section 4: ~1 before ~0.

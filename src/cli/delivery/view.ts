@@ -1,25 +1,48 @@
+import type { Payload } from '@temporalio/common';
 import type { ParkedDelivery as DecidedDelivery } from '../../client/index.js';
 import type { DeliveryResult } from '../../domain/delivery.js';
-import { type ParkedDelivery, parkReasonTexts } from '../../domain/parked.js';
+import {
+  type ParkedDelivery,
+  type ParkedDeliveryInput,
+  parkReasonTexts,
+  parseParkedDeliveryInput,
+} from '../../domain/parked.js';
 import { publishedAddresses } from '../../domain/published.js';
-import { type ParkedDeliveryKey, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
+import {
+  type ParkedDeliveryKey,
+  parkedDeliveryId,
+  type SubscriptionKey,
+  subscriptionId,
+} from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
-import { runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/sealed-content.js';
 import { callTimeoutMs, type Session } from '../command.js';
-import { clip, type Paint, pairsText, plain, tableText, toLines, utc } from '../text.js';
-import { readParkedInput } from './run.js';
+import { CliFailure } from '../failure.js';
+import { clip, type Paint, type Pair, pairsText, plain, tableText, toLines, utc } from '../text.js';
 
-/** A parked delivery as a person may see it: without secrets. */
+/** What the run was started with, with the sealed content. Only the first event of the history holds it. */
+export async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
+  const run = session.client.workflow.getHandle(parkedDeliveryId(key));
+  const { events } = await session.within(callTimeoutMs, () => run.fetchHistory());
+  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  if (!payload) throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
+  const { payloadCodecs, payloadConverter } = session.client.options.loadedDataConverter;
+  let payloads: Payload[] = [payload];
+  // The client does not decrypt histories.
+  for (const codec of payloadCodecs) payloads = await codec.decode(payloads);
+  return parseParkedDeliveryInput(payloadConverter.fromPayload(payloads[0] ?? payload));
+}
+
+/** The content of a parked delivery, with secrets hidden. */
 interface OpenedDelivery {
   contentType: string | null;
-  /** Null when the body is no text. */
+  /** Null when the body is not UTF-8 text. */
   body: string | null;
   bytes: number;
 }
 
-/** Opens what was sealed; null where nothing was kept. Throws `SealingError` when these are not the keys of the ingress. */
+/** Unseals the content; null where the ingress kept none. Throws `SealingError` when these are not the keys of the ingress. */
 export async function openParked(
   session: Session,
   key: ParkedDeliveryKey,
@@ -46,16 +69,10 @@ function toText(bytes: Buffer): string | undefined {
   }
 }
 
-/** The secrets that the service may have put into the body. One that cannot be opened is hidden by the name of its field. */
-async function readSecrets(
-  { client }: Session,
-  sealer: Pick<Sealer, 'unseal'>,
-  key: SubscriptionKey,
-): Promise<string[]> {
+/** The secrets that the service may have put into the body. A secret that cannot be unsealed is hidden by the name of its field. */
+async function readSecrets(session: Session, sealer: Pick<Sealer, 'unseal'>, key: SubscriptionKey): Promise<string[]> {
   const context = subscriptionId(key);
-  const found = await runOf(client, context)
-    .find({ withinMs: callTimeoutMs })
-    .catch(() => undefined); // Temporal cannot be asked now
+  const found = await session.find(context).catch(() => undefined); // Temporal cannot be reached now
   const sealed = (publishedAddresses(found?.memo)?.accepted ?? []).flatMap(({ secrets }) => secrets);
   const opened = await Promise.all(sealed.map((one) => sealer.unseal(one, context).catch(() => '')));
   return opened.filter((secret) => secret !== '');
@@ -63,20 +80,20 @@ async function readSecrets(
 
 const hidden = '[secret]';
 
-/** The text without these secrets, and without the value of any field that calls itself one. */
+/** The text without these secrets, and without the value of any field that has "secret" in its name. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text);
   let shown = '';
   let from = 0;
   for (const { 0: name, index } of known.matchAll(/"[^"\\]*secret[^"\\]*"\s*:\s*/gi)) {
-    if (index < from) continue; // inside of a value that is hidden
+    if (index < from) continue; // within a value that is already hidden
     shown += `${known.slice(from, index)}${name}"${hidden}"`;
     from = endOfValue(known, index + name.length);
   }
   return shown + known.slice(from);
 }
 
-/** Where a JSON value that begins here ends; of one that is cut off the end of the text. */
+/** Where the JSON value that begins at `from` ends: the end of the text for a value that is cut off. */
 function endOfValue(text: string, from: number): number {
   const tokens = /"(?:[^"\\]|\\.)*"?|[[{]|[\]},]|\s+|[^\s"[\]{},]+/gsy;
   tokens.lastIndex = from;
@@ -91,11 +108,12 @@ function endOfValue(text: string, from: number): number {
   return text.length;
 }
 
-/** One delivery of the list; the facts are null until a worker has seen it. */
-export type ListedDelivery = ParkedDeliveryKey &
-  Pick<Partial<ParkedDelivery>, 'eventType' | 'reason' | 'receivedAt' | 'aboutOrderId'>;
+/** One delivery of the list; all but its key is undefined until a worker has handled its run. */
+export type ListedDelivery = ParkedDeliveryKey & {
+  [Field in 'eventType' | 'reason' | 'receivedAt' | 'aboutOrderId']: ParkedDelivery[Field] | undefined;
+};
 
-/** The list as a table. The id stays whole, since people copy it. */
+/** The list as a table. Ids are not cut, since people copy them. */
 export function parkedText(deliveries: readonly ListedDelivery[], paint: Paint): string {
   if (deliveries.length === 0) return 'No delivery is parked.';
   const rows = deliveries.map(({ account, deliveryId, eventType, reason, receivedAt, aboutOrderId }) => [
@@ -103,8 +121,8 @@ export function parkedText(deliveries: readonly ListedDelivery[], paint: Paint):
     deliveryId,
     eventType ?? '-',
     reason ?? '-',
-    receivedAt === undefined ? '-' : utc(receivedAt),
-    aboutOrderId === undefined ? '-' : plain(aboutOrderId),
+    utc(receivedAt),
+    plain(aboutOrderId ?? '-'),
   ]);
   return tableText(['account', 'delivery', 'event type', 'reason', 'received (UTC)', 'order'], rows, paint);
 }
@@ -116,13 +134,11 @@ export function openedText(
   opened: OpenedDelivery | null,
   paint: Paint,
 ): string {
-  const facts: [string, string][] = [
+  const facts: Pair[] = [
     ['why', delivery === null ? 'not known yet' : parkReasonTexts[delivery.reason]],
     ['received', delivery === null ? '-' : `${utc(delivery.receivedAt)} UTC`],
     ['outcome', delivery?.outcome ?? 'waiting'],
-    ...(delivery?.aboutOrderId === undefined
-      ? []
-      : [['order', plain(delivery.aboutOrderId)] satisfies [string, string]]),
+    ['order', delivery?.aboutOrderId && plain(delivery.aboutOrderId)],
     ['body', opened === null ? 'none was kept' : sizeText(opened)],
   ];
   const head = paint('strong', `Delivery ${key.deliveryId} of account ${key.account}`);
@@ -135,13 +151,13 @@ const sizeText = ({ bytes, contentType }: OpenedDelivery): string =>
   `${bytes} bytes, ${contentType === null ? 'no content type' : plain(contentType)}`;
 
 const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
-  signalled: (order) => `order ${order} was told`,
+  signalled: (order) => `order ${order} has received it`,
   started: (order) => `order ${order} is followed from now on`,
   late: (order) => `order ${order} has already ended`,
   ignored: (order) => `order ${order} is not followed, and this account ignores such orders`,
   followingStopped: (order) => `the following of order ${order} was stopped`,
-  endUnreadable: (order) => `how the following of order ${order} ended cannot be read`,
-  reported: (order) => `the report of order ${order} was told`,
+  endUnreadable: (order) => `order ${order} is no longer followed, and this process cannot read how that ended`,
+  reported: (order) => `the run for reports about order ${order} has received it`,
 };
 
 /** What became of a delivery. */

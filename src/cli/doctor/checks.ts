@@ -9,25 +9,31 @@ import { connectNative, loadTemporalSettings } from '../../temporal/connection.j
 import { ensureSearchAttributes, type SearchAttributeServices } from '../../temporal/search-attributes.js';
 import type { CommandContext, Session } from '../command.js';
 import { toCliError } from '../failure.js';
-import { accountQueue, hasWorker, mainQueue, noWorkerText, type WorkQueue } from '../workers-alive.js';
+import { accountQueue, hasWorker, mainQueue, noWorkerText } from '../workers-alive.js';
 
-/** One line of the doctor. A message of a failed check ends with the remedy. */
+/** One line of the doctor. The message of a failed check ends with the remedy. */
 export interface Check {
   name: string;
   result: 'ok' | 'failed' | 'skipped';
   message: string;
 }
 
-/** What has been found, and for whom the further checks are made. */
+/** Makes a check of what `act` finds; an error of `act` is a failed check. */
+const checked = async (name: string, act: () => Promise<Omit<Check, 'name'>>): Promise<Check> => ({
+  name,
+  ...(await act().catch((error: unknown) => ({ result: 'failed' as const, message: toCliError(error).message }))),
+});
+
+/** The checks of the settings, and the accounts for the further checks. */
 export interface SettingsCheck {
   checks: Check[];
-  /** With their secrets; empty when these could not be read. */
+  /** With their secrets; empty when a secret could not be read. */
   accounts: readonly Account[];
-  /** Of all accounts, with or without secrets; null when the settings cannot be used at all. */
+  /** Of all accounts, even when a secret could not be read; null when the settings cannot be used at all. */
   accountNames: readonly AccountName[] | null;
 }
 
-/** Reads the settings as a worker does, with secrets; and if that fails, as the other commands do. */
+/** Reads the settings as a worker does, with the client secrets; if that fails, as the other commands do. */
 export function checkSettings(context: CommandContext): SettingsCheck {
   try {
     const { accounts } = context.loadSettingsWithSecrets();
@@ -54,64 +60,50 @@ function namesWithoutSecrets(context: CommandContext): AccountName[] | null {
   }
 }
 
-/** The namespace and the search attributes in it. Registers nothing: that is for a worker, or for a person. */
+/** Checks the namespace and its search attributes. Registers nothing: that is for a worker or an operator. */
 export async function checkSearchAttributes({ connection, namespace }: Session): Promise<Check> {
-  const name = 'search attributes';
   const { workflowService, operatorService } = connection;
   const services: SearchAttributeServices = {
     workflowService,
     operatorService: Object.assign(Object.create(operatorService), { addSearchAttributes: refuseToAdd }),
     withDeadline: (deadline, act) => connection.withDeadline(deadline, act),
   };
-  try {
+  return await checked('search attributes', async () => {
     const { checkedBy } = await ensureSearchAttributes(services, namespace);
-    if (checkedBy === 'nothing') {
-      return { name, result: 'skipped', message: 'this server does not show which are registered' };
-    }
-    return { name, result: 'ok', message: Object.values(searchAttributeNames).join(', ') };
-  } catch (error) {
-    return { name, result: 'failed', message: toCliError(error).message };
-  }
+    return checkedBy === 'nothing'
+      ? { result: 'skipped', message: 'this server does not show which are registered' }
+      : { result: 'ok', message: Object.values(searchAttributeNames).join(', ') };
+  });
 }
 
-const refuseToAdd = (): Promise<never> => Promise.reject(new Error('the doctor only looks'));
+const refuseToAdd = (): Promise<never> => Promise.reject(new Error('the doctor registers nothing'));
 
-/**
- * Connects to Temporal once more, as a worker on this machine does. Over TLS that is another matter: a worker's library trusts the
- * CA file of the system, and that of all other processes the authorities which Node brings along.
- */
+/** Connects to Temporal as a worker on this machine does. Over TLS the result may differ: the library of a worker trusts the CA file
+ *  of the system, that of the other processes the authorities that come with Node. */
 export async function checkWorkerConnection({ env, connectWithinMs }: CommandContext): Promise<Check[]> {
   if (!loadTemporalSettings(env).connectionOptions.tls) return [];
-  const name = 'Temporal, as a worker';
-  try {
+  const check = checked('Temporal, as a worker', async () => {
     const { connection } = await connectNative(env, connectWithinMs === undefined ? {} : { withinMs: connectWithinMs });
     await connection.close();
-    return [{ name, result: 'ok', message: 'its certificate is trusted by workers on this machine, too' }];
-  } catch (error) {
-    return [{ name, result: 'failed', message: toCliError(error).message }];
-  }
+    return { result: 'ok', message: 'its certificate is trusted by workers on this machine, too' };
+  });
+  return [await check];
 }
 
 /** Does a worker poll the main queue and the queue of each account? */
 export async function checkWorkers(session: Session, accounts: readonly AccountName[]): Promise<Check[]> {
-  const queues: [string, WorkQueue][] = [
-    ['worker', mainQueue(session)],
-    ...accounts.map((account): [string, WorkQueue] => [`worker for ${account}`, accountQueue(session, account)]),
-  ];
-  return await Promise.all(queues.map(([name, queue]) => checkWorker(session, name, queue)));
+  const ofAccounts = accounts.map((one) => ({ name: `worker for ${one}`, queue: accountQueue(session, one) }));
+  const checks = [{ name: 'worker', queue: mainQueue(session) }, ...ofAccounts].map(({ name, queue }) =>
+    checked(name, async () =>
+      (await hasWorker(session, queue))
+        ? { result: 'ok', message: `polls task queue ${queue.name}` }
+        : { result: 'failed', message: noWorkerText(queue) },
+    ),
+  );
+  return await Promise.all(checks);
 }
 
-async function checkWorker(session: Session, name: string, queue: WorkQueue): Promise<Check> {
-  try {
-    return (await hasWorker(session, queue))
-      ? { name, result: 'ok', message: `polls task queue ${queue.name}` }
-      : { name, result: 'failed', message: noWorkerText(queue) };
-  } catch (error) {
-    return { name, result: 'failed', message: toCliError(error).message };
-  }
-}
-
-/** Is there anything at the addresses of the accounts? No request is sent. */
+/** Does something take connections at the addresses of the accounts? Sends no request. */
 export async function checkAddresses(accounts: readonly Account[]): Promise<Check[]> {
   const addresses = accounts.flatMap(({ name, baseUrl, authUrl }) => [
     { name: `base URL of ${name}`, url: baseUrl },
@@ -122,15 +114,15 @@ export async function checkAddresses(accounts: readonly Account[]): Promise<Chec
       const { origin } = new URL(url);
       const obstacle = await findObstacle(url);
       if (obstacle === null) return { name, result: 'ok', message: `${origin} takes connections` };
-      const message = `no connection to ${origin} (${obstacle}); check the address, the network and its certificate`;
-      return { name, result: 'failed', message };
+      const remedy = 'check the address, the network and its certificate';
+      return { name, result: 'failed', message: `no connection to ${origin} (${obstacle}); ${remedy}` };
     }),
   );
 }
 
 const withinMs = 5_000;
 
-/** Opens a TCP or, for https, a TLS connection and closes it again. Gives the system's code of what went wrong. */
+/** Opens a TCP or, for https, a TLS connection and closes it. Gives the system's error code, or null when it works. */
 function findObstacle(url: string): Promise<string | null> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');

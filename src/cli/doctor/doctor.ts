@@ -1,8 +1,5 @@
 import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
-import type { CliConfig } from '../../config.js';
-import type { ContractProfile } from '../../contracts/contract-profile.js';
 import type { Account } from '../../domain/account.js';
-import type { Scope } from '../../domain/keys.js';
 import type { SealedToken } from '../../domain/token/lease.js';
 import { orderScope } from '../../ride-api/order.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
@@ -36,7 +33,7 @@ set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
 when a check failed; a line marked "skip" could not be checked from here. Over
 TLS it connects to Temporal twice: as commands do, and as a worker does.`;
 
-/** `doctor`: what is wrong with the installation, and the remedy. */
+/** `doctor`: what is wrong with the installation, with the remedy. */
 export const addDoctor: AddCommand = (program, run) => {
   const does = 'check settings, Temporal, workers, tokens and addresses';
   addCommand(program, 'doctor', { does, more: help }).action(run(diagnose));
@@ -62,14 +59,19 @@ async function examine(context: CommandContext, report: Report): Promise<void> {
   if (settings.accountNames === null) skip(report, 'Temporal', 'correct the settings first');
   else await examineTemporal(context, settings, report);
   (await checkAddresses(settings.accounts)).forEach(report);
-  if (settings.accountNames !== null) (await checkIngress(context.loadSettings())).forEach(report);
+  if (settings.accountNames === null) return;
+  const config = context.loadSettings();
+  if (!config.webhookKeys) return; // no ingress runs with these settings
+  const url = ingressUrl(config);
+  const message = 'FARETRAIL_INGRESS_PORT is 0, so the ingress may listen at any port; set FARETRAIL_PUBLIC_URL';
+  report({ name: 'ingress', ...(url === null ? { result: 'skipped', message } : await judgeIngress(url)) });
 }
 
 async function examineTemporal(context: CommandContext, settings: SettingsCheck, report: Report): Promise<void> {
   let isConnected = false;
   try {
     await withSession(context, async (session) => {
-      // The first call that names the namespace.
+      // The first call that names the namespace, so it fails for an unknown one.
       await session.within(callTimeoutMs, () => session.client.workflow.count("WorkflowType = 'followOrder'"));
       isConnected = true;
       report({ name: 'Temporal', result: 'ok', message: `${session.address}, namespace ${session.namespace}` });
@@ -78,12 +80,12 @@ async function examineTemporal(context: CommandContext, settings: SettingsCheck,
       const workers = await checkWorkers(session, settings.accountNames ?? []);
       workers.forEach(report);
       if (workers[0]?.result === 'ok') await examineTokens(session, settings, report);
-      else skip(report, 'tokens', 'a worker has to request them');
+      else skip(report, 'tokens', 'only a worker requests them');
     });
   } catch (error) {
     if (isConnected) throw error;
     report({ name: 'Temporal', result: 'failed', message: toCliError(error).message });
-    skip(report, 'workers, tokens', 'Temporal comes first');
+    skip(report, 'workers, tokens', 'repair the connection to Temporal first');
   }
 }
 
@@ -105,24 +107,10 @@ const tones = { ok: 'good', failed: 'bad', skipped: 'faint' } as const;
 const checkLine = ({ name, result, message }: Check, paint: Paint): string =>
   `${paint(tones[result], words[result])}  ${plain(name).padEnd(22)}  ${plain(message)}`;
 
-type IngressSettings = Pick<CliConfig, 'webhookKeys' | 'publicUrl' | 'ingressHost' | 'ingressPort'>;
-
-/** Does an ingress take deliveries, at its public URL or else on this machine? Only asked where its keys are set. */
-async function checkIngress(settings: IngressSettings): Promise<Check[]> {
-  if (!settings.webhookKeys) return [];
-  const url = ingressUrl(settings);
-  if (url !== null) return [{ name: 'ingress', ...(await judgeIngress(url)) }];
-  const message = 'FARETRAIL_INGRESS_PORT is 0, so any port may be the one; set FARETRAIL_PUBLIC_URL';
-  return [{ name: 'ingress', result: 'skipped', message }];
-}
-
 /** Above the 10 s for which a token source waits. */
 const tokenTimeoutMs = 20_000;
 
-/** The scopes of the tokens that an account's work needs. */
-const scopesOf = (account: Account, profile: ContractProfile): Scope[] => [orderScope(account, profile)];
-
-/** Gets each token as a worker does, through the fleet's lease: a token that still serves is not requested again. */
+/** Gets a token for each account as a worker does, through the fleet's lease: a usable token is not requested again. */
 async function checkTokens(session: Session, accounts: readonly Account[], sealingKeys: KeyRing): Promise<Check[]> {
   const { client, config } = session;
   const sealer = createSealer(sealingKeys);
@@ -131,25 +119,23 @@ async function checkTokens(session: Session, accounts: readonly Account[], seali
   const unseal = ({ sealed }: SealedToken, leaseId: string): Promise<string> => sealer.unseal(sealed, leaseId);
   const source = createTokenSource({ leases, unseal, credentialId });
 
-  async function check(account: Account, scope: Scope): Promise<Check> {
+  const checks = accounts.map(async (account): Promise<Check> => {
     const name = `token of ${account.name}`;
+    const scope = orderScope(account, config.profile);
     const what = scope === '' ? 'without scope' : `for scope ${scope}`;
-    const key = { account: account.name, scope, credentialId: credentialId(account) };
     try {
       const lease = await session.within(tokenTimeoutMs, async () => {
         await source.get(account, scope);
-        return await leases.read(key);
+        return await leases.read({ account: account.name, scope, credentialId: credentialId(account) });
       });
-      // A token that has not expired may have been rejected by the service, and its renewal refused.
+      // The service may have rejected a token before its expiry, and then refused the renewal.
       if (lease?.failure) return { name, result: 'failed', message: `${what}: ${lease.failure.message}` };
       return { name, result: 'ok', message: `${what}, by the fleet's lease` };
     } catch (error) {
       return { name, result: 'failed', message: `${what}: ${whyNoToken(error)}` };
     }
-  }
-
-  const wanted = accounts.flatMap((account) => scopesOf(account, config.profile).map((scope) => ({ account, scope })));
-  return await Promise.all(wanted.map(({ account, scope }) => check(account, scope)));
+  });
+  return await Promise.all(checks);
 }
 
 function whyNoToken(error: unknown): string {

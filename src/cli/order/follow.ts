@@ -1,28 +1,16 @@
 import { toInstant } from '../../domain/instant.js';
-import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import { checked, notifyOption } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  inSession,
-  reading,
-  type Session,
-} from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
 import { tellEnded } from './change.js';
-import { findOrderRun, getOrderRun } from './run.js';
+import { getOrderRun } from './run.js';
 import { watchOrder } from './watch.js';
 
-interface FollowGiven extends FollowOrderKey {
-  reference?: string;
-  scheduledAt?: string;
-  notify?: Notify[];
+interface FollowGiven extends FollowOrderInput {
   again?: boolean;
   watch?: boolean;
 }
@@ -43,7 +31,7 @@ const examples = [
   'partner 42 --again',
 ];
 
-/** `order follow <account> <orderId>`: follow an order, once however often the caller says so. */
+/** `order follow <account> <orderId>`: follow an order, once however often the caller repeats it. */
 export const addFollow: AddCommand = (order, run) => {
   addCommand(order, 'follow <account> <orderId>', { does: 'follow an order to its end', examples, more: help })
     .option('--reference <text>', 'your own id of the order')
@@ -55,20 +43,17 @@ export const addFollow: AddCommand = (order, run) => {
     .option(...notifyOption)
     .option('--again', 'also after a run that was stopped or has expired')
     .option('--watch', 'print each change until the order ends')
-    .action(run(reading(toFollowing, inSession(follow))));
+    .action(run(reading(toFollowing, follow)));
 };
 
-interface Following {
-  input: FollowOrderInput;
-  again: boolean;
-  watch: boolean;
-}
-
-function toFollowing({ again = false, watch = false, ...given }: FollowGiven): Following {
+function toFollowing({ again = false, watch = false, ...given }: FollowGiven) {
   const { account, orderId, reference, scheduledAt, notify } = given;
   return { input: parseFollowOrderInput({ account, orderId, reference, scheduledAt, notify }), again, watch };
 }
 
+type Following = ReturnType<typeof toFollowing>;
+
+/** What the command found or made. */
 type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
 async function follow(context: CommandContext, session: Session, { input, again, watch }: Following): Promise<number> {
@@ -83,7 +68,7 @@ async function follow(context: CommandContext, session: Session, { input, again,
 }
 
 async function startFollowing(session: Session, input: FollowOrderInput, again: boolean): Promise<Start> {
-  const before = await findOrderRun(session, input); // only for the wording: the start itself is idempotent
+  const before = await session.find(followOrderId(input)); // only for the wording: the start itself is idempotent
   await session.within(callTimeoutMs, () => session.rides.follow(input, { again }));
   if (before === undefined) return 'started';
   const after = await getOrderRun(session, input);

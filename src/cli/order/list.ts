@@ -1,13 +1,12 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { fromFollowOrderId } from '../../domain/workflow-ids.js';
-import { toRunTimes } from '../../temporal/runs.js';
-import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
+import { type RunTimes, toRunTimes } from '../../temporal/runs.js';
 import { accountOption, checked, limitOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
-import type { Paint } from '../text.js';
-import { clip, plain, tableText, utc } from '../text.js';
+import { clip, type Paint, plain, tableText, utc } from '../text.js';
 import { listRuns, moreText, orderRunsQuery, type RunFilter, toStatusFilter } from '../visibility.js';
+import { knownOf } from './run.js';
 
 const help = `
 Running orders come first, the newest at the top; then those that have ended,
@@ -33,39 +32,21 @@ async function list(context: CommandContext, session: Session, { limit, ...filte
   return exitCodes.done;
 }
 
-/** One order of the list; the words are those of the search attributes. */
-export interface ListedOrder {
+/** One order of the list. */
+export interface ListedOrder extends ReturnType<typeof knownOf>, Omit<RunTimes, 'isOpen'> {
   kind: 'order';
   account: string;
   orderId: string;
-  status: string | null;
-  seenBy: string | null;
-  attention: string | null;
-  state: string;
-  startedAt: string;
-  endedAt: string | null;
 }
 
 function toListedOrder(info: WorkflowExecutionInfo): ListedOrder[] {
   const key = fromFollowOrderId(info.workflowId);
-  if (!key) return []; // a run under an id that is not ours; it fails by itself
-  const attributes = info.typedSearchAttributes;
+  if (!key) return []; // the id is not ours, so this run fails by itself
   const { state, startedAt, endedAt } = toRunTimes(info);
-  return [
-    {
-      kind: 'order',
-      ...key,
-      status: attributes.get(rideStatusKey) ?? null,
-      seenBy: attributes.get(rideSeenByKey) ?? null,
-      attention: attributes.get(rideAttentionKey) ?? null,
-      state,
-      startedAt,
-      endedAt,
-    },
-  ];
+  return [{ kind: 'order', ...key, ...knownOf(info), state, startedAt, endedAt }];
 }
 
-/** The list as a table. The order id stays whole, since people copy it. */
+/** The list as a table. Order ids are not cut, since people copy them. */
 export function ordersText(orders: readonly ListedOrder[], paint: Paint): string {
   if (orders.length === 0) return 'No order fits.';
   const rows = orders.map((order) => [

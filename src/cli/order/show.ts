@@ -1,23 +1,24 @@
 import type { OrderTrail } from '../../client/index.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+import type { FoundRun } from '../../temporal/runs.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { type Paint, pairsText, plain, utc, withoutColour } from '../text.js';
-import { getOrderRun, type OrderRun, type RunOutline, readTrail } from './run.js';
+import { type Paint, type Pair, pairsText, plain, utc, withoutColour } from '../text.js';
+import { knownOf, type OrderRun, readOrderRun } from './run.js';
 
-/** One observation that changed something, as other services see it. */
+/** One observation that changed something. */
 export type TimelineEntry = OrderTrail['timeline'][number];
 type Attention = NonNullable<OrderTrail['attention']>;
 
 const statusWidth = 12;
 
-/** One line of a timeline: when it was seen (UTC), the status, and what made us see it. Safe for a terminal. */
+/** One line of a timeline: when the run saw it (UTC), the status, and whether a read or a delivery showed it. Safe for a terminal. */
 export function timelineLine({ at, status, rawStatus, source }: TimelineEntry, paint: Paint = withoutColour): string {
   const came = rawStatus === status ? '' : ` (came as ${plain(rawStatus)})`;
   return `${paint('faint', utc(at))}  ${paint('strong', plain(status).padEnd(statusWidth))}  ${source}${came}`;
 }
 
-/** What needs a person, or that nothing does any more. */
+/** Why the run needs a person, or that it no longer does. */
 export const attentionLine = (attention: Attention | null, paint: Paint = withoutColour): string =>
   attention === null
     ? paint('good', 'attention cleared')
@@ -34,13 +35,13 @@ export function trailText(trail: OrderTrail, paint: Paint = withoutColour): stri
   return [head, pairsText(facts(trail, paint), paint), '', ...(timeline.length > 0 ? timeline : [none])].join('\n');
 }
 
-function facts(trail: OrderTrail, paint: Paint): [string, string][] {
+function facts(trail: OrderTrail, paint: Paint): Pair[] {
   const { attention, deliveries, outcome, reads, reference, status } = trail;
   const since = `since ${utc(trail.since)} UTC`;
   return [
     ['status', status === null ? `not read yet, followed ${since}` : `${paint('strong', plain(status))} ${since}`],
     ['outcome', outcome === null ? 'still open' : paint(outcome === 'completed' ? 'good' : 'strong', outcome)],
-    ...(reference === undefined ? [] : [['reference', plain(reference)] as [string, string]]),
+    ['reference', reference === undefined ? undefined : plain(reference)],
     ['attention', attention === null ? 'none' : attentionText(attention, paint)],
     ['seen by', `${count(reads, 'read')}, ${deliveriesText(deliveries)}`],
     ...detailPairs(trail.details ?? {}),
@@ -55,8 +56,8 @@ function deliveriesText({ received, duplicate }: OrderTrail['deliveries']): stri
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 /** "vehicle model", "scheduled at": the fields of `details`, nested ones too. */
-function detailPairs(details: Record<string, unknown>, prefix = ''): [string, string][] {
-  return Object.entries(details).flatMap(([name, value]): [string, string][] => {
+function detailPairs(details: Record<string, unknown>, prefix = ''): Pair[] {
+  return Object.entries(details).flatMap(([name, value]): Pair[] => {
     const label = plain(`${prefix}${name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()}`);
     if (typeof value === 'object' && value !== null) {
       return detailPairs(value as Record<string, unknown>, `${label} `);
@@ -75,38 +76,39 @@ export const addShow: AddCommand = (order, run) => {
 };
 
 async function show(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
-  const shown = await readTrail(session, key, await getOrderRun(session, key));
+  const shown = await readOrderRun(session, key);
   context.tell(toRunJson(shown), runText(shown, key, context.paint));
   return exitCodes.done;
 }
 
 /** The JSON of a run. */
-export function toRunJson({ version: _version, isOpen: _isOpen, ...run }: OrderRun): Record<string, unknown> {
-  return run;
+export function toRunJson({ found, trail, failure }: OrderRun) {
+  const { workflowId, state, startedAt, endedAt } = found;
+  return { workflowId, state, startedAt, endedAt, known: knownOf(found), trail, failure };
 }
 
-/** The trail; without one, what Temporal itself knows, and why the trail is missing. */
+/** The trail; without one what Temporal itself knows, and why there is no trail. */
 export function runText(run: OrderRun, key: FollowOrderKey, paint: Paint): string {
-  if (run.trail) return `${trailText(run.trail, paint)}\n\n${paint('faint', runLine(run))}`;
-  const { status, seenBy, attention } = run.known;
-  const pairs: [string, string][] = [
+  if (run.trail) return `${trailText(run.trail, paint)}\n\n${paint('faint', runLine(run.found))}`;
+  const { status, seenBy, attention } = knownOf(run.found);
+  const pairs: Pair[] = [
     ['status', status === null ? 'not read yet' : `${paint('strong', plain(status))} (seen by a ${seenBy ?? 'read'})`],
     ['attention', attention === null ? 'none' : paint('bad', plain(attention))],
-    ['run', runLine(run)],
+    ['run', runLine(run.found)],
   ];
   const head = paint('strong', `Order ${plain(key.orderId)} of account ${key.account}`);
   return [head, pairsText(pairs, paint), '', paint('bad', whyNoTrail(run))].join('\n');
 }
 
-function whyNoTrail({ failure, isOpen }: OrderRun): string {
+function whyNoTrail({ failure, found }: OrderRun): string {
   if (failure) return `${failure.code}: ${plain(failure.message)}`;
-  return isOpen
-    ? 'No worker answered, so this is what Temporal itself knows. For the timeline, start a worker: npm run worker'
+  return found.isOpen
+    ? 'No worker answered, so this is what Temporal itself knows. To see the timeline, start a worker: npm run worker'
     : 'The run left no trail.';
 }
 
 /** "running since ...", "completed at ...". */
-function runLine({ state, isOpen, startedAt, endedAt, workflowId }: RunOutline): string {
-  const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${endedAt === null ? '?' : utc(endedAt)} UTC`;
+function runLine({ state, isOpen, startedAt, endedAt, workflowId }: FoundRun): string {
+  const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
   return `${plain(workflowId)}: ${state} ${when}`;
 }

@@ -4,7 +4,7 @@ import { type AddCommand, addCommand, type CommandContext, inSession, type Sessi
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 import { watchRun } from '../watching.js';
-import { getOrderRun, type OrderRun, readTrail } from './run.js';
+import { getOrderRun, readTrail } from './run.js';
 import { attentionLine, type TimelineEntry, timelineLine } from './show.js';
 
 const help = `
@@ -23,14 +23,15 @@ export function watchOrder(context: CommandContext, session: Session, key: Follo
   let seen: OrderTrail | null = null;
   return watchRun(context, session, {
     farewell: 'No longer watched; the order is still followed.',
-    outline: () => getOrderRun(session, key),
-    async ask(outline) {
-      const run = await readTrail(session, key, outline);
-      return run.trail === null && run.isOpen ? null : run;
+    find: () => getOrderRun(session, key),
+    async ask(found) {
+      const run = await readTrail(session, key, found);
+      return run.trail === null && found.isOpen ? null : run;
     },
     print(run) {
-      if (run.failure) throw new RunFailed(run.failure);
-      for (const change of changesBetween(seen, run)) context.tell(change, changeText(change, context.paint));
+      if (run.failure) throw new RunFailed(run.failure.code, run.failure.message);
+      for (const change of changesBetween(seen, { trail: run.trail, isOpen: run.found.isOpen }))
+        context.tell(change, changeText(change, context.paint));
       seen = run.trail ?? seen;
     },
   });
@@ -54,25 +55,22 @@ type OrderWatchChange =
   | { change: 'attention'; attention: OrderTrail['attention'] }
   | { change: 'ended'; trail: OrderTrail };
 
-/** What changed from one look at a trail to the next; everything at the first look. */
+/** What changed from one answer to the next; with the first answer, everything. */
 export function changesBetween(
   before: OrderTrail | null,
-  { trail, isOpen }: Pick<OrderRun, 'trail' | 'isOpen'>,
+  { trail, isOpen }: { trail: OrderTrail | null; isOpen: boolean },
 ): OrderWatchChange[] {
   if (trail === null) return [];
-  const statuses = newEntries(before?.timeline ?? [], trail.timeline).map(
-    (entry): OrderWatchChange => ({ change: 'status', ...entry }),
-  );
   const { attention } = trail;
   const isOther = attention?.code !== before?.attention?.code;
   return [
-    ...statuses,
+    ...newEntries(before?.timeline ?? [], trail.timeline).map((entry) => ({ change: 'status', ...entry }) as const),
     ...(isOther ? [{ change: 'attention', attention } as const] : []),
     ...(isOpen ? [] : [{ change: 'ended', trail } as const]),
   ];
 }
 
-/** Timelines grow at the end and are cut at the start. */
+/** A timeline grows at its end; a long one loses entries at its start. */
 function newEntries(before: readonly TimelineEntry[], now: readonly TimelineEntry[]): readonly TimelineEntry[] {
   const last = before.at(-1);
   if (last === undefined) return now;

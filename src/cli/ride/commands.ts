@@ -9,18 +9,16 @@ import {
   parseResolveRideInput,
   parseUpdateRideInput,
   type RequestRideInput,
-  type RideResolution,
   toRideRequestId,
 } from '../../domain/ride/input.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import { checked, notifyOption, orderOption, readJsonInput } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { exitCodes, tellFailure } from '../failure.js';
 import { sendUpdate } from '../sent-update.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
-import { getRide, type RideStart, readRideResult, rideOf, startRide } from './run.js';
-import { resultText, standingText, watchRide } from './view.js';
+import { getRide, readRideResult, resultText, standingText, watchRide } from './view.js';
 
 interface RequestGiven {
   account: AccountName;
@@ -45,44 +43,45 @@ export const addRequest: AddCommand = (ride, run) => {
     .option('--receipt', 'wait for the receipt after the end')
     .option(...notifyOption)
     .option('--watch', 'print each change until the ride ends')
-    .action(run(reading(toRequest, inSession(request))));
+    .action(run(reading(toRequest, request)));
 };
 
-interface Request {
-  input: RequestRideInput;
-  watch: boolean;
-}
-
-function toRequest({ account, input: file, requestId = randomUUID(), receipt, notify, watch }: RequestGiven): Request {
+function toRequest({ account, input: file, requestId = randomUUID(), receipt, notify, watch = false }: RequestGiven) {
   const order = readJsonInput(file);
   parseCallBody('createOrder', order);
-  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch: watch === true };
+  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch };
 }
 
+type Request = ReturnType<typeof toRequest>;
+
 async function request(context: CommandContext, session: Session, { input, watch }: Request): Promise<number> {
-  const start = await startRide(session, input);
-  if (start === 'alreadyEnded') return await tellEnded(context, session, input);
+  const before = await session.find(requestRideId(input)); // only for the wording: the start itself is idempotent
+  await session.within(callTimeoutMs, () => session.rides.request(input));
+  if (before?.isOpen === false) {
+    await tellEnded(context, session, input, 'This request id was used before; nothing was ordered now.');
+    return exitCodes.done;
+  }
+  const start = before ? 'alreadyRequested' : 'started';
   const warnings = await missingWorkers(session, input.account);
   const { requestId } = input;
   context.tell(
     { workflowId: requestRideId(input), requestId, state: start, warnings },
-    startText(context, input, start),
+    startText(context, input, before === undefined),
   );
   context.warn(warnings);
   return watch ? await watchRide(context, session, input) : exitCodes.done;
 }
 
-/** One request id is one ride: the command shows how that one ended. */
-async function tellEnded(context: CommandContext, session: Session, input: RequestRideInput): Promise<number> {
-  const result = await readRideResult(session, input);
-  const text = `This request id was used before; nothing was ordered now.\n${resultText(result, context.paint)}`;
-  context.tell({ workflowId: requestRideId(input), state: 'alreadyEnded', result }, text);
-  return exitCodes.done;
+/** Shows how the ride ended, and why the command did nothing. */
+async function tellEnded(context: CommandContext, session: Session, key: RequestRideKey, why: string): Promise<void> {
+  const result = await readRideResult(session, key);
+  const text = `${why}\n${resultText(result, context.paint)}`;
+  context.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
 }
 
-function startText({ commandLine, paint }: CommandContext, input: RequestRideInput, start: RideStart): string {
+function startText({ commandLine, paint }: CommandContext, input: RequestRideInput, isNew: boolean): string {
   const { account, requestId } = input;
-  const how = start === 'started' ? 'Ordering' : 'Already ordered:';
+  const how = isNew ? 'Ordering' : 'Already ordered:';
   return [
     paint('strong', `${how} ride ${plain(requestId)} of account ${account}`),
     `  workflow   ${plain(requestRideId(input))}`,
@@ -95,21 +94,21 @@ export const addUpdate: AddCommand = (ride, run) => {
   const does = 'change a ride, where the service allows it';
   addCommand(ride, 'update <account> <requestId>', { does, examples: ['business trip-9 --input change.json'] })
     .requiredOption('--input <file>', 'JSON object of the fields to change; - for standard input')
-    .action(run(reading(toUpdate, inSession(change))));
+    .action(run(reading(toUpdate, change)));
 };
 
 /** `ride cancel <account> <requestId>` */
 export const addCancel: AddCommand = (ride, run) => {
   const help = { does: 'cancel a ride at the service', examples: ['business trip-9'] };
-  addCommand(ride, 'cancel <account> <requestId>', help).action(run(reading(toCancel, inSession(change))));
+  addCommand(ride, 'cancel <account> <requestId>', help).action(run(reading(toCancel, change)));
 };
 
 const resolveHelp = `
 For a ride with attention outcomeUnknown: the answer to its create was lost, and
-the service cannot tell a repeated create from a new one. Look there whether the
-order exists. If it does, --try-again orders a second ride.`;
+the service cannot tell a repeated create from a new one. First find out at the
+service whether the order exists. If it does, --try-again orders a second ride.`;
 
-/** `ride resolve <account> <requestId>`: a person says what became of a create whose answer was lost. */
+/** `ride resolve <account> <requestId>`: decide a ride whose create had an unknown outcome. */
 export const addResolve: AddCommand = (ride, run) => {
   const does = 'resolve a ride whose create had an unknown outcome';
   const examples = ['business trip-9 --order 7b21', 'business trip-9 --give-up "booked by phone"'];
@@ -117,7 +116,7 @@ export const addResolve: AddCommand = (ride, run) => {
     .option(...orderOption('the service made this order: follow it'))
     .option('--try-again', 'the service made no order: order the ride now')
     .option('--give-up <reason>', 'end the ride without an order; 1 to 200 characters')
-    .action(run(reading(toResolve, inSession(change))));
+    .action(run(reading(toResolve, change)));
 };
 
 /** What changes a ride while it runs. */
@@ -126,18 +125,12 @@ interface Change {
   send(ride: RideHandle, inTime: AskOptions): Promise<RideStanding>;
 }
 
-function toUpdate({ account, requestId, input }: RequestRideKey & { input: string }): Change {
+function toUpdate({ input, ...key }: RequestRideKey & { input: string }): Change {
   const { order } = parseUpdateRideInput({ order: readJsonInput(input) });
-  return {
-    key: { account, requestId },
-    send: (ride, inTime) => ride.change(order, inTime),
-  };
+  return { key, send: (ride, inTime) => ride.change(order, inTime) };
 }
 
-const toCancel = ({ account, requestId }: RequestRideKey): Change => ({
-  key: { account, requestId },
-  send: (ride, inTime) => ride.cancel(inTime),
-});
+const toCancel = (key: RequestRideKey): Change => ({ key, send: (ride, inTime) => ride.cancel(inTime) });
 
 interface ResolveGiven extends RequestRideKey {
   order?: OrderId;
@@ -145,19 +138,15 @@ interface ResolveGiven extends RequestRideKey {
   giveUp?: string;
 }
 
-function toResolve({ account, requestId, ...way }: ResolveGiven): Change {
-  const resolution = toResolution(way);
-  return {
-    key: { account, requestId },
-    send: (ride, inTime) => ride.resolve(resolution, inTime),
-  };
-}
-
-function toResolution({ order, tryAgain, giveUp }: Omit<ResolveGiven, keyof RequestRideKey>): RideResolution {
-  const given = [order, tryAgain, giveUp].filter((option) => option !== undefined);
-  if (given.length !== 1) throw new InvalidInput('give one of --order, --try-again and --give-up');
-  if (giveUp !== undefined) return parseResolveRideInput({ giveUp: true, reason: giveUp });
-  return parseResolveRideInput(order === undefined ? { tryAgain } : { orderId: order });
+function toResolve({ order: orderId, tryAgain, giveUp: reason, ...key }: ResolveGiven): Change {
+  const ways = [
+    ...(orderId === undefined ? [] : [{ orderId }]),
+    ...(tryAgain === undefined ? [] : [{ tryAgain }]),
+    ...(reason === undefined ? [] : [{ giveUp: true, reason }]),
+  ];
+  if (ways.length !== 1) throw new InvalidInput('give one of --order, --try-again and --give-up');
+  const resolution = parseResolveRideInput(ways[0]);
+  return { key, send: (ride, inTime) => ride.resolve(resolution, inTime) };
 }
 
 /** Sends an update to the open run and shows the ride's state after it. */
@@ -165,16 +154,14 @@ async function change(context: CommandContext, session: Session, { key, send }: 
   const { isOpen, workflowId } = await getRide(session, key);
   const sent = sendUpdate(session, {
     isOpen,
-    send: (inTime) => send(rideOf(session, key), inTime),
+    send: (inTime) => send(session.rides.getRide(key.account, key.requestId), inTime),
     tell(standing) {
       const text = standingText(standing, context.commandLine, context.paint);
       context.tell({ workflowId, state: 'done', ride: standing }, text);
       return exitCodes.done;
     },
     async tellEnded() {
-      const result = await readRideResult(session, key);
-      const text = `The ride has already ended.\n${resultText(result, context.paint)}`;
-      context.tell({ workflowId, state: 'alreadyEnded', result }, text);
+      await tellEnded(context, session, key, 'The ride has already ended.');
       return exitCodes.failed;
     },
     noAnswer: () => ', but the ride has the request: the service may be slow',

@@ -2,26 +2,39 @@ import type { RideResult, RideStanding } from '../../client/index.js';
 import { toAccountName } from '../../domain/keys.js';
 import { followedAgainText } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
+import type { FoundRun } from '../../temporal/runs.js';
 import { type CommandContext, type CommandLine, callTimeoutMs, type Session } from '../command.js';
+import { CliFailure, tellFailure } from '../failure.js';
 import { trailText } from '../order/show.js';
-import { type Paint, pairsText, plain, toLines, utc } from '../text.js';
+import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
 import { watchRun } from '../watching.js';
-import { getRide, readRideResult, rideOf } from './run.js';
+
+/** The run of a ride, open or ended. Throws `CliFailure` NotRequested. */
+export async function getRide(session: Session, { account, requestId }: RequestRideKey): Promise<FoundRun> {
+  const found = await session.find(requestRideId({ account, requestId }));
+  if (found) return found;
+  throw new CliFailure(
+    'NotRequested',
+    `Temporal remembers no ride ${requestId} of account ${account}; order it with: faretrail ride request ${account}`,
+  );
+}
+
+/** The result of a ride that has ended. Throws `RunFailed`, with what the service said. */
+export const readRideResult = ({ rides, within }: Session, key: RequestRideKey): Promise<RideResult> =>
+  within(callTimeoutMs, () => rides.getRide(key.account, key.requestId).result()).catch(tellFailure);
 
 const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
 
-/** The state of a ride, and what a person can do when it needs one. */
+/** The state of a ride, and the command that helps when the ride needs a person. */
 export function standingText(standing: RideStanding, commandLine: CommandLine, paint: Paint): string {
   const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
-  const pairs: [string, string][] = [
+  const pairs: Pair[] = [
     ['stage', stage],
     ['order', orderId === null ? '-' : plain(orderId)],
     ['status', plain(status ?? '-')],
-    ...(outcome === null ? [] : [['outcome', outcome] satisfies [string, string]]),
-    ...(followedAgain === undefined
-      ? []
-      : [['following', plain(followedAgainText(followedAgain))] satisfies [string, string]]),
+    ['outcome', outcome],
+    ['following', followedAgain && plain(followedAgainText(followedAgain))],
     ['workflow', plain(requestRideId({ account: toAccountName(account), requestId }))],
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];
@@ -49,15 +62,11 @@ export function watchRide(context: CommandContext, session: Session, key: Reques
   let said: string | undefined;
   return watchRun(context, session, {
     farewell: 'No longer watched; the ride goes on.',
-    outline: () => getRide(session, key),
+    find: () => getRide(session, key),
     async ask({ isOpen }): Promise<{ standing: RideStanding } | { result: RideResult } | null> {
       if (!isOpen) return { result: await readRideResult(session, key) };
-      return await rideOf(session, key)
-        .status({ withinMs: callTimeoutMs })
-        .then(
-          (standing) => ({ standing }),
-          () => null,
-        );
+      const status = session.rides.getRide(key.account, key.requestId).status({ withinMs: callTimeoutMs });
+      return await status.then((standing) => ({ standing })).catch(() => null);
     },
     print(answer) {
       if ('result' in answer) {

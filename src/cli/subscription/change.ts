@@ -1,15 +1,14 @@
 import type { Workflow } from '@temporalio/client';
 import { parseEndInput, parseMoveInput, parseRotateInput } from '../../domain/subscription/input.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
-import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import type { CallOptions, Run } from '../../temporal/runs.js';
+import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
+import { type CallOptions, type Run, runOf } from '../../temporal/runs.js';
 import { endSubscriptionUpdate, moveSubscriptionUpdate, rotateSubscriptionUpdate } from '../../workflows/messages.js';
 import { checked, publicUrlOption, reasonOption, toDurationMs } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, reading, type Session } from '../command.js';
-import { exitCodes } from '../failure.js';
+import { type AddCommand, addCommand, type CommandContext, reading, type Session } from '../command.js';
+import { CliFailure, exitCodes } from '../failure.js';
 import { sendUpdate } from '../sent-update.js';
-import { getSubscription, notSubscribed, readSubscriptionStatus, subscriptionOf } from './run.js';
-import { subscriptionEndText, subscriptionText } from './view.js';
+import { readSubscriptionStatus, subscriptionEndText, subscriptionText } from './view.js';
 
 const graceOption = [
   '--grace <duration>',
@@ -23,7 +22,7 @@ export const addRotate: AddCommand = (subscription, run) => {
   const examples = ['business status_changed --grace 30m'];
   addCommand(subscription, 'rotate <account> <eventType>', { does, examples })
     .option(...graceOption)
-    .action(run(reading(toRotate, inSession(change))));
+    .action(run(reading(toRotate, change)));
 };
 
 /** `subscription move <account> <eventType>` */
@@ -33,7 +32,7 @@ export const addMove: AddCommand = (subscription, run) => {
   addCommand(subscription, 'move <account> <eventType>', { does, examples })
     .requiredOption(...publicUrlOption)
     .option(...graceOption)
-    .action(run(reading(toMove, inSession(change))));
+    .action(run(reading(toMove, change)));
 };
 
 /** `subscription end <account> <eventType>` */
@@ -42,7 +41,7 @@ export const addEnd: AddCommand = (subscription, run) => {
   const examples = ['business status_changed --reason "moved away"'];
   addCommand(subscription, 'end <account> <eventType>', { does, examples })
     .option(...reasonOption, 'ended by hand')
-    .action(run(reading(toEnd, inSession(change))));
+    .action(run(reading(toEnd, change)));
 };
 
 /** What changes a subscription. */
@@ -53,37 +52,29 @@ interface Change {
 
 type GraceGiven = SubscriptionKey & { grace?: number };
 
-function toRotate({ account, eventType, grace: graceMs }: GraceGiven): Change {
+function toRotate({ grace: graceMs, ...key }: GraceGiven): Change {
   const input = parseRotateInput({ graceMs });
-  return {
-    key: { account, eventType },
-    send: (run, inTime) => run.update(rotateSubscriptionUpdate, [input], inTime),
-  };
+  return { key, send: (run, inTime) => run.update(rotateSubscriptionUpdate, [input], inTime) };
 }
 
-function toMove({ account, eventType, publicUrl, grace: graceMs }: GraceGiven & { publicUrl: string }): Change {
+function toMove({ publicUrl, grace: graceMs, ...key }: GraceGiven & { publicUrl: string }): Change {
   const input = parseMoveInput({ publicUrl, graceMs });
-  return {
-    key: { account, eventType },
-    send: (run, inTime) => run.update(moveSubscriptionUpdate, [input], inTime),
-  };
+  return { key, send: (run, inTime) => run.update(moveSubscriptionUpdate, [input], inTime) };
 }
 
-function toEnd({ account, eventType, reason }: SubscriptionKey & { reason: string }): Change {
+function toEnd({ reason, ...key }: SubscriptionKey & { reason: string }): Change {
   const input = parseEndInput({ reason });
-  return {
-    key: { account, eventType },
-    send: (run, inTime) => run.update(endSubscriptionUpdate, [input], inTime),
-  };
+  return { key, send: (run, inTime) => run.update(endSubscriptionUpdate, [input], inTime) };
 }
 
 /** Sends an update to the running subscription and shows the answer. Throws `CliFailure` NotSubscribed, NoWorker, NoAnswer. */
 async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
-  const { isOpen } = await getSubscription(session, key);
-  const run = subscriptionOf(session, key);
-  const { workflowId } = run;
+  const workflowId = subscriptionId(key);
+  const found = await session.find(workflowId);
+  if (!found) throw notSubscribed(key, 'does not exist');
+  const run = runOf(session.client, workflowId);
   return await sendUpdate(session, {
-    isOpen,
+    isOpen: found.isOpen,
     send: (inTime) => send(run, inTime),
     tell(answer) {
       if ('endedAt' in answer) context.tell({ workflowId, end: answer }, subscriptionEndText(answer, context.paint));
@@ -98,3 +89,9 @@ async function change(context: CommandContext, session: Session, { key, send }: 
     },
   });
 }
+
+const notSubscribed = ({ account, eventType }: SubscriptionKey, why: string): CliFailure =>
+  new CliFailure(
+    'NotSubscribed',
+    `the subscription of account ${account} to ${eventType} ${why}; create it with: faretrail subscription create ${account} ${eventType}`,
+  );

@@ -1,12 +1,13 @@
 import type { AccountName } from '../../domain/keys.js';
+import { publishedAddresses } from '../../domain/published.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
-import { fromSubscriptionId, type SubscriptionKey } from '../../domain/workflow-ids.js';
+import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { accountOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { clip, type Paint, plain, tableText } from '../text.js';
 import { listRuns, readEach, runningQuery } from '../visibility.js';
-import { findSubscription, readSubscriptionStatus } from './run.js';
+import { readSubscriptionStatus } from './view.js';
 
 const limit = 200;
 
@@ -15,7 +16,7 @@ States: active (the service has confirmed it); subscribing (it has not yet, see
 the attention); unknown (no worker answers). The list is about a second behind
 the runs.`;
 
-/** `subscription list`: the running subscriptions and how they stand. */
+/** `subscription list`: the running subscriptions with their states. */
 export const addSubscriptionList: AddCommand = (subscription, run) => {
   const examples = ['', '--account business --json'];
   addCommand(subscription, 'list', { does: 'list running subscriptions', examples, more: help })
@@ -33,9 +34,10 @@ async function list(context: CommandContext, session: Session, { account }: { ac
 }
 
 async function readOne(session: Session, key: SubscriptionKey): Promise<ListedSubscription[]> {
-  const outline = await findSubscription(session, key);
-  if (!outline?.isOpen) return []; // it ended after the list was made
-  return [toListedSubscription(key, await readSubscriptionStatus(session, key), outline.accepted)];
+  const found = await session.find(subscriptionId(key));
+  if (!found?.isOpen) return []; // it ended after the list was made
+  const accepted = publishedAddresses(found.memo)?.accepted.map(({ generation }) => generation) ?? [];
+  return [toListedSubscription(key, await readSubscriptionStatus(session, key), accepted)];
 }
 
 /** One subscription of the list. */
@@ -43,7 +45,7 @@ export interface ListedSubscription extends SubscriptionKey {
   /** `unknown`: no worker answered. */
   state: SubscriptionStatus['state'] | 'unknown';
   publicUrl: string | null;
-  /** The newest address that is in force, else the newest. */
+  /** The current address, else the newest. */
   generation: string | null;
   /** ISO instant. */
   openedAt: string | null;
@@ -53,7 +55,7 @@ export interface ListedSubscription extends SubscriptionKey {
   accepted: number;
 }
 
-/** What the list shows of a status; without one, of the memo. A generation is its time in base 36. */
+/** What the list shows: the status, else what the memo says. A generation is its time of opening in base 36. */
 export function toListedSubscription(
   { account, eventType }: SubscriptionKey,
   status: SubscriptionStatus | undefined,
@@ -75,7 +77,7 @@ export function toListedSubscription(
   };
 }
 
-/** The list as a table. Ids stay whole, since people copy them. */
+/** The list as a table. Ids are not cut, since people copy them. */
 export function subscriptionsText(listed: readonly ListedSubscription[], now: number, paint: Paint): string {
   if (listed.length === 0) return 'There is no running subscription.';
   const rows = listed.map((one) => [

@@ -1,12 +1,27 @@
 import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
+import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
+import { runOf } from '../../temporal/runs.js';
+import { subscriptionStatusQuery } from '../../workflows/messages.js';
+import type { Session } from '../command.js';
 import { attentionLine } from '../order/show.js';
-import type { Paint } from '../text.js';
-import { pairsText, plain, tableText, utc } from '../text.js';
+import { type Paint, type Pair, pairsText, plain, tableText, utc } from '../text.js';
+
+/** Long enough for a busy worker, short enough for a person who waits. */
+const queryTimeoutMs = 5_000;
+
+/** What the run answers; undefined when no worker does. */
+export const readSubscriptionStatus = (
+  { client }: Session,
+  key: SubscriptionKey,
+): Promise<SubscriptionStatus | undefined> =>
+  runOf(client, subscriptionId(key))
+    .query(subscriptionStatusQuery, { withinMs: queryTimeoutMs })
+    .catch(() => undefined);
 
 /** One subscription with its addresses, for a terminal. Never a path or a secret. */
 export function subscriptionText(status: SubscriptionStatus, paint: Paint): string {
   const head = paint('strong', `Subscription of account ${status.account} to ${status.eventType}`);
-  const pairs: [string, string][] = [
+  const pairs: Pair[] = [
     ['state', paint(status.state === 'active' ? 'good' : 'bad', status.state)],
     ['public URL', plain(status.publicUrl)],
   ];
@@ -14,9 +29,9 @@ export function subscriptionText(status: SubscriptionStatus, paint: Paint): stri
     generation,
     state,
     plain(subscriberId ?? '-'),
-    createdAt === null ? '-' : utc(createdAt),
+    utc(createdAt),
     utc(openedAt),
-    until === null ? '-' : utc(until),
+    utc(until),
   ]);
   const columns = ['generation', 'state', 'subscriber', 'created (UTC)', 'opened (UTC)', 'until (UTC)'];
   return [
@@ -31,13 +46,13 @@ export function subscriptionText(status: SubscriptionStatus, paint: Paint): stri
 const stillRegisteredLines = ({ stillRegistered }: { stillRegistered: string[] }): string[] =>
   stillRegistered.length === 0
     ? []
-    : ['', `Refused here, but still registered at the service: ${stillRegistered.map(plain).join(', ')}`];
+    : ['', `Refused by the ingress, but still registered at the service: ${stillRegistered.map(plain).join(', ')}`];
 
 /** How a subscription ended. */
 export function subscriptionEndText(end: SubscriptionEnd, paint: Paint): string {
   const lines = [
-    paint('strong', `Ended: account ${end.account} takes no ${end.eventType} any more`),
-    `The ingress refuses all its addresses since ${utc(end.endedAt)} UTC.`,
+    paint('strong', `Ended the subscription of account ${end.account} to ${end.eventType}`),
+    `The ingress has refused deliveries to its addresses since ${utc(end.endedAt)} UTC.`,
     ...(end.removed.length > 0 ? [`Removed at the service: ${end.removed.map(plain).join(', ')}`] : []),
     ...(end.unclear > 0
       ? [`Requests with an unknown outcome: ${end.unclear}; the service may still deliver to them.`]
