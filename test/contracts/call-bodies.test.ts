@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCallBody, phonesIn } from '../../src/contracts/call-bodies.js';
 import { businessOperations } from '../../src/domain/call.js';
 import { InvalidInput } from '../../src/domain/errors.js';
+import { forAny } from '../support/for-any.js';
 
 const productId = '22222222-3333-4444-8555-666666666666';
 const phone = '15550001111';
@@ -71,15 +72,13 @@ describe('the bodies of the others (assumed)', () => {
   });
 
   it('whatever comes is taken or refused as bad input, nothing else', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...businessOperations), fc.jsonValue(), (operation, body) => {
-        try {
-          parseCallBody(operation, body);
-        } catch (error) {
-          expect(error).toBeInstanceOf(InvalidInput);
-        }
-      }),
-    );
+    forAny(fc.constantFrom(...businessOperations), fc.jsonValue(), (operation, body) => {
+      try {
+        parseCallBody(operation, body);
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidInput);
+      }
+    });
   });
 });
 

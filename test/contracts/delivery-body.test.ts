@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { createDeliveryReader, isTestDelivery, whyToPark } from '../../src/contracts/delivery-body.js';
 import { valueAt } from '../../src/contracts/json.js';
+import { forAny } from '../support/for-any.js';
 
 const { pointers, statuses } = defaultContractProfile;
 const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
@@ -107,14 +108,12 @@ describe('any JSON object as a delivery', () => {
   );
 
   it('gives a bounded reading, with the first usable value of each kind', () => {
-    fc.assert(
-      fc.property(body, (json) => {
-        const reading = read(json);
-        expect(JSON.stringify(reading).length).toBeLessThan(2_500);
-        const texts = pointers.delivery.eventType.map((pointer) => valueAt(json, pointer));
-        const usable = texts.find((text) => typeof text === 'string' && text.trim() !== '' && text.length <= 100);
-        expect(reading.eventType).toBe(usable);
-      }),
-    );
+    forAny(body, (json) => {
+      const reading = read(json);
+      expect(JSON.stringify(reading).length).toBeLessThan(2_500);
+      const texts = pointers.delivery.eventType.map((pointer) => valueAt(json, pointer));
+      const usable = texts.find((text) => typeof text === 'string' && text.trim() !== '' && text.length <= 100);
+      expect(reading.eventType).toBe(usable);
+    });
   });
 });

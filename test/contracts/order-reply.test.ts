@@ -5,6 +5,7 @@ import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import assumed from '../fixtures/order-replies.assumed.json' with { type: 'json' };
+import { forAny } from '../support/for-any.js';
 
 const { pointers, statuses } = defaultContractProfile;
 const asked = toOrderId('4711');
@@ -131,17 +132,15 @@ describe('any JSON as an order reply', () => {
   );
 
   it('gives a bounded reading or one of the two coded errors', () => {
-    fc.assert(
-      fc.property(reply, (body) => {
-        try {
-          const reading = read(body);
-          expect(reading.rawStatus.length).toBeLessThanOrEqual(100);
-          expect(JSON.stringify(reading).length).toBeLessThan(4000);
-        } catch (error) {
-          expect(error).toBeInstanceOf(UnusableReply);
-          expect(['UNREADABLE_STATUS', 'ORDER_MISMATCH']).toContain((error as UnusableReply).code);
-        }
-      }),
-    );
+    forAny(reply, (body) => {
+      try {
+        const reading = read(body);
+        expect(reading.rawStatus.length).toBeLessThanOrEqual(100);
+        expect(JSON.stringify(reading).length).toBeLessThan(4000);
+      } catch (error) {
+        expect(error).toBeInstanceOf(UnusableReply);
+        expect(['UNREADABLE_STATUS', 'ORDER_MISMATCH']).toContain((error as UnusableReply).code);
+      }
+    });
   });
 });

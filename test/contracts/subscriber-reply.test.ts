@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSubscriber, parseSubscriberList } from '../../src/contracts/subscriber-reply.js';
 import given from '../fixtures/subscriber-reply.given.json' with { type: 'json' };
+import { forAny } from '../support/for-any.js';
 
 const read = {
   id: 'sub-1',
@@ -47,12 +48,10 @@ describe('a list of subscribers (assumed)', () => {
   });
 
   it('is not found in anything else, whatever it is', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (body) => {
-        const list = parseSubscriberList(body);
-        const isList = Array.isArray(body) || Array.isArray((body as { subscribers?: unknown } | null)?.subscribers);
-        expect(list !== undefined).toBe(isList);
-      }),
-    );
+    forAny(fc.jsonValue(), (body) => {
+      const list = parseSubscriberList(body);
+      const isList = Array.isArray(body) || Array.isArray((body as { subscribers?: unknown } | null)?.subscribers);
+      expect(list !== undefined).toBe(isList);
+    });
   });
 });

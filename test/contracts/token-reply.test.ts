@@ -4,6 +4,7 @@ import { parseTokenReply } from '../../src/contracts/token-reply.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toScope } from '../../src/domain/keys.js';
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };
+import { forAny } from '../support/for-any.js';
 
 const unscoped = { wantedScope: toScope(''), fallbackLifetimeMs: 300_000 };
 const wanting = (scope: string) => ({ ...unscoped, wantedScope: toScope(scope) });
@@ -78,14 +79,12 @@ describe('a token reply', () => {
         { requiredKeys: [] },
       ),
     );
-    fc.assert(
-      fc.property(body, (value) => {
-        try {
-          expect(parseTokenReply(value, unscoped).lifetimeMs).toBeGreaterThan(0);
-        } catch (error) {
-          expect(error).toBeInstanceOf(UnusableReply);
-        }
-      }),
-    );
+    forAny(body, (value) => {
+      try {
+        expect(parseTokenReply(value, unscoped).lifetimeMs).toBeGreaterThan(0);
+      } catch (error) {
+        expect(error).toBeInstanceOf(UnusableReply);
+      }
+    });
   });
 });

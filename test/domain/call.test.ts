@@ -12,6 +12,7 @@ import {
 } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { businessCallId, fromBusinessCallId } from '../../src/domain/workflow-ids.js';
+import { forAny } from '../support/for-any.js';
 
 const shared = { account: 'business', key: 'trip-9' };
 const complete = {
@@ -62,11 +63,9 @@ describe('the id of a business call', () => {
       operation: fc.constantFrom(...businessOperations),
       key: fc.stringMatching(/^[A-Za-z0-9._~-]{1,100}$/),
     });
-    fc.assert(
-      fc.property(keys, (key) => {
-        expect(fromBusinessCallId(businessCallId(key))).toEqual(key);
-      }),
-    );
+    forAny(keys, (key) => {
+      expect(fromBusinessCallId(businessCallId(key))).toEqual(key);
+    });
   });
 
   it('has the spelling that other programs rely on', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readDeliveries, readTraceparent } from '../../src/domain/delivery.js';
+import { forAny } from '../support/for-any.js';
 
 const now = '2031-05-01T10:00:00.000Z';
 const notice = {
@@ -46,15 +47,13 @@ describe('the argument of deliveryReceived', () => {
   it('of any JSON is read without an error, and each entry counts', () => {
     const entries = fc.oneof(fc.jsonValue(), fc.record({ deliveryId: fc.jsonValue(), status: fc.jsonValue() }));
     const signals = fc.oneof(fc.jsonValue(), fc.record({ deliveries: fc.array(entries) }));
-    fc.assert(
-      fc.property(signals, (value) => {
-        const list = (value as { deliveries?: unknown } | null)?.deliveries;
-        const read = readDeliveries(value, now);
-        expect(read).toHaveLength(Array.isArray(list) ? list.length : 1);
-        expect(JSON.parse(JSON.stringify(read))).toEqual(read);
-        expect(read.every(({ receivedAt }) => !Number.isNaN(Date.parse(receivedAt)))).toBe(true);
-      }),
-    );
+    forAny(signals, (value) => {
+      const list = (value as { deliveries?: unknown } | null)?.deliveries;
+      const read = readDeliveries(value, now);
+      expect(read).toHaveLength(Array.isArray(list) ? list.length : 1);
+      expect(JSON.parse(JSON.stringify(read))).toEqual(read);
+      expect(read.every(({ receivedAt }) => !Number.isNaN(Date.parse(receivedAt)))).toBe(true);
+    });
   });
 
   // V8 parses all of these; they would stand in the timeline and in the UI.

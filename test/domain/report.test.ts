@@ -15,6 +15,7 @@ import {
   recordReceipt,
   toReportNotice,
 } from '../../src/domain/report.js';
+import { forAny } from '../support/for-any.js';
 
 const at = '2031-05-01T10:00:00.000Z';
 const later = '2031-05-01T11:00:00.000Z';
@@ -33,17 +34,15 @@ const read: ReceiptObservation = { kind: 'receipt', receipt, at, reads: 2 };
 describe('reports', () => {
   it('are counted, duplicates apart, and the last 20 are kept', () => {
     const ids = fc.array(fc.nat({ max: 40 }).map(String), { maxLength: 200 });
-    fc.assert(
-      fc.property(fc.array(ids, { maxLength: 10 }), (batches) => {
-        let report: CompanyReport = fresh;
-        let seen: string[] = [];
-        for (const batch of batches) ({ report, seen } = recordDeliveries(report, seen, batch.map(notice)));
-        const all = batches.flat();
-        const first = [...new Set(all)];
-        expect(report.deliveries).toEqual({ received: all.length, duplicate: all.length - first.length });
-        expect(report.reports.map(({ deliveryId }) => deliveryId)).toEqual(first.slice(-20));
-      }),
-    );
+    forAny(fc.array(ids, { maxLength: 10 }), (batches) => {
+      let report: CompanyReport = fresh;
+      let seen: string[] = [];
+      for (const batch of batches) ({ report, seen } = recordDeliveries(report, seen, batch.map(notice)));
+      const all = batches.flat();
+      const first = [...new Set(all)];
+      expect(report.deliveries).toEqual({ received: all.length, duplicate: all.length - first.length });
+      expect(report.reports.map(({ deliveryId }) => deliveryId)).toEqual(first.slice(-20));
+    });
   });
 
   it('that nobody can read are never duplicates of each other', () => {
@@ -119,12 +118,10 @@ describe('the report in the Temporal UI', () => {
   it('stays below what the server takes, whatever a receipt holds', () => {
     const texts = fc.string({ unit: 'binary', maxLength: 300 });
     const receipts = fc.dictionary(texts, fc.oneof(texts, fc.dictionary(texts, fc.integer())), { maxKeys: 100 });
-    fc.assert(
-      fc.property(receipts, (value) => {
-        const text = describeReport(recordReceipt(fresh, { kind: 'receipt', receipt: value, at, reads: 1 }));
-        expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(20_000);
-      }),
-    );
+    forAny(receipts, (value) => {
+      const text = describeReport(recordReceipt(fresh, { kind: 'receipt', receipt: value, at, reads: 1 }));
+      expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(20_000);
+    });
   });
 });
 

@@ -15,6 +15,7 @@ import {
   type LookStage,
   lookAt,
   readingOf,
+  stageWith,
   start,
 } from '../attempts.js';
 import type { Attempt } from '../temporal.js';
@@ -24,11 +25,6 @@ const minute = 60 * second;
 
 const unreachable = () => new RideApiUnreachable('CONNECTION_REFUSED', 'https://partner.example');
 
-function stageWith(...answers: LookStage['answers']): LookStage {
-  const stage = createLookStage();
-  stage.answers = answers;
-  return stage;
-}
 const lastSeen = (attempts: Attempt<unknown>[]): unknown => attempts.at(-1)?.seen;
 const secondsAsked = ({ asked }: LookStage): number[] => asked.map((at) => (at - start) / second);
 
