@@ -1,13 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeliveryNotice } from '../../src/domain/delivery.js';
-import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import {
   type CompanyReport,
   describeReport,
   openReport,
-  parseCompanyReportInput,
   type ReceiptObservation,
   type ReceiptTroubleCode,
   receiptPaceMs,
@@ -122,26 +120,5 @@ describe('the report in the Temporal UI', () => {
       const text = describeReport(recordReceipt(fresh, { kind: 'receipt', receipt: value, at, reads: 1 }));
       expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(20_000);
     });
-  });
-});
-
-describe('the input', () => {
-  it('is read, with and without an order', () => {
-    expect(parseCompanyReportInput({ account: 'business' })).toEqual({ account });
-    const notify = [{ workflowId: 'w', signal: 's' }];
-    const given = { account: 'business', orderId: 4711, notify };
-    expect(parseCompanyReportInput(given)).toEqual({ account, orderId: '4711', notify });
-    expect(parseCompanyReportInput({ account: 'business', orderId: null, notify: null })).toEqual({ account });
-  });
-
-  it.each([
-    ['JSON object', null],
-    ['account', {}],
-    ['orderId', { account: 'business', orderId: 'a/b' }],
-    ['notify', { account: 'business', notify: {} }],
-    ['unknown field "order"', { account: 'business', order: '1' }],
-  ])('is refused by name: %s', (named, input) => {
-    expect(() => parseCompanyReportInput(input)).toThrow(InvalidInput);
-    expect(() => parseCompanyReportInput(input)).toThrow(named);
   });
 });

@@ -7,7 +7,6 @@ import {
   fillInput,
   parseFollowOrderInput,
   parseFollowRequest,
-  parseStopInput,
   readFollowRequest,
   toEarlierRunId,
 } from '../../../src/domain/order/input.js';
@@ -283,16 +282,5 @@ describe('an instant', () => {
       const text = `${local}${offset < 0 ? '-' : '+'}${two(Math.trunc(size / 60))}:${two(size % 60)}`;
       expect(toInstant(text, 'at')).toBe(date.toISOString());
     });
-  });
-});
-
-describe('the argument of stopFollowing', () => {
-  it('is a reason of 1 to 200 characters', () => {
-    expect(parseStopInput({ reason: 'passenger called' })).toEqual({ reason: 'passenger called' });
-    for (const reason of ['', 'x'.repeat(201), 7, null, undefined]) {
-      expect(refusalOf(() => parseStopInput({ reason }))).toMatch(/^reason: /);
-    }
-    expect(refusalOf(() => parseStopInput({ reason: 'x', why: 'y' }))).toContain('unknown field "why"');
-    expect(refusalOf(() => parseStopInput('x'))).toBe('input: must be a JSON object');
   });
 });
