@@ -4,16 +4,6 @@ import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { forAny } from '../support/for-any.js';
 
-function refusalOf(act: () => unknown): InvalidInput {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof InvalidInput) return error;
-    throw error;
-  }
-  throw new Error('was not refused');
-}
-
 describe('an account name', () => {
   it.each(['a', 'partner', 'acme-berlin-2', '-', '0', 'x'.repeat(40)])('may be %j', (name) => {
     expect(toAccountName(name)).toBe(name);
@@ -36,7 +26,7 @@ describe('an account name', () => {
     ['a'],
     { toString: () => 'a' },
   ])('is not %j', (value) => {
-    expect(refusalOf(() => toAccountName(value)).code).toBe('InvalidInput');
+    expect(() => toAccountName(value)).toThrow(InvalidInput);
   });
 
   it('is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else', () => {
@@ -82,12 +72,8 @@ describe('an order id', () => {
     true,
     {},
     ['4711'],
+    ...['.', '..'], // they would change the path of the request
   ])('is not %j', (value) => {
-    expect(refusalOf(() => toOrderId(value)).code).toBe('InvalidInput');
-  });
-
-  // They would change the path of the request.
-  it.each(['.', '..'])('is not %j, which no URL path can hold', (value) => {
     expect(() => toOrderId(value)).toThrow(InvalidInput);
   });
 
@@ -102,15 +88,11 @@ describe('a refused key', () => {
   it.each([
     ['account', toAccountName],
     ['orderId', toOrderId],
-  ] as const)('names the field %s, or the one it is told', (field, read) => {
-    expect(refusalOf(() => read('/')).message).toMatch(new RegExp(`^${field}: `));
-    expect(refusalOf(() => read('/', 'notify[2].order')).message).toMatch(/^notify\[2\]\.order: /);
-  });
-
-  it('never repeats the value', () => {
-    for (const read of [toAccountName, toOrderId]) {
-      expect(refusalOf(() => read('SECRET/VALUE')).message).not.toContain('SECRET');
-      expect(refusalOf(() => read(`SECRET${'x'.repeat(200)}`)).message).not.toContain('SECRET');
+  ] as const)('names the field %s, or the one it is told, and never repeats the value', (field, read) => {
+    for (const value of ['SECRET/VALUE', `SECRET${'x'.repeat(200)}`]) {
+      expect(() => read(value)).toThrow(new RegExp(`^${field}: `));
+      expect(() => read(value, 'notify[2].order')).toThrow(/^notify\[2\]\.order: /);
+      expect(() => read(value)).not.toThrow('SECRET');
     }
   });
 });

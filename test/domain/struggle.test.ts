@@ -61,13 +61,12 @@ describe('patience', () => {
   });
 
   // The last look may be long ago: worker down, account queue behind.
-  it('with an unknown order does not end without a look after the two minutes', () => {
-    expect(judge(begun('orderNotFound'), null, start + hour)).toEqual({ act: 'look' });
-  });
-
-  it('does not end without a look, when one is allowed', () => {
-    expect(judge(begun('upstreamUnavailable'), null, start + hour)).toEqual({ act: 'look' });
-  });
+  it.each([...passing, 'orderNotFound'] as const)(
+    'with %s does not end without a look, when one is allowed',
+    (code) => {
+      expect(judge(begun(code), null, start + hour)).toEqual({ act: 'look' });
+    },
+  );
 });
 
 describe('a stretch of trouble', () => {
@@ -107,16 +106,12 @@ describe('the pause after a failed look', () => {
     });
   }
 
-  it.each(passing)('doubles from a second to a minute with %s', (code) => {
-    expect(pauses(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-  });
-
-  it('doubles from a second to 15 s with an unknown order', () => {
-    expect(pauses('orderNotFound', 6)).toEqual([1, 2, 4, 8, 15, 15]);
-  });
-
-  it.each(lasting)('is a minute with %s', (code) => {
-    expect(pauses(code, 3)).toEqual([60, 60, 60]);
+  it.each([
+    ...passing.map((code) => [code, [1, 2, 4, 8, 16, 32, 60, 60, 60]] as const),
+    ['orderNotFound', [1, 2, 4, 8, 15, 15]] as const,
+    ...lasting.map((code) => [code, [60, 60, 60]] as const),
+  ])('with %s is, in seconds, %j', (code, seconds) => {
+    expect(pauses(code, seconds.length)).toEqual(seconds);
   });
 
   it('is a minute while the trouble is shown', () => {

@@ -51,9 +51,8 @@ describe('the addresses of a subscription', () => {
   it('are open, with the secret on its way, before the service is asked', () => {
     const state = openGeneration(empty, start);
     expect(requestedGeneration(state)?.openedAt).toBe(iso(start));
-    expect(accepted(state)).toEqual([
-      { generation: start.toString(36), until: null, secrets: [], isSecretLost: false },
-    ]);
+    const generation = start.toString(36);
+    expect(accepted(state)).toEqual([{ generation, until: null, secrets: [], isSecretLost: false }]);
   });
 
   it('stay in force until another one is in its place, not until one is asked for', () => {
@@ -65,11 +64,8 @@ describe('the addresses of a subscription', () => {
 
   it('keep the earlier of two ends: a short grace cuts a long one, and no later rotation prolongs one', () => {
     const two = registered(registered(empty, start), start + 1, hour);
-    expect(accepted(registered(two, start + 2, 0)).map(({ until }) => until)).toEqual([
-      null,
-      iso(start + 2),
-      iso(start + 2),
-    ]);
+    const short = registered(two, start + 2, 0);
+    expect(accepted(short).map(({ until }) => until)).toEqual([null, iso(start + 2), iso(start + 2)]);
     const late = registered(two, start + 2, 5 * hour);
     expect(accepted(late).at(-1)?.until).toBe(iso(start + 1 + hour));
   });
@@ -155,10 +151,8 @@ describe('what people see', () => {
   it('holds no secret', () => {
     const text = JSON.stringify(toSubscriptionStatus(registered(empty, start), false));
     expect(text).not.toContain('sealed');
-    expect(JSON.parse(text)).toMatchObject({
-      state: 'active',
-      generations: [{ state: 'current', isSecretKnown: true }],
-    });
+    const generations = [{ state: 'current', isSecretKnown: true }];
+    expect(JSON.parse(text)).toMatchObject({ state: 'active', generations });
   });
 
   it('names each subscriber that is left behind once, the newest 200', () => {
