@@ -27,19 +27,11 @@ describe('a JSON pointer', () => {
     expect(valueAt(rfcDocument, pointer)).toEqual(value);
   });
 
-  it.each(['foo', '/foo/2', '/foo/-', '/foo/00', '/foo/length', '/m~2n', '/m~', '/foo/0/0', '/no/where'])(
-    '%j leads nowhere',
-    (pointer) => {
-      expect(valueAt(rfcDocument, pointer)).toBeUndefined();
-    },
-  );
-
-  it.each(['/__proto__', '/constructor', '/constructor/name', '/toString', '/foo/constructor', '/foo/0/length'])(
-    '%j does not reach what every object inherits',
-    (pointer) => {
-      expect(valueAt({ foo: ['text'] }, pointer)).toBeUndefined();
-    },
-  );
+  const toNothing = ['foo', '/foo/2', '/foo/-', '/foo/00', '/foo/length', '/m~2n', '/m~', '/foo/0/0', '/no/where'];
+  const toInherited = ['__proto__', 'constructor', 'constructor/name', 'toString', 'foo/constructor', 'foo/0/length'];
+  it.each([...toNothing, ...toInherited.map((path) => `/${path}`)])('%j reads nothing', (pointer) => {
+    expect(valueAt(rfcDocument, pointer)).toBeUndefined();
+  });
 
   it('reads a property that is really called __proto__', () => {
     expect(valueAt(JSON.parse('{"__proto__":{"a":1}}'), '/__proto__/a')).toBe(1);

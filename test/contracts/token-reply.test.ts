@@ -14,11 +14,8 @@ const code = (value: string) => expect.objectContaining({ name: 'UnusableReply',
 describe('a token reply', () => {
   it('is read in the shapes the service shows', () => {
     const read = (body: unknown, scope: string) => parseTokenReply(body, wanting(scope));
-    expect(read(given.partner, 'demand_partner')).toEqual({
-      accessToken: '<ACCESS_TOKEN>',
-      lifetimeMs: 3_600_000,
-      grantedScope: 'demand_partner',
-    });
+    const partner = { accessToken: '<ACCESS_TOKEN>', lifetimeMs: 3_600_000, grantedScope: 'demand_partner' };
+    expect(read(given.partner, 'demand_partner')).toEqual(partner);
     expect(read(given.business, 'order')).toMatchObject({ lifetimeMs: 899_000, grantedScope: 'order' });
     expect(read(given.unscoped, '')).toMatchObject({ lifetimeMs: 899_000, grantedScope: '' });
   });
@@ -64,21 +61,15 @@ describe('a token reply', () => {
     expect(() => parseTokenReply({ ...reply, scope }, wanting('order'))).toThrow(code('SCOPE_NOT_GRANTED'));
   });
 
-  it.each([undefined, null, '', 7, 'two words', 'line\nbreak', 'ümlaut', 'x'.repeat(16_385)])(
-    'holds no token when access_token is %j',
-    (access_token) => {
-      expect(() => parseTokenReply({ ...reply, access_token }, unscoped)).toThrow(code('NO_TOKEN'));
-    },
-  );
+  const noTokens = [undefined, null, '', 7, 'two words', 'line\nbreak', 'ümlaut', 'x'.repeat(16_385)];
+  it.each(noTokens)('holds no token when access_token is %j', (access_token) => {
+    expect(() => parseTokenReply({ ...reply, access_token }, unscoped)).toThrow(code('NO_TOKEN'));
+  });
 
   it('never fails otherwise than with its own error, and never repeats the body', () => {
-    const body = fc.oneof(
-      fc.jsonValue(),
-      fc.record(
-        { access_token: fc.jsonValue(), token_type: fc.jsonValue(), expires_in: fc.jsonValue(), scope: fc.jsonValue() },
-        { requiredKeys: [] },
-      ),
-    );
+    const any = fc.jsonValue();
+    const fields = { access_token: any, token_type: any, expires_in: any, scope: any };
+    const body = fc.oneof(any, fc.record(fields, { requiredKeys: [] }));
     forAny(body, (value) => {
       try {
         expect(parseTokenReply(value, unscoped).lifetimeMs).toBeGreaterThan(0);

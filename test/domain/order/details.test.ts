@@ -50,14 +50,12 @@ describe('the trail in the Temporal UI', () => {
     expect(rows[51]).toContain('Step 199');
   });
 
-  it.each(['a|b', 'a\nb', 'a\r\nb', '<img src=x>', '`code`', '[a](https://x.example)', '![a](x)', 'a\\|b'])(
-    'is not broken by the status %j',
-    (word) => {
-      const markdown = describeTrail({ ...trailOf('Routing', word), reference: word });
-      expect(rowsOf(markdown).map((row) => row.split('|').length)).toEqual([5, 5, 5, 5]);
-      expect(markdown).not.toMatch(/[<>`[\]\\]/);
-    },
-  );
+  const hostile = ['a|b', 'a\nb', 'a\r\nb', '<img src=x>', '`code`', '[a](https://x.example)', '![a](x)', 'a\\|b'];
+  it.each(hostile)('is not broken by the status %j', (word) => {
+    const markdown = describeTrail({ ...trailOf('Routing', word), reference: word });
+    expect(rowsOf(markdown).map((row) => row.split('|').length)).toEqual([5, 5, 5, 5]);
+    expect(markdown).not.toMatch(/[<>`[\]\\]/);
+  });
 
   it('has one row for each entry, whatever the words of the service are', () => {
     forAny(fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }), { maxLength: 60 }), (words) => {

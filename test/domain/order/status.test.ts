@@ -67,12 +67,10 @@ describe('a known status', () => {
 });
 
 describe('an unknown status', () => {
-  it.each(['Finished', ' on hold ', 'CANCELLED_BY_DRIVER', 'Re-routing', '', 'constructor', '__proto__'])(
-    '%j stays the word it came as',
-    (word) => {
-      expect(toRideStatus(word)).toBe(word);
-    },
-  );
+  const words = ['Finished', ' on hold ', 'CANCELLED_BY_DRIVER', 'Re-routing', '', 'constructor', '__proto__'];
+  it.each(words)('%j stays the word it came as', (word) => {
+    expect(toRideStatus(word)).toBe(word);
+  });
 
   it('is the same as itself in another spelling', () => {
     expect(isSameStatus('On hold', 'on_HOLD')).toBe(true);
@@ -101,11 +99,11 @@ describe('a status with characters that cannot be shown or indexed', () => {
   });
 });
 
-describe('no status yet', () => {
-  it('is the same only as no status', () => {
-    expect(isSameStatus(null, null)).toBe(true);
-    expect(isSameStatus(null, 'Pending')).toBe(false);
-    expect(isSameStatus('Pending', null)).toBe(false);
-    expect(isSameStatus(null, '')).toBe(false);
-  });
+it.each([
+  [null, null, true],
+  [null, 'Pending', false],
+  ['Pending', null, false],
+  [null, '', false],
+])('no status yet is the same only as no status: %j and %j, %s', (one, other, isSame) => {
+  expect(isSameStatus(one, other)).toBe(isSame);
 });
