@@ -3,7 +3,8 @@ import { TokenUnavailable } from '../../../src/activities/token-source.js';
 import { type BusinessOperation, businessOperations } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import { callOf, createCallStage, newOrder, refusal, reply, start } from './attempts.js';
+import { start } from '../attempts.js';
+import { callOf, createCallStage, newOrder, refusal, reply } from './attempts.js';
 
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
 const answer = reply(200, { id: 'o-1', status: 'Pending' });
