@@ -43,7 +43,7 @@ describe('telling a URL', () => {
     expect(await failureOf(answered(status))).toMatchObject({ type: 'ReceiverUnavailable', nonRetryable: false });
   });
 
-  it('is tried again when nobody answers', async () => {
+  it('is tried again when the receiver does not answer', async () => {
     const failure = await failureOf({ kind: 'unreachable', code: 'ECONNREFUSED' });
     expect(failure).toMatchObject({ type: 'ReceiverUnavailable', nonRetryable: false });
     expect(failure?.message).toContain('ECONNREFUSED');

@@ -91,7 +91,7 @@ describe('no answer means that the service is unavailable', () => {
   });
 });
 
-describe('an answer nobody can read means that the status is unreadable', () => {
+describe('an answer that cannot be read means that the status is unreadable', () => {
   const garbled: Record<GarbledCode, true> = {
     NOT_JSON: true,
     TOO_DEEP: true,

@@ -13,7 +13,7 @@ const order = { category: 'transportation', product_id: productId, stops: [stop]
 const withUser = (user: object) => ({ ...order, stops: [{ ...stop, actions: [{ ...action, user }] }] });
 
 describe('the body of a create (assumed)', () => {
-  it('goes out as it came, with all that nobody here knows', () => {
+  it('goes out as it came, with its unknown fields', () => {
     const body = { ...order, colour: 'red', stops: [{ ...stop, level: 2, location: { lat: 1, lng: 2, floor: 3 } }] };
     expect(parseCallBody('createOrder', body)).toEqual(body);
   });

@@ -43,7 +43,7 @@ describe('reports', () => {
     });
   });
 
-  it('that nobody can read are never duplicates of each other', () => {
+  it('that cannot be read are never duplicates of each other', () => {
     const { report } = recordDeliveries(fresh, [], [notice(''), notice('')]);
     expect(report.deliveries).toEqual({ received: 2, duplicate: 0 });
   });
@@ -67,7 +67,7 @@ describe('a look', () => {
   });
 
   it.each(['scopeRejected', 'forbidden', 'notReady', 'notOffered'] as const)(
-    'that finds %s calls for nobody, and is repeated seldom',
+    'that finds %s needs no person, and is repeated seldom',
     (code) => {
       expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: null, unavailable: { code } });
       expect(receiptPaceMs(code)).toBeGreaterThanOrEqual(600_000);

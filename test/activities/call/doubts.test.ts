@@ -99,7 +99,7 @@ describe('a cancellation or a change whose answer was lost', () => {
       { status: 200 },
     ],
     [
-      'is looked up after a status nobody agreed on, and not sent again',
+      'is looked up after an unexpected status, and not sent again',
       'cancelOrder',
       [reply(202), cancelled],
       'POST GET',

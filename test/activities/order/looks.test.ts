@@ -93,7 +93,7 @@ describe('a poll that begins after a read of the run', () => {
     expect(stage.asked).toEqual([]);
   });
 
-  it('leaves it to the run to tell since when nobody had looked: its own pause may have been longer', async () => {
+  it('leaves it to the run to tell since when the order was not read: its own pause may have been longer', async () => {
     const limits = { lastReadAt: iso(start - 60 * minute) };
     const { seen } = (await stageWith(readingOf('Driving')).run('observeOrder', lookAt(), limits)).at(-1) ?? {};
     expect(seen).toMatchObject({ reads: 1 });
@@ -132,14 +132,14 @@ describe('a poll of an order whose changes are announced', () => {
     }
   });
 
-  it('asks nobody for the status when Temporal does not answer, and is repeated', async () => {
+  it('does not ask the service when Temporal does not answer, and is repeated', async () => {
     const stage = stageWith();
     stage.shown = new Error('unavailable');
     expect(await stage.attempt('observeOrder', announced)).toEqual({ error: stage.shown, heartbeats: [] });
     expect(stage.asked).toEqual([]);
   });
 
-  it('alone asks the run: neither a read that somebody wants, nor a poll that finds its changes itself', async () => {
+  it('alone asks the run: neither a read that a caller wants, nor a poll that finds its changes itself', async () => {
     const stage = stageWith(readingOf('Driving'));
     stage.shown = new Error('asked');
     for (const attempt of [stage.attempt('readOrder', announced), stage.attempt('observeOrder', lookAt())]) {
@@ -153,7 +153,7 @@ describe('a poll that has news', () => {
   it.each<[string, LookInput, string?, boolean?]>([
     ['the first status', lookAt({ shown: { rawStatus: null, attention: null } }), 'Routing'],
     ['another status', lookAt(), 'Driving'],
-    ['a word that nobody knows', lookAt(), 'On hold'],
+    ['an unknown word', lookAt(), 'On hold'],
     ['the same status while attention is shown', lookAt({ shown: { rawStatus: 'Routing', attention: 'forbidden' } })],
     ['the same status, now an end', lookAt({ shown: { rawStatus: 'Archived', attention: null } }), 'Archived', true],
   ])('completes with %s', async (_, input, word = 'Routing', terminal = false) => {
@@ -215,7 +215,7 @@ async function secondAttempt(lateMs: number, heartbeatDetails?: unknown) {
 }
 
 describe('a poll that finds a change', () => {
-  it('tells for how long nobody had looked: its pause, and the wait for its turn', async () => {
+  it('tells for how long the order was not read: its pause, and the wait for its turn', async () => {
     expect(await secondAttempt(3 * second)).toMatchObject({ kind: 'reading', gapMs: 13 * second });
   });
 

@@ -277,7 +277,7 @@ describe('an order that the service does not know', () => {
   });
 
   it.each([
-    ['somebody else vouches for it', { ...lookedFor, mayBeUnknown: false }, {}],
+    ['a ride or a delivery vouches for it', { ...lookedFor, mayBeUnknown: false }, {}],
     ['the 404 is no word of the service', lookedFor, { upstreamCode: null }],
     ['no other order was read', lookedFor, { read: toOrderId('4711') }],
     ['no other order was read lately', lookedFor, { readsEndMs: 3 * minute }],

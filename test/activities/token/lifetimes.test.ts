@@ -33,7 +33,7 @@ function createWorkers(service: Service, aheadMs = [0, 3 * second, -3 * second])
 
   async function send(token: string, operation: string): Promise<string> {
     const request = fleet.requests.find(({ obtained }) => `clear ${obtained?.id}` === token);
-    if (!request) throw new Error('a token that nobody issued');
+    if (!request) throw new Error('a token that the service did not issue');
     if (service.rejects(operation) || clock.now() >= request.at + service.realMs) throw apiError('TOKEN_REJECTED');
     return 'served';
   }

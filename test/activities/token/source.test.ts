@@ -32,14 +32,14 @@ function setUp() {
   return { clock, fleet, source, get, refusal, newProcesses, idsAtOnce };
 }
 
-/** A fleet one process of which holds `token-1`. */
+/** A fleet with a process that holds `token-1`. */
 async function setUpWithToken() {
   const parts = setUp();
   await parts.get();
   return parts;
 }
 
-describe('a token that nobody has yet', () => {
+describe('a token that no process has yet', () => {
   it('costs one request, and is then served from memory', async () => {
     const { fleet, get } = setUp();
     expect(await get()).toMatchObject({ id: 'token-1', value: 'clear token-1' });
@@ -128,7 +128,7 @@ describe('a token that was rejected', () => {
     await source.rejectAfresh(account, scope, { tokenId: 'token-2', operation: 'readOrder' });
     await clock.advance(5 * second);
     expect(await refusal('token-2')).toMatchObject({ code: 'credentialsRejected' });
-    expect((await get()).id).toBe('token-2'); // whoever is served by it
+    expect((await get()).id).toBe('token-2'); // other operations are served by it
     expect(fleet.requests).toHaveLength(2);
     const other = source.get(account, scope, rejectedCall('token-2', 'readReceipt'));
     expect((await clock.until(other)).id).toBe('token-3');
@@ -239,7 +239,7 @@ describe('a token that is not to be had', () => {
     const before = clock.now();
     for (let index = 0; index < 50; index += 1) await refusal();
     await refusal(undefined, fleet.newProcess());
-    expect(clock.now()).toBe(before); // nobody waited
+    expect(clock.now()).toBe(before); // no call waited
     expect(fleet.requests).toHaveLength(1);
   });
 
@@ -283,7 +283,7 @@ describe('a token that is not to be had', () => {
 });
 
 describe('a lease that a stranger has written', () => {
-  it('keeps nobody waiting for longer than ten minutes', async () => {
+  it('keeps no call waiting for longer than ten minutes', async () => {
     const { clock, fleet, refusal } = setUp();
     const at = new Date(clock.now()).toISOString();
     const failure = { code: 'scopeRejected', message: 'm', at, retryAt: '9999-01-01T00:00:00.000Z' } as const;
@@ -293,7 +293,7 @@ describe('a lease that a stranger has written', () => {
 });
 
 describe('a lease that cannot be read', () => {
-  it('is told as that error to all who wait, and the next call starts anew', async () => {
+  it('is told as that error to all who wait, and the next call reads again', async () => {
     const { clock, fleet, source, get } = setUp();
     fleet.unreadable = new Error('frontend unavailable');
     const asked = [source.get(account, scope), source.get(account, scope)];
@@ -309,7 +309,7 @@ describe('a lease that cannot be read', () => {
     expect((await get('token-1')).id).toBe('token-2');
   });
 
-  it('disturbs nobody while the token in memory serves', async () => {
+  it('disturbs no call while the token in memory serves', async () => {
     const { clock, fleet, get } = await setUpWithToken();
     await clock.advance(hour - 30 * second);
     fleet.unreadable = new Error('frontend unavailable');

@@ -14,7 +14,7 @@ const trailWith = (details: Record<string, unknown>) =>
   recordObservation(newTrail(), reading('Reserved', 0, { details }), []);
 
 describe('the pick-up time', () => {
-  it('is unknown when nobody said it', () => {
+  it('is unknown when neither caller nor service said it', () => {
     expect(scheduledAt(inputOf(), newTrail())).toBeNull();
     expect(scheduledAt(inputOf(), trailWith({ supplier: { name: 'a' } }))).toBeNull();
   });

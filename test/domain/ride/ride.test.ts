@@ -69,7 +69,7 @@ describe('a ride in the UI', () => {
   });
 });
 
-it('an end that was told is looked for at once, one that nobody told now and then', () => {
+it('a ride looks for an announced end at once, and for another one now and then', () => {
   expect([1, 2, 3].map((attempt) => followedPaceMs(true, attempt))).toEqual([200, 400, 800]);
   expect([1, 2, 3].map((attempt) => followedPaceMs(false, attempt))).toEqual([5_000, 60_000, 60_000]);
   expect(followedPaceMs(true, 1_000)).toBe(60_000);
