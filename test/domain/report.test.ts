@@ -66,21 +66,17 @@ describe('a look', () => {
     expect(recordReceipt(troubled, trouble('notReady', later)).unavailable).toMatchObject({ since: later });
   });
 
-  it.each(['scopeRejected', 'forbidden', 'notReady', 'notOffered'] as const)(
-    'that finds %s needs no person, and is repeated seldom',
-    (code) => {
-      expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: null, unavailable: { code } });
-      expect(receiptPaceMs(code)).toBeGreaterThanOrEqual(600_000);
-    },
-  );
+  const quiet = ['scopeRejected', 'forbidden', 'notReady', 'notOffered'] as const;
+  it.each(quiet)('that finds %s needs no person, and is repeated seldom', (code) => {
+    expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: null, unavailable: { code } });
+    expect(receiptPaceMs(code)).toBeGreaterThanOrEqual(600_000);
+  });
 
-  it.each(['credentialsRejected', 'grantRejected', 'unreadableStatus', 'upstreamUnavailable'] as const)(
-    'that finds %s calls for a person, and is repeated each minute',
-    (code) => {
-      expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: { code }, unavailable: { code } });
-      expect(receiptPaceMs(code)).toBe(60_000);
-    },
-  );
+  const shown = ['credentialsRejected', 'grantRejected', 'unreadableStatus', 'upstreamUnavailable'] as const;
+  it.each(shown)('that finds %s needs a person, and is repeated each minute', (code) => {
+    expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: { code }, unavailable: { code } });
+    expect(receiptPaceMs(code)).toBe(60_000);
+  });
 });
 
 it('others are told of the receipt and the reports', () => {
