@@ -107,6 +107,13 @@ export function createLookStage(reader?: (stage: LookStage) => OrderReader): Loo
   return stage;
 }
 
+/** A stage on which the next reads do this. */
+export function stageWith(...answers: LookStage['answers']): LookStage {
+  const stage = createLookStage();
+  stage.answers = answers;
+  return stage;
+}
+
 /** One call to the service. */
 export function answer(stage: LookStage): OrderReading {
   stage.asked.push(stage.now);

@@ -10,10 +10,13 @@ const minute = 60_000;
 const other = lookAt({ orderId: toOrderId('4712') });
 
 /** Both orders are read by one process, through the reader under test. */
-const stageWith = (tokens: TokenSource = tokensInOrder()): LookStage =>
-  createLookStage((stage) =>
-    orderReader(fakeRideApi({ readOrder: async () => answer(stage) }), tokens, stage.quietTimes, stage.provenPaths),
+function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensInOrder()): LookStage {
+  const stage = createLookStage((on) =>
+    orderReader(fakeRideApi({ readOrder: async () => answer(on) }), tokens, on.quietTimes, on.provenPaths),
   );
+  stage.answers = answers;
+  return stage;
+}
 
 describe('the quiet time of an account', () => {
   it('lasts as long as the service asked for', () => {
@@ -26,25 +29,19 @@ describe('the quiet time of an account', () => {
     expect(() => quietTimes.check(account.name)).not.toThrow();
   });
 
-  it('is not cut short by a shorter one', () => {
+  it('is neither cut short by a shorter one nor that of another account', () => {
     const quietTimes = createQuietTimes(() => start);
-    quietTimes.begin(account.name, 7_000);
-    quietTimes.begin(account.name, 1_000);
+    for (const ms of [7_000, 1_000]) quietTimes.begin(account.name, ms);
     expect(() => quietTimes.check(account.name)).toThrow(expect.objectContaining({ leftMs: 7_000 }));
-  });
-
-  it('is not that of another account', () => {
-    const quietTimes = createQuietTimes(() => start);
-    quietTimes.begin(account.name, 7_000);
     expect(() => quietTimes.check(toAccountName('other'))).not.toThrow();
   });
 });
 
 describe('after a 429 with Retry-After', () => {
-  it('other orders of the account make no call until it is over', async () => {
-    const stage = stageWith();
-    stage.answers = [apiError('RATE_LIMITED', 30), readingOf('Driving')];
+  it('other orders of the account make no call until it is over, and no one-shot read does', async () => {
+    const stage = stageWith([apiError('RATE_LIMITED', 30), readingOf('Driving')]);
     await stage.attempt('observeOrder', lookAt());
+    expect((await stage.attempt('readOrder', other)).failure?.nextRetryDelay).toBe(30_000);
     stage.now += 10_000;
     const { failure, heartbeats } = await stage.attempt('observeOrder', other);
     expect(failure).toMatchObject({ type: 'UpstreamUnavailable', nextRetryDelay: 20_000 });
@@ -55,17 +52,8 @@ describe('after a 429 with Retry-After', () => {
     expect(stage.asked).toEqual([start, start + 30_000]);
   });
 
-  it('a one-shot read makes no call either', async () => {
-    const stage = stageWith();
-    stage.answers = [apiError('RATE_LIMITED', 30), readingOf('Driving')];
-    await stage.attempt('observeOrder', lookAt());
-    expect((await stage.attempt('readOrder', other)).failure?.nextRetryDelay).toBe(30_000);
-    expect(stage.asked).toHaveLength(1);
-  });
-
   it('a long one is shown at every order at once, with its end', async () => {
-    const stage = stageWith();
-    stage.answers = [apiError('RATE_LIMITED', 599), readingOf('Driving')];
+    const stage = stageWith([apiError('RATE_LIMITED', 599), readingOf('Driving')]);
     await stage.attempt('observeOrder', lookAt());
     const attempts = await stage.run('observeOrder', other);
     const attention = {
@@ -78,13 +66,11 @@ describe('after a 429 with Retry-After', () => {
   });
 
   it('the next call of a service that is well again ends it', async () => {
-    const stage = stageWith();
-    stage.answers = [apiError('UPSTREAM_FAILED', 2), readingOf('Driving')];
+    const stage = stageWith([apiError('UPSTREAM_FAILED', 2), readingOf('Driving')]);
     await stage.run('observeOrder', lookAt());
     expect((await stage.attempt('observeOrder', other)).seen).toMatchObject({ kind: 'reading' });
   });
 
-  // A token may be waited for for ten seconds.
   it('an order that was waiting for its token makes no call', async () => {
     const tokens = tokensInOrder();
     let hasToken = (): void => undefined;
@@ -116,8 +102,7 @@ describe('a read that a person asked for', () => {
   const byPerson = lookAt({ forPerson: true });
   const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
   async function quietStage(...answers: LookStage['answers']) {
-    const stage = stageWith();
-    stage.answers = [apiError('RATE_LIMITED', 599), ...answers];
+    const stage = stageWith([apiError('RATE_LIMITED', 599), ...answers]);
     await stage.attempt('observeOrder', other);
     stage.asked.length = 0;
     return stage;
@@ -150,22 +135,20 @@ describe('a read that a person asked for', () => {
 
   it('takes its turn when the wait begins while it looks for its token', async () => {
     const tokens = tokensInOrder();
-    const stage = stageWith({
+    const stage = stageWith([readingOf('Driving')], {
       ...tokens,
       async get(...args) {
         if (tokens.calls.length === 0) stage.quietTimes.begin(account.name, 599_000);
         return await tokens.get(...args);
       },
     });
-    stage.answers = [readingOf('Driving')];
     const attempts = await stage.run('readOrder', byPerson);
     expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
     expect(stage.now - start).toBeLessThan(1_000);
   });
 
   it('leaves the turn to others while nothing has to wait', async () => {
-    const stage = stageWith();
-    stage.answers = [readingOf('Routing')];
+    const stage = stageWith([readingOf('Routing')]);
     for (let times = 0; times < 3; times += 1) await stage.attempt('readOrder', byPerson);
     expect(stage.asked).toHaveLength(3);
     expect(stage.quietTimes.takeTurn(account.name)).toBe(0);
@@ -181,63 +164,47 @@ describe('a read that a person asked for', () => {
 
 describe('a refusal without Retry-After', () => {
   it('concerns only the order that got it', async () => {
-    const stage = stageWith();
-    stage.answers = [apiError('UPSTREAM_FAILED'), readingOf('Driving')];
+    const stage = stageWith([apiError('UPSTREAM_FAILED'), readingOf('Driving')]);
     await stage.attempt('observeOrder', lookAt());
     expect((await stage.attempt('observeOrder', other)).seen).toMatchObject({ kind: 'reading' });
   });
 });
 
-/** A call whose token takes so long, and what it sent. */
-function callAfter(tokenWaitMs: number) {
+/** A call whose tokens take so long and were asked for at these times, to a service that rejects the first of them. */
+function callWith({ tokenWaitMs = 0, askedAt = [] as number[], rejections = 1 }) {
   let nowMs = start;
   const now = () => nowMs;
-  const tokens = tokensInOrder();
+  const tokens = tokensInOrder(askedAt);
   const sent: string[] = [];
-  const call = createAuthorizedCall({
-    tokens: {
-      ...tokens,
-      async get(...args) {
-        nowMs += tokenWaitMs;
-        return await tokens.get(...args);
-      },
-    },
-    quietTimes: createQuietTimes(now),
-    now,
-  });
+  const get: TokenSource['get'] = async (...args) => {
+    nowMs += tokenWaitMs;
+    return await tokens.get(...args);
+  };
+  const call = createAuthorizedCall({ tokens: { ...tokens, get }, quietTimes: createQuietTimes(now), now });
   const send = async (token: string) => {
     sent.push(token);
-    if (sent.length === 1) throw apiError('TOKEN_REJECTED');
+    if (sent.length <= rejections) throw apiError('TOKEN_REJECTED');
     return 'answered';
   };
-  return { sent, called: () => call(account, toScope('order'), 'readOrder', send) };
+  return { sent, tokens, called: () => call(account, toScope('order'), 'readOrder', send) };
 }
 
 it('a call that has waited for its token gives its turn back, so that not all are sent at once when it comes', async () => {
-  const { sent, called } = callAfter(251);
+  const { sent, called } = callWith({ tokenWaitMs: 251 });
   await expect(called()).rejects.toMatchObject({ code: 'QuietTime', leftMs: 100 });
   expect(sent).toEqual([]);
 });
 
 it('a call whose token came in a moment is sent, and once more with another one after a 401', async () => {
-  const { sent, called } = callAfter(250);
+  const { sent, called } = callWith({ tokenWaitMs: 250 });
   expect(await called()).toBe('answered');
   expect(sent).toEqual(['clear token-1', 'clear token-2']);
 });
 
 it('a token that was asked for before the 401 is no fresh one: a third is tried, and no more; the fleet is told of a fresh one', async () => {
   const tried = async (askedAt: number[], rejections: number) => {
-    const sent: string[] = [];
-    const tokens = tokensInOrder(askedAt);
-    const call = createAuthorizedCall({ tokens, quietTimes: createQuietTimes(() => start), now: () => start });
-    const send = async (token: string) => {
-      sent.push(token);
-      if (sent.length <= rejections) throw apiError('TOKEN_REJECTED');
-      return 'answered';
-    };
-    const outcome = await call(account, toScope('order'), 'readOrder', send).catch(
-      ({ code }: { code: string }) => code,
-    );
+    const { sent, tokens, called } = callWith({ askedAt, rejections });
+    const outcome = await called().catch(({ code }: { code: string }) => code);
     return [outcome, sent.length, ...tokens.rejectedAfresh.map(({ tokenId }) => tokenId)];
   };
   const old = start - 1;

@@ -61,18 +61,13 @@ describe('a refusal of the service means', () => {
     const message = expect.stringMatching(/^no key "k2".+ FARETRAIL_SEALING_KEYS\.$/);
     expect(troubleOf(error)).toMatchObject({ code: 'credentialsRejected', message });
     expect(troubleOf(error)?.message).not.toContain('client secret');
-    const asked = { account, operation: 'products' } as const;
+    const ofCall = toCallTrouble(error, { account, operation: 'products' }, { now, backOffMs: 0 });
     const remedy = expect.stringContaining('FARETRAIL_SEALING_KEYS');
-    expect(toCallTrouble(error, asked, { now, backOffMs: 0 })).toMatchObject({
-      type: 'Unavailable',
-      isFinal: false,
-      message: remedy,
-    });
+    expect(ofCall).toMatchObject({ type: 'Unavailable', isFinal: false, message: remedy });
   });
 
-  it('a remedy that names the account', () => {
-    expect(troubleOf(apiError('FORBIDDEN'))?.message).toContain('account acme');
-    expect(troubleOf(apiError('TOKEN_REJECTED'))?.message).toContain('account acme');
+  it.each(['FORBIDDEN', 'TOKEN_REJECTED'] as const)('%s: a remedy that names the account', (code) => {
+    expect(troubleOf(apiError(code))?.message).toContain('account acme');
   });
 });
 
@@ -96,7 +91,7 @@ describe('no answer means that the service is unavailable', () => {
   });
 });
 
-describe('an answer nobody can read means that the status is unreadable', () => {
+describe('an answer that cannot be read means that the status is unreadable', () => {
   const garbled: Record<GarbledCode, true> = {
     NOT_JSON: true,
     TOO_DEEP: true,
@@ -124,45 +119,37 @@ describe('an answer nobody can read means that the status is unreadable', () => 
 });
 
 describe('no token means', () => {
-  it.each(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable'] as const)(
-    '%s in the words of the lease, to be asked again when its cool-down ends',
-    (code) => {
-      const error = new TokenUnavailable(code, 'In the words of the lease.', now + 42_000);
-      expect(troubleOf(error)).toEqual({
-        code,
-        message: 'In the words of the lease.',
-        afterMs: 42_000,
-        isUnsent: true,
-      });
-    },
-  );
+  const codes = ['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable'] as const;
+  it.each(codes)('%s in the words of the lease, to be asked again when its cool-down ends', (code) => {
+    const message = 'In the words of the lease.';
+    const trouble = { code, message, afterMs: 42_000, isUnsent: true };
+    expect(troubleOf(new TokenUnavailable(code, message, now + 42_000))).toEqual(trouble);
+  });
 
-  it('a wait of a second at least, also when the cool-down is over', () => {
-    expect(troubleOf(new TokenUnavailable('scopeRejected', 'm', now - 5))?.afterMs).toBe(1_000);
-    expect(troubleOf(new TokenUnavailable('scopeRejected', 'm', now + 5))?.afterMs).toBe(1_000);
+  it.each([-5, 5])('a wait of a second at least, with a cool-down that ends in %i ms', (leftMs) => {
+    expect(troubleOf(new TokenUnavailable('scopeRejected', 'm', now + leftMs))?.afterMs).toBe(1_000);
   });
 });
 
 it('keeps to the quiet time of the account exactly', () => {
-  expect(troubleOf(new QuietTime(12_345))).toMatchObject({
-    code: 'upstreamUnavailable',
-    afterMs: 12_345,
-    isUnsent: true,
-  });
+  const trouble = { code: 'upstreamUnavailable', afterMs: 12_345, isUnsent: true };
+  expect(troubleOf(new QuietTime(12_345))).toMatchObject(trouble);
 });
 
-describe('what is not about the service', () => {
-  it.each([new Error('a bug of ours'), new TypeError('x'), new CancelledFailure('CANCELLED'), 'text', null, undefined])(
-    'is left to Temporal: %s',
-    (error) => {
-      expect(troubleOf(error)).toBeUndefined();
-    },
-  );
+const foreign = [
+  new Error('a bug of ours'),
+  new TypeError('x'),
+  new CancelledFailure('CANCELLED'),
+  'text',
+  null,
+  undefined,
+];
+it.each(foreign)('what is not about the service is left to Temporal: %s', (error) => {
+  expect(troubleOf(error)).toBeUndefined();
+});
 
-  // Thrown by `operationRequest` when the profile switches the look-up off: a person must hear of it.
-  it('is not a request that the contract profile makes impossible', () => {
-    expect(troubleOf(new InvalidInput('operations.orderStatus.enabled: off'))).toMatchObject({
-      code: 'unreadableStatus',
-    });
-  });
+// Thrown by `operationRequest` when the profile switches the look-up off.
+it('a person hears of a request that the contract profile makes impossible', () => {
+  const error = new InvalidInput('operations.orderStatus.enabled: off');
+  expect(troubleOf(error)).toMatchObject({ code: 'unreadableStatus' });
 });

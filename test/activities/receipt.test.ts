@@ -59,26 +59,22 @@ describe('a look at a receipt', () => {
     expect(failures.length).toBeLessThan(20);
   });
 
-  it('has patience with an outage, and none with what a person must repair', async () => {
+  it('has five minutes of patience with an outage', async () => {
     const outage = createStage(new RideApiUnreachable('CONNECTION_REFUSED', 'https://service.example'));
-    expect((await outage.run('readReceipt', lookAt())).seen).toMatchObject({
-      trouble: { code: 'upstreamUnavailable' },
-    });
+    const { seen } = await outage.run('readReceipt', lookAt());
+    expect(seen).toMatchObject({ trouble: { code: 'upstreamUnavailable' } });
     expect(outage.now - start).toBeGreaterThanOrEqual(5 * minute);
-    for (const [refusal, code] of [
-      ['FORBIDDEN', 'forbidden'],
-      ['TOKEN_REJECTED', 'credentialsRejected'],
-    ] as const) {
-      const stage = createStage(apiError(refusal));
-      expect((await stage.run('readReceipt', lookAt())).seen).toMatchObject({ trouble: { code } });
-      expect(stage.asked).toEqual([start]);
-    }
   });
 
-  it('says at once where there are no receipts', async () => {
-    const stage = createStage(new InvalidInput('orderReceipt: not an operation of the partner interface'));
+  it.each([
+    [apiError('FORBIDDEN'), 'forbidden', ''],
+    [apiError('TOKEN_REJECTED'), 'credentialsRejected', ''],
+    [new InvalidInput('orderReceipt: not an operation of the partner interface'), 'notOffered', 'partner'],
+  ])('says at once what a person must repair, and where there are no receipts: %s', async (error, code, words) => {
+    const stage = createStage(error);
     const { seen } = await stage.run('readReceipt', lookAt());
-    expect(seen).toMatchObject({ trouble: { code: 'notOffered', message: expect.stringContaining('partner') } });
+    expect(seen).toMatchObject({ trouble: { code, message: expect.stringContaining(words) } });
+    expect(stage.asked).toEqual([start]);
   });
 
   it('answers who waits for it with the trouble that is shown already', async () => {
@@ -105,11 +101,9 @@ describe('a look at a receipt', () => {
 
   it('shows at once until when a long wait that the service asks for lasts', async () => {
     const stage = createStage(apiError('UPSTREAM_FAILED', 599));
-    const message = expect.stringContaining('until 2031-05-01 10:09:59 UTC');
-    expect((await stage.run('readReceipt', lookAt())).seen).toMatchObject({
-      trouble: { code: 'upstreamUnavailable', message },
-      notBefore: iso(start + 599_000),
-    });
+    const trouble = { code: 'upstreamUnavailable', message: expect.stringContaining('until 2031-05-01 10:09:59 UTC') };
+    const { seen } = await stage.run('readReceipt', lookAt());
+    expect(seen).toMatchObject({ trouble, notBefore: iso(start + 599_000) });
     expect(stage.asked).toEqual([start]);
   });
 
@@ -124,21 +118,18 @@ describe('a look at a receipt', () => {
   });
 });
 
-describe('who looks on', () => {
+describe('a look that goes on', () => {
   it.each([
     ['notReady', apiError('ORDER_UNKNOWN'), 10],
     ['forbidden', apiError('FORBIDDEN'), 60],
     ['credentialsRejected', apiError('TOKEN_REJECTED'), 1],
-  ] as const)(
-    'for a receipt while %s stands asks slowly, without an end, until it is there',
-    async (shown, error, everyMinutes) => {
-      const stage = createStage(error, error, error, receipt);
-      const { seen, failures } = await stage.run('awaitReceipt', lookAt({ shown }));
-      expect(seen).toMatchObject({ kind: 'receipt', reads: 4 });
-      expect(stage.asked).toEqual([0, 1, 2, 3].map((times) => start + times * everyMinutes * minute));
-      expect(failures.map(({ type, category }) => `${type} ${category}`)).toEqual(Array(3).fill('NotYet BENIGN'));
-    },
-  );
+  ] as const)('asks slowly while %s is shown, until the receipt is there', async (shown, error, everyMinutes) => {
+    const stage = createStage(error, error, error, receipt);
+    const { seen, failures } = await stage.run('awaitReceipt', lookAt({ shown }));
+    expect(seen).toMatchObject({ kind: 'receipt', reads: 4 });
+    expect(stage.asked).toEqual([0, 1, 2, 3].map((times) => start + times * everyMinutes * minute));
+    expect(failures.map(({ type, category }) => `${type} ${category}`)).toEqual(Array(3).fill('NotYet BENIGN'));
+  });
 
   it('waits as long as the service asks for, also while that is shown', async () => {
     const stage = createStage(apiError('UPSTREAM_FAILED', 599), receipt);

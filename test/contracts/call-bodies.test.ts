@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCallBody, phonesIn } from '../../src/contracts/call-bodies.js';
 import { businessOperations } from '../../src/domain/call.js';
 import { InvalidInput } from '../../src/domain/errors.js';
+import { forAny } from '../support/for-any.js';
 
 const productId = '22222222-3333-4444-8555-666666666666';
 const phone = '15550001111';
@@ -12,7 +13,7 @@ const order = { category: 'transportation', product_id: productId, stops: [stop]
 const withUser = (user: object) => ({ ...order, stops: [{ ...stop, actions: [{ ...action, user }] }] });
 
 describe('the body of a create (assumed)', () => {
-  it('goes out as it came, with all that nobody here knows', () => {
+  it('goes out as it came, with its unknown fields', () => {
     const body = { ...order, colour: 'red', stops: [{ ...stop, level: 2, location: { lat: 1, lng: 2, floor: 3 } }] };
     expect(parseCallBody('createOrder', body)).toEqual(body);
   });
@@ -36,15 +37,14 @@ describe('the body of a create (assumed)', () => {
     ['body.note_to_driver: must have at most 100', { ...order, note_to_driver: 'x'.repeat(101) }],
     ['body.references.0: must be an object with id, title and value', { ...order, references: ['A'] }],
   ])('that is wrong is refused by the name of its field: %s', (words, body) => {
-    const error = errorOf(() => parseCallBody('createOrder', body));
-    expect(error).toBeInstanceOf(InvalidInput);
-    expect(error.message).toContain(words);
-    expect(error.message).not.toContain(phone);
+    const act = () => parseCallBody('createOrder', body);
+    expect(act).toThrow(InvalidInput);
+    expect(act).toThrow(words);
+    expect(act).not.toThrow(phone);
   });
 
-  it('names every bad field at once', () => {
-    const { message } = errorOf(() => parseCallBody('createOrder', { stops: [] }));
-    for (const field of ['body.category', 'body.product_id', 'body.stops']) expect(message).toContain(field);
+  it.each(['body.category', 'body.product_id', 'body.stops'])('that is wrong in several fields names %s', (field) => {
+    expect(() => parseCallBody('createOrder', { stops: [] })).toThrow(field);
   });
 });
 
@@ -67,19 +67,17 @@ describe('the bodies of the others (assumed)', () => {
     ['addReferenceCode', [{ value: 'A 1' }], 'body.0.value: must hold letters and digits'],
     ['addReferenceCode', { value: 'A1' }, 'body: must be an array'],
   ] as const)('%s refuses %j', (operation, body, words) => {
-    expect(errorOf(() => parseCallBody(operation, body)).message).toContain(words);
+    expect(() => parseCallBody(operation, body)).toThrow(words);
   });
 
   it('whatever comes is taken or refused as bad input, nothing else', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...businessOperations), fc.jsonValue(), (operation, body) => {
-        try {
-          parseCallBody(operation, body);
-        } catch (error) {
-          expect(error).toBeInstanceOf(InvalidInput);
-        }
-      }),
-    );
+    forAny(fc.constantFrom(...businessOperations), fc.jsonValue(), (operation, body) => {
+      try {
+        parseCallBody(operation, body);
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidInput);
+      }
+    });
   });
 });
 
@@ -87,12 +85,3 @@ it('finds the phone numbers of a body wherever they stand', () => {
   expect(phonesIn({ ...order, contact: [{ phone: '1' }] })).toEqual([phone, '1']);
   expect(phonesIn(undefined)).toEqual([]);
 });
-
-function errorOf(act: () => unknown): Error {
-  try {
-    act();
-  } catch (error) {
-    return error as Error;
-  }
-  throw new Error('it was taken');
-}

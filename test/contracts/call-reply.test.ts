@@ -18,7 +18,7 @@ describe('an answer as it is kept', () => {
     expect(toKeptAnswer({ driver: [driver] })).toEqual({ driver: [{ rating: 4 }] });
   });
 
-  it('lacks what may say who the driver is under a name that nobody has told us', () => {
+  it('lacks what may say who the driver is under an unknown name', () => {
     const vehicle = { model: 'M', license_plate: 'L', colour: 'C' };
     expect(toKeptAnswer({ driver: { first_name: 'F', vehicle }, vehicle })).toEqual({
       driver: { vehicle: { model: 'M' } },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile, parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { InvalidInput } from '../../src/domain/errors.js';
+import { forAny } from '../support/for-any.js';
 
 function problemsOf(overrides: unknown): string {
   try {
@@ -19,12 +20,10 @@ describe('a contract file', () => {
   });
 
   it('changes the scalar it names and nothing beside it', () => {
-    const profile = parseContractProfile({ operations: { orderDetails: { path: '/v2/rides/{order_id}' } } });
-    expect(profile.operations.orderDetails).toEqual({
-      ...defaultContractProfile.operations.orderDetails,
-      path: '/v2/rides/{order_id}',
-    });
-    expect(profile.operations.orderStatus).toEqual(defaultContractProfile.operations.orderStatus);
+    const path = '/v2/rides/{order_id}';
+    const { operations } = defaultContractProfile;
+    const changed = { ...operations, orderDetails: { ...operations.orderDetails, path } };
+    expect(parseContractProfile({ operations: { orderDetails: { path } } }).operations).toEqual(changed);
   });
 
   it('replaces an array as a whole', () => {
@@ -35,14 +34,9 @@ describe('a contract file', () => {
   });
 
   it('replaces the verification of deliveries as a whole, with the defaults of its mode', () => {
-    const profile = parseContractProfile({ delivery: { verification: { mode: 'hmac', header: 'x-signature' } } });
-    expect(profile.delivery.verification).toEqual({
-      mode: 'hmac',
-      header: 'x-signature',
-      algorithm: 'sha256',
-      encoding: 'hex',
-      prefix: '',
-    });
+    const verification = { mode: 'hmac', header: 'x-signature' };
+    const whole = { ...verification, algorithm: 'sha256', encoding: 'hex', prefix: '' };
+    expect(parseContractProfile({ delivery: { verification } }).delivery.verification).toEqual(whole);
     expect(problemsOf({ delivery: { verification: {} } })).toContain('delivery.verification.mode');
   });
 
@@ -59,17 +53,13 @@ describe('a contract file', () => {
       tokens: null,
       limits: { requestsPerSecond: 'many' },
     });
-    for (const field of [
-      'operations.orderStatus.method',
-      'operations.orderStatus.speed: unknown field',
+    const ofOrderStatus = ['operations.orderStatus.method', 'operations.orderStatus.speed: unknown field'];
+    const ofOthers = [
       'operations.orderReceipt.path: unknown placeholder {receipt}',
       'operations.teleport: unknown field',
-      'pointers.delivery.status',
-      'tokens',
-      'limits.requestsPerSecond',
-    ]) {
-      expect(problems).toContain(field);
-    }
+    ];
+    const elsewhere = ['pointers.delivery.status', 'tokens', 'limits.requestsPerSecond'];
+    for (const problem of [...ofOrderStatus, ...ofOthers, ...elsewhere]) expect(problems).toContain(problem);
   });
 
   it.each([
@@ -90,8 +80,9 @@ describe('a contract file', () => {
     ['/v1/{order_id}#part', 'blanks'],
     ['/v1/{order_id} HTTP/1.1', 'blanks'],
   ])('is refused with the path %s', (path, problem) => {
-    expect(problemsOf({ operations: { orderDetails: { path } } })).toMatch(/operations\.orderDetails\.path/);
-    expect(problemsOf({ operations: { orderDetails: { path } } })).toContain(problem);
+    const problems = problemsOf({ operations: { orderDetails: { path } } });
+    expect(problems).toContain('operations.orderDetails.path');
+    expect(problems).toContain(problem);
   });
 
   it.each([undefined, null, [], 'text', 7])('is refused when it holds %j instead of an object', (overrides) => {
@@ -108,6 +99,6 @@ describe('a contract file', () => {
 
   it('of any JSON gives a profile or InvalidInput', () => {
     const part = fc.dictionary(fc.constantFrom('operations', 'pointers', 'delivery', 'tokens'), fc.jsonValue());
-    fc.assert(fc.property(fc.oneof(fc.jsonValue(), part), (overrides) => void problemsOf(overrides)));
+    forAny(fc.oneof(fc.jsonValue(), part), (overrides) => void problemsOf(overrides));
   });
 });

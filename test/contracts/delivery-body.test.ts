@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { createDeliveryReader, isTestDelivery, whyToPark } from '../../src/contracts/delivery-body.js';
 import { valueAt } from '../../src/contracts/json.js';
+import { forAny } from '../support/for-any.js';
 
 const { pointers, statuses } = defaultContractProfile;
 const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
@@ -42,16 +43,10 @@ describe('a delivery', () => {
     expect(read({ id: '4711' })).toMatchObject({ orderId: null, isOrderIdUnusable: false });
   });
 
-  it.each(['a/b', 'x'.repeat(129), ' 1 ', '..', 4711.5, 2 ** 53, 'a\nb'])(
-    'has an unusable order id: %j',
-    (order_id) => {
-      expect(read({ order_id })).toMatchObject({ orderId: null, isOrderIdUnusable: true });
-      expect(read({ order: { id: order_id }, order_id: '1' })).toMatchObject({
-        orderId: '1',
-        isOrderIdUnusable: false,
-      });
-    },
-  );
+  it.each(['a/b', 'x'.repeat(129), ' 1 ', '..', 4711.5, 2 ** 53, 'a\nb'])('has an unusable order id: %j', (id) => {
+    expect(read({ order_id: id })).toMatchObject({ orderId: null, isOrderIdUnusable: true });
+    expect(read({ order: { id }, order_id: '1' })).toMatchObject({ orderId: '1', isOrderIdUnusable: false });
+  });
 
   it.each([null, '', {}, [], true])('has no order id at all: %j', (order_id) => {
     expect(read({ order_id })).toMatchObject({ orderId: null, isOrderIdUnusable: false });
@@ -90,9 +85,8 @@ describe('the way of a delivery', () => {
   });
 
   it('ends at once for a trial', () => {
-    expect(isTestDelivery(read({ event_type: 'test_event' }))).toBe(true);
-    expect(isTestDelivery(read({ event_type: 'Test' }))).toBe(true);
-    expect(isTestDelivery(read({ event_type: 'status_changed' }))).toBe(false);
+    const ends = ['test_event', 'Test', 'status_changed', ''].map((event_type) => isTestDelivery(read({ event_type })));
+    expect(ends).toEqual([true, true, false, false]);
     expect(isTestDelivery(read({}))).toBe(false);
   });
 });
@@ -107,14 +101,12 @@ describe('any JSON object as a delivery', () => {
   );
 
   it('gives a bounded reading, with the first usable value of each kind', () => {
-    fc.assert(
-      fc.property(body, (json) => {
-        const reading = read(json);
-        expect(JSON.stringify(reading).length).toBeLessThan(2_500);
-        const texts = pointers.delivery.eventType.map((pointer) => valueAt(json, pointer));
-        const usable = texts.find((text) => typeof text === 'string' && text.trim() !== '' && text.length <= 100);
-        expect(reading.eventType).toBe(usable);
-      }),
-    );
+    forAny(body, (json) => {
+      const reading = read(json);
+      expect(JSON.stringify(reading).length).toBeLessThan(2_500);
+      const texts = pointers.delivery.eventType.map((pointer) => valueAt(json, pointer));
+      const usable = texts.find((text) => typeof text === 'string' && text.trim() !== '' && text.length <= 100);
+      expect(reading.eventType).toBe(usable);
+    });
   });
 });

@@ -8,10 +8,8 @@ describe('an error body', () => {
   });
 
   it('gives code and request id in the envelope, and nothing else', () => {
-    expect(parseErrorBody(assumed.envelope)).toEqual({
-      code: 'VALIDATION_ERROR',
-      requestId: '0b9d2c3e-0000-4000-8000-000000000001',
-    });
+    const requestId = '0b9d2c3e-0000-4000-8000-000000000001';
+    expect(parseErrorBody(assumed.envelope)).toEqual({ code: 'VALIDATION_ERROR', requestId });
   });
 
   it.each([
@@ -35,9 +33,7 @@ describe('an error body', () => {
   });
 
   it('is an envelope only with both of its marks', () => {
-    expect(isErrorEnvelope(assumed.envelope)).toBe(true);
-    expect(isErrorEnvelope({ status: 'error' })).toBe(false);
-    expect(isErrorEnvelope({ status: 'success', error: {} })).toBe(false);
-    expect(isErrorEnvelope(null)).toBe(false);
+    const bodies = [assumed.envelope, { status: 'error' }, { status: 'success', error: {} }, null];
+    expect(bodies.map(isErrorEnvelope)).toEqual([true, false, false, false]);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parentPointer, valueAt } from '../../src/contracts/json.js';
+import { forAny } from '../support/for-any.js';
 
 // RFC 6901 section 5, word for word.
 const rfcDocument = JSON.parse(
@@ -26,31 +27,21 @@ describe('a JSON pointer', () => {
     expect(valueAt(rfcDocument, pointer)).toEqual(value);
   });
 
-  it.each(['foo', '/foo/2', '/foo/-', '/foo/00', '/foo/length', '/m~2n', '/m~', '/foo/0/0', '/no/where'])(
-    '%j leads nowhere',
-    (pointer) => {
-      expect(valueAt(rfcDocument, pointer)).toBeUndefined();
-    },
-  );
-
-  it.each(['/__proto__', '/constructor', '/constructor/name', '/toString', '/foo/constructor', '/foo/0/length'])(
-    '%j does not reach what every object inherits',
-    (pointer) => {
-      expect(valueAt({ foo: ['text'] }, pointer)).toBeUndefined();
-    },
-  );
+  const toNothing = ['foo', '/foo/2', '/foo/-', '/foo/00', '/foo/length', '/m~2n', '/m~', '/foo/0/0', '/no/where'];
+  const toInherited = ['__proto__', 'constructor', 'constructor/name', 'toString', 'foo/constructor', 'foo/0/length'];
+  it.each([...toNothing, ...toInherited.map((path) => `/${path}`)])('%j reads nothing', (pointer) => {
+    expect(valueAt(rfcDocument, pointer)).toBeUndefined();
+  });
 
   it('reads a property that is really called __proto__', () => {
     expect(valueAt(JSON.parse('{"__proto__":{"a":1}}'), '/__proto__/a')).toBe(1);
   });
 
   it('finds any key of any object by its escaped name', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.jsonValue(), (key, value) => {
-        const document = Object.fromEntries([[key, value]]);
-        expect(valueAt(document, `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)).toStrictEqual(value);
-      }),
-    );
+    forAny(fc.string(), fc.jsonValue(), (key, value) => {
+      const document = Object.fromEntries([[key, value]]);
+      expect(valueAt(document, `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)).toStrictEqual(value);
+    });
   });
 
   it('reads "~01" as the text "~1", not as a slash', () => {
@@ -58,7 +49,7 @@ describe('a JSON pointer', () => {
   });
 
   it('never throws, whatever the document and the pointer', () => {
-    fc.assert(fc.property(fc.jsonValue(), fc.string(), (document, pointer) => void valueAt(document, pointer)));
+    forAny(fc.jsonValue(), fc.string(), (document, pointer) => void valueAt(document, pointer));
   });
 
   it('knows its parent', () => {

@@ -53,15 +53,15 @@ describe('recorded runs fit the published schemas', () => {
       ofType('followOrder').flatMap(({ got }) =>
         got.filter(([name]) => name === wanted).map(([, argument]) => argument),
       );
-    const notices = signals('deliveryReceived').flatMap(deliveriesIn);
-    expect(notices.length).toBeGreaterThan(0);
-    expect(notices.flatMap((notice) => faultsIn('delivery-notice', notice))).toEqual([]);
-    const changes = ofType('followOrder').flatMap(({ sent }) => sent);
-    expect(changes.length).toBeGreaterThan(0);
-    expect(changes.flatMap((change) => faultsIn('order-change', change))).toEqual([]);
-    const reported = ofType('companyReport').flatMap(({ sent }) => sent);
-    expect(reported.length).toBeGreaterThan(0);
-    expect(reported.flatMap((notice) => faultsIn('company-report-notice', notice))).toEqual([]);
+    const sentBy = (type: string) => ofType(type).flatMap(({ sent }) => sent);
+    for (const [name, found] of [
+      ['delivery-notice', signals('deliveryReceived').flatMap(deliveriesIn)],
+      ['order-change', sentBy('followOrder')],
+      ['company-report-notice', sentBy('companyReport')],
+    ] as const) {
+      expect(found.length, name).toBeGreaterThan(0);
+      expect(found.flatMap((one) => faultsIn(name, one))).toEqual([]);
+    }
     // One that cannot be read is recorded, too.
     const requests = signals('followRequested').filter((one) => faultsIn('follow-request', one).length === 0);
     expect(requests.length).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSubscriber, parseSubscriberList } from '../../src/contracts/subscriber-reply.js';
 import given from '../fixtures/subscriber-reply.given.json' with { type: 'json' };
+import { forAny } from '../support/for-any.js';
 
 const read = {
   id: 'sub-1',
@@ -19,24 +20,12 @@ describe('the answer to a subscription', () => {
   it('is one of a subscriber even when nothing but the id is there', () => {
     const nothing = { secretId: null, deliveryAddress: null, createdAt: null, updatedAt: null };
     expect(parseSubscriber({ id: 7 })).toEqual({ id: '7', ...nothing });
-    expect(parseSubscriber({ id: 'a', secret_id: '', created_at: 5, hook_address: null })).toEqual({
-      id: 'a',
-      ...nothing,
-    });
+    const unusable = { id: 'a', secret_id: '', created_at: 5, hook_address: null };
+    expect(parseSubscriber(unusable)).toEqual({ id: 'a', ...nothing });
   });
 
-  it.each([
-    undefined,
-    null,
-    [],
-    'x',
-    {},
-    { id: '' },
-    { id: 1.5 },
-    { id: 'a b' },
-    { id: 'a\n' },
-    { id: 'x'.repeat(201) },
-  ])('names no subscriber: %j', (body) => {
+  const unusableIds = ['', 1.5, 'a b', 'a\n', 'x'.repeat(201)];
+  it.each([undefined, null, [], 'x', {}, ...unusableIds.map((id) => ({ id }))])('names no subscriber: %j', (body) => {
     expect(parseSubscriber(body)).toBeUndefined();
   });
 });
@@ -47,12 +36,10 @@ describe('a list of subscribers (assumed)', () => {
   });
 
   it('is not found in anything else, whatever it is', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (body) => {
-        const list = parseSubscriberList(body);
-        const isList = Array.isArray(body) || Array.isArray((body as { subscribers?: unknown } | null)?.subscribers);
-        expect(list !== undefined).toBe(isList);
-      }),
-    );
+    forAny(fc.jsonValue(), (body) => {
+      const list = parseSubscriberList(body);
+      const isList = Array.isArray(body) || Array.isArray((body as { subscribers?: unknown } | null)?.subscribers);
+      expect(list !== undefined).toBe(isList);
+    });
   });
 });

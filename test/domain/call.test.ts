@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type AttemptOutcome,
@@ -11,7 +10,6 @@ import {
   parseBusinessCallInput,
 } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
-import { businessCallId, fromBusinessCallId } from '../../src/domain/workflow-ids.js';
 
 const shared = { account: 'business', key: 'trip-9' };
 const complete = {
@@ -53,33 +51,6 @@ describe('the input of a business call', () => {
   ])('%j is refused: %s', (more, words) => {
     expect(() => parseBusinessCallInput({ ...shared, ...more })).toThrow(words);
   });
-});
-
-describe('the id of a business call', () => {
-  it('is read back as what it was made of', () => {
-    const keys = fc.record({
-      account: fc.stringMatching(/^[a-z0-9-]{1,40}$/).map((name) => toAccountName(name)),
-      operation: fc.constantFrom(...businessOperations),
-      key: fc.stringMatching(/^[A-Za-z0-9._~-]{1,100}$/),
-    });
-    fc.assert(
-      fc.property(keys, (key) => {
-        expect(fromBusinessCallId(businessCallId(key))).toEqual(key);
-      }),
-    );
-  });
-
-  it('has the spelling that other programs rely on', () => {
-    const key = { account: toAccountName('business'), operation: 'createOrder', key: 'trip-9' } as const;
-    expect(businessCallId(key)).toBe('call/business/createOrder/trip-9');
-  });
-
-  it.each(['', 'call/business/createOrder', 'call/business/bookRide/1', 'call/business/createOrder/a/b', 'order/a/b'])(
-    'is nothing else: %s',
-    (id) => {
-      expect(fromBusinessCallId(id)).toBeUndefined();
-    },
-  );
 });
 
 describe('what an attempt without a result leaves for the next', () => {

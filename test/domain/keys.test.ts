@@ -2,16 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-
-function refusalOf(act: () => unknown): InvalidInput {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof InvalidInput) return error;
-    throw error;
-  }
-  throw new Error('was not refused');
-}
+import { forAny } from '../support/for-any.js';
 
 describe('an account name', () => {
   it.each(['a', 'partner', 'acme-berlin-2', '-', '0', 'x'.repeat(40)])('may be %j', (name) => {
@@ -35,17 +26,15 @@ describe('an account name', () => {
     ['a'],
     { toString: () => 'a' },
   ])('is not %j', (value) => {
-    expect(refusalOf(() => toAccountName(value)).code).toBe('InvalidInput');
+    expect(() => toAccountName(value)).toThrow(InvalidInput);
   });
 
   it('is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string({ maxLength: 45 }), fc.stringMatching(/^[a-z0-9-]{0,42}$/)), (text) => {
-        const isValid = text.length >= 1 && text.length <= 40 && [...text].every((c) => /[a-z0-9-]/.test(c));
-        if (isValid) expect(toAccountName(text)).toBe(text);
-        else expect(() => toAccountName(text)).toThrow(InvalidInput);
-      }),
-    );
+    forAny(fc.oneof(fc.string({ maxLength: 45 }), fc.stringMatching(/^[a-z0-9-]{0,42}$/)), (text) => {
+      const isValid = text.length >= 1 && text.length <= 40 && [...text].every((c) => /[a-z0-9-]/.test(c));
+      if (isValid) expect(toAccountName(text)).toBe(text);
+      else expect(() => toAccountName(text)).toThrow(InvalidInput);
+    });
   });
 });
 
@@ -83,21 +72,15 @@ describe('an order id', () => {
     true,
     {},
     ['4711'],
+    ...['.', '..'], // they would change the path of the request
   ])('is not %j', (value) => {
-    expect(refusalOf(() => toOrderId(value)).code).toBe('InvalidInput');
-  });
-
-  // They would change the path of the request.
-  it.each(['.', '..'])('is not %j, which no URL path can hold', (value) => {
     expect(() => toOrderId(value)).toThrow(InvalidInput);
   });
 
   it('of digits is the same whether it came as a number or as text', () => {
-    fc.assert(
-      fc.property(fc.maxSafeNat(), (id) => {
-        expect(toOrderId(id)).toBe(toOrderId(String(id)));
-      }),
-    );
+    forAny(fc.maxSafeNat(), (id) => {
+      expect(toOrderId(id)).toBe(toOrderId(String(id)));
+    });
   });
 });
 
@@ -105,15 +88,11 @@ describe('a refused key', () => {
   it.each([
     ['account', toAccountName],
     ['orderId', toOrderId],
-  ] as const)('names the field %s, or the one it is told', (field, read) => {
-    expect(refusalOf(() => read('/')).message).toMatch(new RegExp(`^${field}: `));
-    expect(refusalOf(() => read('/', 'notify[2].order')).message).toMatch(/^notify\[2\]\.order: /);
-  });
-
-  it('never repeats the value', () => {
-    for (const read of [toAccountName, toOrderId]) {
-      expect(refusalOf(() => read('SECRET/VALUE')).message).not.toContain('SECRET');
-      expect(refusalOf(() => read(`SECRET${'x'.repeat(200)}`)).message).not.toContain('SECRET');
+  ] as const)('names the field %s, or the one it is told, and never repeats the value', (field, read) => {
+    for (const value of ['SECRET/VALUE', `SECRET${'x'.repeat(200)}`]) {
+      expect(() => read(value)).toThrow(new RegExp(`^${field}: `));
+      expect(() => read(value, 'notify[2].order')).toThrow(/^notify\[2\]\.order: /);
+      expect(() => read(value)).not.toThrow('SECRET');
     }
   });
 });
@@ -131,13 +110,11 @@ describe('a scope', () => {
   });
 
   it('is the same for one set of values in any order, and stays what it is', () => {
-    fc.assert(
-      fc.property(fc.array(fc.stringMatching(/^[a-z._:]{1,8}$/), { maxLength: 5 }), (values) => {
-        const scope = toScope(values.join(' '));
-        expect(toScope([...values].reverse().join('+'))).toBe(scope);
-        expect(toScope(scope)).toBe(scope);
-        expect(new Set(scope.split(' ').filter(Boolean))).toEqual(new Set(values));
-      }),
-    );
+    forAny(fc.array(fc.stringMatching(/^[a-z._:]{1,8}$/), { maxLength: 5 }), (values) => {
+      const scope = toScope(values.join(' '));
+      expect(toScope([...values].reverse().join('+'))).toBe(scope);
+      expect(toScope(scope)).toBe(scope);
+      expect(new Set(scope.split(' ').filter(Boolean))).toEqual(new Set(values));
+    });
   });
 });

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parkReasons } from '../../src/domain/delivery.js';
-import { InvalidInput } from '../../src/domain/errors.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import {
-  describeParked,
-  type ParkedDelivery,
-  parseDiscardInput,
-  parseParkedDeliveryInput,
-  parseRouteInput,
-} from '../../src/domain/parked.js';
+import { describeParked, type ParkedDelivery, parseParkedDeliveryInput } from '../../src/domain/parked.js';
 
 const input = {
   account: 'business',
@@ -18,43 +10,6 @@ const input = {
   reason: 'noOrderId',
   sealed: 'a.sealed.text',
 };
-
-describe('the input of a parked delivery', () => {
-  it('is read as the ingress sends it, with every reason it has', () => {
-    for (const reason of parkReasons)
-      expect(parseParkedDeliveryInput({ ...input, reason })).toEqual({ ...input, reason });
-  });
-
-  it.each([
-    ['account', { account: 'Business' }],
-    ['eventType', { eventType: 'status' }],
-    ['deliveryId', { deliveryId: 'xyz' }],
-    ['receivedAt', { receivedAt: 'now' }],
-    ['reason', { reason: '' }],
-    ['sealed', { sealed: null }],
-    ['unknown field "body"', { body: '{}' }],
-  ])('is refused by name, never by value: %s', (named, change) => {
-    const parse = () => parseParkedDeliveryInput({ ...input, ...change });
-    expect(parse).toThrow(InvalidInput);
-    expect(parse).toThrow(named);
-    expect(parse).not.toThrow('sealed.text');
-  });
-
-  it('may lack a body where it names its order', () => {
-    const ofOrder = { ...input, reason: 'followingStopped', aboutOrderId: '42', sealed: '' };
-    expect(parseParkedDeliveryInput(ofOrder)).toEqual(ofOrder);
-    expect(() => parseParkedDeliveryInput({ ...input, sealed: '' })).toThrow('sealed');
-    expect(() => parseParkedDeliveryInput({ ...ofOrder, aboutOrderId: 'a/b' })).toThrow('aboutOrderId');
-  });
-
-  it('of its updates is read in the same way', () => {
-    expect(parseRouteInput({ orderId: 4711 })).toEqual({ orderId: '4711' });
-    expect(parseDiscardInput({ reason: 'x' })).toEqual({ reason: 'x' });
-    for (const bad of [null, {}, { orderId: '.' }, { orderId: '1', reason: 'x' }])
-      expect(() => parseRouteInput(bad)).toThrow(InvalidInput);
-    for (const bad of [null, {}, { reason: '' }]) expect(() => parseDiscardInput(bad)).toThrow(InvalidInput);
-  });
-});
 
 describe('a parked delivery in the Temporal UI', () => {
   const { sealed: _sealed, ...kept } = parseParkedDeliveryInput(input);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { attentionCodes } from '../../src/domain/attention.js';
 import { judge, type Struggle, struggleAfter, type TroubleCode } from '../../src/domain/struggle.js';
+import { forAny } from '../support/for-any.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
 const second = 1_000;
@@ -60,13 +61,12 @@ describe('patience', () => {
   });
 
   // The last look may be long ago: worker down, account queue behind.
-  it('with an unknown order does not end without a look after the two minutes', () => {
-    expect(judge(begun('orderNotFound'), null, start + hour)).toEqual({ act: 'look' });
-  });
-
-  it('does not end without a look, when one is allowed', () => {
-    expect(judge(begun('upstreamUnavailable'), null, start + hour)).toEqual({ act: 'look' });
-  });
+  it.each([...passing, 'orderNotFound'] as const)(
+    'with %s does not end without a look, when one is allowed',
+    (code) => {
+      expect(judge(begun(code), null, start + hour)).toEqual({ act: 'look' });
+    },
+  );
 });
 
 describe('a stretch of trouble', () => {
@@ -106,16 +106,12 @@ describe('the pause after a failed look', () => {
     });
   }
 
-  it.each(passing)('doubles from a second to a minute with %s', (code) => {
-    expect(pauses(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-  });
-
-  it('doubles from a second to 15 s with an unknown order', () => {
-    expect(pauses('orderNotFound', 6)).toEqual([1, 2, 4, 8, 15, 15]);
-  });
-
-  it.each(lasting)('is a minute with %s', (code) => {
-    expect(pauses(code, 3)).toEqual([60, 60, 60]);
+  it.each([
+    ...passing.map((code) => [code, [1, 2, 4, 8, 16, 32, 60, 60, 60]] as const),
+    ['orderNotFound', [1, 2, 4, 8, 15, 15]] as const,
+    ...lasting.map((code) => [code, [60, 60, 60]] as const),
+  ])('with %s is, in seconds, %j', (code, seconds) => {
+    expect(pauses(code, seconds.length)).toEqual(seconds);
   });
 
   it('is a minute while the trouble is shown', () => {
@@ -134,13 +130,11 @@ describe('the pause after a failed look', () => {
   });
 
   it('is what the service asks for, neither undercut nor spread, unless our own is longer', () => {
-    fc.assert(
-      fc.property(looks, fc.integer({ min: 1, max: 86_400_000 }), fc.nat(20), ({ code, random }, afterMs, failures) => {
-        const before = { ...begun(code), failures };
-        const own = waitOf(struggleAfter(before, trouble(code), { ...calm, random }));
-        expect(waitOf(struggleAfter(before, trouble(code, afterMs), { ...calm, random }))).toBe(Math.max(afterMs, own));
-      }),
-    );
+    forAny(looks, fc.integer({ min: 1, max: 86_400_000 }), fc.nat(20), ({ code, random }, afterMs, failures) => {
+      const before = { ...begun(code), failures };
+      const own = waitOf(struggleAfter(before, trouble(code), { ...calm, random }));
+      expect(waitOf(struggleAfter(before, trouble(code, afterMs), { ...calm, random }))).toBe(Math.max(afterMs, own));
+    });
   });
 
   it('is exactly that of the account where nothing was sent, and that counts as no failure', () => {
@@ -153,19 +147,17 @@ describe('the pause after a failed look', () => {
   });
 
   it('grows with every failure and ends at its cap, spread included', () => {
-    fc.assert(
-      fc.property(
-        codes,
-        fc.nat(60),
-        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (code, failures, random) => {
-          const after = (count: number) =>
-            waitOf(struggleAfter({ ...begun(code), failures: count }, trouble(code), { ...calm, random }));
-          expect(after(failures + 1)).toBeGreaterThanOrEqual(after(failures));
-          expect(after(failures)).toBeGreaterThanOrEqual(second);
-          expect(after(failures)).toBeLessThanOrEqual((code === 'orderNotFound' ? 15 : 60) * 1_100);
-        },
-      ),
+    forAny(
+      codes,
+      fc.nat(60),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (code, failures, random) => {
+        const after = (count: number) =>
+          waitOf(struggleAfter({ ...begun(code), failures: count }, trouble(code), { ...calm, random }));
+        expect(after(failures + 1)).toBeGreaterThanOrEqual(after(failures));
+        expect(after(failures)).toBeGreaterThanOrEqual(second);
+        expect(after(failures)).toBeLessThanOrEqual((code === 'orderNotFound' ? 15 : 60) * 1_100);
+      },
     );
   });
 });
@@ -175,33 +167,29 @@ describe('the verdict on any history of failed looks', () => {
   const shownCodes = fc.option(fc.constantFrom(...attentionCodes));
 
   it('never says to look before the pause is over, and never to wait for no time', () => {
-    fc.assert(
-      fc.property(histories, shownCodes, fc.nat(3 * hour), (history, shown, later) => {
-        let now = start;
-        let struggle: Struggle | null = null;
-        for (const { code, afterMs, passMs, random } of history) {
-          struggle = struggleAfter(struggle, trouble(code, afterMs), { shown, now, random });
-          for (const at of [now, now + later]) {
-            const verdict = judge(struggle, shown, at);
-            if (verdict.act === 'look') expect(at).toBeGreaterThanOrEqual(Date.parse(struggle.notBefore));
-            if (verdict.act === 'wait') expect(verdict.waitMs).toBeGreaterThan(0);
-            if (verdict.act === 'raise') expect(struggle.code).not.toBe(shown);
-          }
-          now += passMs;
+    forAny(histories, shownCodes, fc.nat(3 * hour), (history, shown, later) => {
+      let now = start;
+      let struggle: Struggle | null = null;
+      for (const { code, afterMs, passMs, random } of history) {
+        struggle = struggleAfter(struggle, trouble(code, afterMs), { shown, now, random });
+        for (const at of [now, now + later]) {
+          const verdict = judge(struggle, shown, at);
+          if (verdict.act === 'look') expect(at).toBeGreaterThanOrEqual(Date.parse(struggle.notBefore));
+          if (verdict.act === 'wait') expect(verdict.waitMs).toBeGreaterThan(0);
+          if (verdict.act === 'raise') expect(struggle.code).not.toBe(shown);
         }
-      }),
-    );
+        now += passMs;
+      }
+    });
   });
 
   it('after a wait is to look or to show it, never to wait again', () => {
-    fc.assert(
-      fc.property(looks, shownCodes, ({ code, afterMs, random }, shown) => {
-        const struggle = struggleAfter(null, trouble(code, afterMs), { shown, now: start, random });
-        const verdict = judge(struggle, shown, start);
-        if (verdict.act !== 'wait') return;
-        expect(judge(struggle, shown, start + verdict.waitMs).act).not.toBe('wait');
-      }),
-    );
+    forAny(looks, shownCodes, ({ code, afterMs, random }, shown) => {
+      const struggle = struggleAfter(null, trouble(code, afterMs), { shown, now: start, random });
+      const verdict = judge(struggle, shown, start);
+      if (verdict.act !== 'wait') return;
+      expect(judge(struggle, shown, start + verdict.waitMs).act).not.toBe('wait');
+    });
   });
 
   it('is kept as plain JSON between two attempts', () => {

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type OrderId, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
-import {
-  accessTokenId,
-  companyReportId,
-  followOrderId,
-  fromAccessTokenId,
-  fromFollowOrderId,
-  lateNoticesId,
-} from '../../src/domain/workflow-ids.js';
+import { businessOperations } from '../../src/domain/call.js';
+import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import * as ids from '../../src/domain/workflow-ids.js';
+import { forAny } from '../support/for-any.js';
 
 const isOrderId = (text: string): boolean => {
   try {
@@ -18,105 +13,127 @@ const isOrderId = (text: string): boolean => {
   }
 };
 
-const accounts = fc.stringMatching(/^[a-z0-9-]{1,40}$/).map((name) => toAccountName(name));
-const orderIds = fc
+const account = fc.stringMatching(/^[a-z0-9-]{1,40}$/).map((name) => toAccountName(name));
+const orderId = fc
   .oneof(fc.string({ minLength: 1, maxLength: 128 }), fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }))
   .filter(isOrderId)
-  .map((id): OrderId => toOrderId(id));
-const credentialIds = fc.stringMatching(/^[0-9a-f]{16}$/);
+  .map((id) => toOrderId(id));
+const credentialId = fc.stringMatching(/^[0-9a-f]{16}$/);
 /** RFC 6749 section 3.3 without "+", which joins values in our ids, and without "/". */
-const scopes = fc
+const scope = fc
   .array(fc.stringMatching(/^[!#-*,-.0-[\]-~]{1,12}$/), { maxLength: 4 })
   .map((values) => toScope(values.join(' ')))
-  .filter((scope) => scope !== 'unscoped');
+  .filter((value) => value !== 'unscoped');
+const callerKey = fc.stringMatching(/^[A-Za-z0-9._~-]{1,100}$/);
+const operation = fc.constantFrom(...businessOperations);
+const business = toAccountName('business');
+const leaseKeys = fc.record({ account, scope, credentialId });
 
-describe('the id of a followed order', () => {
-  it('is read back as what it was made of', () => {
-    fc.assert(
-      fc.property(accounts, orderIds, (account, orderId) => {
-        expect(fromFollowOrderId(followOrderId({ account, orderId }))).toEqual({ account, orderId });
-      }),
-    );
+/** The maker of an id and its inverse, keys, the spelling of some, and what is no such id. */
+const row = <Key>(
+  of: string,
+  make: (key: Key) => string,
+  read: (id: string) => Key | undefined,
+  keys: fc.Arbitrary<Key>,
+  spelt: [Key, string][],
+  strange: string[],
+) => ({
+  of,
+  read,
+  strange,
+  back: () => forAny(keys, (key) => void expect(read(make(key))).toEqual(key)),
+  spelt: spelt.map(([key, id]) => [make(key), id]),
+});
+
+describe.each([
+  row(
+    'followed order',
+    ids.followOrderId,
+    ids.fromFollowOrderId,
+    fc.record({ account, orderId }),
+    [[{ account: toAccountName('partner'), orderId: toOrderId(4711) }, 'order/partner/4711']],
+    [
+      '',
+      'order/',
+      'order/partner',
+      'order/partner/',
+      'order//4711',
+      'order/Partner/4711',
+      'order/partner/4711/',
+      'order/partner/47/11',
+      '/order/partner/4711',
+      'order/partner/4711/order/partner/4711',
+      `order/${'x'.repeat(41)}/4711`,
+      'Order/partner/4711',
+      'ride/partner/4711',
+      'token/partner/order/0123456789abcdef',
+      'subscription/partner/status_changed',
+      ...[' 4711', 'a\nb', 'x'.repeat(129)].map((refused) => `order/partner/${refused}`),
+    ],
+  ),
+  row(
+    'token lease',
+    ids.accessTokenId,
+    ids.fromAccessTokenId,
+    leaseKeys,
+    [
+      [
+        { account: business, scope: toScope('order finance'), credentialId: '0123' },
+        'token/business/finance+order/0123',
+      ],
+      [{ account: business, scope: toScope(''), credentialId: '0123' }, 'token/business/unscoped/0123'],
+    ],
+    [
+      '',
+      'token/business',
+      'token/business/order',
+      'token/business/order/',
+      'token/business//0123456789abcdef',
+      'token/Business/order/0123456789abcdef',
+      'token/business/order/0123456789abcdef/1',
+      'order/business/4711',
+    ],
+  ),
+  row(
+    'business call',
+    ids.businessCallId,
+    ids.fromBusinessCallId,
+    fc.record({ account, operation, key: callerKey }),
+    [[{ account: business, operation: 'createOrder', key: 'trip-9' }, 'call/business/createOrder/trip-9']],
+    ['', 'call/business/createOrder', 'call/business/bookRide/1', 'call/business/createOrder/a/b', 'order/a/b'],
+  ),
+  row(
+    'ride',
+    ids.requestRideId,
+    ids.fromRequestRideId,
+    fc.record({ account, requestId: callerKey }),
+    [[{ account: business, requestId: 'trip-9_a.b~c' }, 'ride/business/trip-9_a.b~c']],
+    ['ride/business', 'ride/business/a/b', 'ride/Business/a', 'order/business/a', 'ride/business/ '],
+  ),
+])('the id of a $of', ({ read, back, spelt, strange }) => {
+  it('is read back as what it was made of', back);
+
+  it.each(spelt)('has the spelling that other programs rely on: %s', (made, id) => {
+    expect(made).toBe(id);
   });
 
-  it('has the spelling that other programs rely on', () => {
-    expect(followOrderId({ account: toAccountName('partner'), orderId: toOrderId(4711) })).toBe('order/partner/4711');
+  it.each(strange)('is not %j', (id) => {
+    expect(read(id)).toBeUndefined();
   });
+});
 
-  it.each([
-    '',
-    'order/',
-    'order/partner',
-    'order/partner/',
-    'order//4711',
-    'order/Partner/4711',
-    'order/partner/4711/',
-    'order/partner/47/11',
-    '/order/partner/4711',
-    'order/partner/4711/order/partner/4711',
-    `order/${'x'.repeat(41)}/4711`,
-    'Order/partner/4711',
-    'ride/partner/4711',
-    'token/partner/order/0123456789abcdef',
-    'subscription/partner/status_changed',
-  ])('is not %j', (workflowId) => {
-    expect(fromFollowOrderId(workflowId)).toBeUndefined();
+it('the ids of two token leases differ unless account, scope and credential are the same', () => {
+  forAny(leaseKeys, leaseKeys, (one, two) => {
+    const isSame = JSON.stringify(one) === JSON.stringify(two);
+    expect(ids.accessTokenId(one) === ids.accessTokenId(two)).toBe(isSame);
   });
+});
 
-  // What `toOrderId` refuses was never followed.
-  it.each(['order/partner/ 4711', 'order/partner/a\nb', `order/partner/${'x'.repeat(129)}`])(
-    'is not %j, since no order id looks like that',
-    (workflowId) => {
-      expect(fromFollowOrderId(workflowId)).toBeUndefined();
-    },
+it('an id that is never read back has the spelling that other programs rely on, too', () => {
+  const changeId = '2cc1dbce-02e0-4885-a68a-88eb0a893842';
+  expect(ids.changeRideId({ account: business, requestId: 'trip-9', changeId })).toBe(
+    `change/business/trip-9/${changeId}`,
   );
-});
-
-describe('the id of a token lease', () => {
-  it('is read back as what it was made of', () => {
-    fc.assert(
-      fc.property(accounts, scopes, credentialIds, (account, scope, credentialId) => {
-        const key = { account, scope, credentialId };
-        expect(fromAccessTokenId(accessTokenId(key))).toEqual(key);
-      }),
-    );
-  });
-
-  it('has the spelling that other programs rely on', () => {
-    const account = toAccountName('business');
-    const credentialId = '0123456789abcdef';
-    expect(accessTokenId({ account, scope: toScope('order finance'), credentialId })).toBe(
-      'token/business/finance+order/0123456789abcdef',
-    );
-    expect(accessTokenId({ account, scope: toScope(''), credentialId })).toBe(
-      'token/business/unscoped/0123456789abcdef',
-    );
-  });
-
-  it.each([
-    '',
-    'token/business',
-    'token/business/order',
-    'token/business/order/',
-    'token/business//0123456789abcdef',
-    'token/Business/order/0123456789abcdef',
-    'token/business/order/0123456789abcdef/1',
-    'order/business/4711',
-  ])('is not %j', (workflowId) => {
-    expect(fromAccessTokenId(workflowId)).toBeUndefined();
-  });
-
-  it('differs between two credentials, two scopes and two accounts', () => {
-    fc.assert(
-      fc.property(fc.tuple(accounts, scopes, credentialIds), fc.tuple(accounts, scopes, credentialIds), (one, two) => {
-        const toId = ([account, scope, credentialId]: typeof one) => accessTokenId({ account, scope, credentialId });
-        expect(toId(one) === toId(two)).toBe(one.every((part, index) => part === two[index]));
-      }),
-    );
-  });
-});
-
-it('the id of late notices names the run that they are about, its first run and the last notice', () => {
-  const about = companyReportId({ account: toAccountName('business'), about: toOrderId('4711') });
-  expect(lateNoticesId({ about, firstRunId: 'a1', last: 7 })).toBe('notices/report/business/4711/a1/7');
+  const about = ids.companyReportId({ account: business, about: toOrderId('4711') });
+  expect(ids.lateNoticesId({ about, firstRunId: 'a1', last: 7 })).toBe('notices/report/business/4711/a1/7');
 });

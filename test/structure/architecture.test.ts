@@ -6,26 +6,14 @@ import { parseSource } from './source-file.js';
 
 const project = readSources();
 
-describe('the project', () => {
-  it('imports only what the table allows', () => {
-    expect(forbiddenImports(project)).toEqual([]);
-  });
-
-  it('has no import cycles, of types neither', () => {
-    expect(importCycles(project)).toEqual([]);
-  });
-
-  it('reads the environment in no folder of src', () => {
-    expect(environmentReads(project)).toEqual([]);
-  });
-
-  it('keeps no regular expression with a state where workflows load it', () => {
-    expect(statefulRegexes(project)).toEqual([]);
-  });
-
-  it('explains every export that another folder uses', () => {
-    expect(undocumentedExports(project)).toEqual([]);
-  });
+it.each([
+  ['imports only what the table allows', forbiddenImports],
+  ['has no import cycles, of types neither', importCycles],
+  ['reads the environment in no folder of src', environmentReads],
+  ['keeps no regular expression with a state where workflows load it', statefulRegexes],
+  ['explains every export that another folder uses', undocumentedExports],
+])('the project %s', (_, check) => {
+  expect(check(project)).toEqual([]);
 });
 
 describe('the check of imports', () => {

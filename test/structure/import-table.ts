@@ -14,7 +14,7 @@ export interface Part {
 
 const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts'] as const;
 const cli = 'src/cli'; // the commands of starter.ts
-/** How runs are started and asked, whoever does it. These files import the domain, one another, and Temporal's client. */
+/** How every part starts and asks runs. These files import the domain, one another, and Temporal's client. */
 const runs = ['starts', 'follow-start', 'runs', 'run-errors', 'failure-type'].map((name) => `src/temporal/${name}.ts`);
 
 export const importTable: readonly Part[] = [

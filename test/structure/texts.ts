@@ -7,7 +7,7 @@ const registryHosts = [
 ];
 const machinePath = /(?<![\w.$}/-])\/(?:work|root|home\/\w+|Users\/\w+|tmp\/bash_jobs)\//;
 
-/** Places that name a package registry or a path of somebody's machine, one line each. */
+/** Places that name a package registry or a path of a machine, one line each. */
 export function strayNames(path: string, text: string): string[] {
   return text.split('\n').flatMap((line, index) => {
     const stray = registryHosts.find((host) => line.includes(host)) ?? machinePath.exec(line)?.[0];

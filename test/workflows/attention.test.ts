@@ -211,7 +211,7 @@ describe('an order that the service does not find', () => {
         ['an hour', 60, 20],
       ]
     : [['half an hour', 30, 4]];
-  it.each(outages)('of which none is found for %s ends right all the same', async (_, minutes, count) => {
+  it.each(outages)('ends right though no order is found for %s', async (_, minutes, count) => {
     const beginsAt = await stack.env.currentTimeMs();
     const wrongPath: ScriptedService = (elapsedMs, now) => {
       if (now < beginsAt + minutes * minute) return notFound();
@@ -235,7 +235,7 @@ const deliveryOf = (times: number) => ({
   ],
 });
 
-describe('an order that the service does not know yet, though somebody else vouches for it', () => {
+describe('an order that the service does not know yet, though a ride or a delivery vouches for it', () => {
   const ride = { workflowId: 'ride/partner/trip-9', signal: 'rideOrderChanged' };
   const delivery = {
     deliveries: [{ deliveryId: 'd', eventType: 'status_changed', receivedAt: '2031-05-01T10:00:00Z' }],

@@ -150,7 +150,7 @@ describe('its failure', () => {
     });
   });
 
-  it('is typed for errors that nobody foresaw, too', async () => {
+  it('is typed for unforeseen errors, too', async () => {
     act = fail('AccountNotHeld');
     expect((await outcomeOf('createOrder')).failure).toMatchObject({
       type: 'Unavailable',

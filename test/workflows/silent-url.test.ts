@@ -26,7 +26,7 @@ const lateOf = (
   last: number,
 ) => stack.env.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last }));
 
-it('a URL that stays silent holds up no end, and is given up a day after each change', async () => {
+it('a URL that stays silent delays no end of a run, and is given up a day after each change', async () => {
   receiver.answer('/down', 503);
   const handle = await stack.start(
     scripted([

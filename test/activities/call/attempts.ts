@@ -8,9 +8,8 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { ApiReply, ApiRequest } from '../../../src/ride-api/http.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from '../../ride-api/accounts.js';
+import { start } from '../attempts.js';
 import { attemptOnce } from '../temporal.js';
-
-export const start = Date.parse('2031-05-01T10:00:00.000Z');
 
 export const newOrder = {
   category: 'transportation',

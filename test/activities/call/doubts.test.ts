@@ -1,180 +1,171 @@
 import { describe, expect, it } from 'vitest';
+import type { BusinessOperation } from '../../../src/domain/call.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import { callOf, createCallStage, refusal, reply } from './attempts.js';
+import { callOf, createCallStage, refusal, reply, type Turn } from './attempts.js';
 
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
 const unsent = () => new RideApiUnreachable('CONNECTION_REFUSED', 'https://business.example');
 const withoutHeader = { operations: { createOrder: { requestIdHeader: '' } } };
 const created = reply(201, { id: 'o-1' });
 const order = (fields: object) => reply(200, { id: '4711', status: 'Reserved', ...fields });
-const methodsOf = ({ requests }: ReturnType<typeof createCallStage>) => requests.map(({ method }) => method);
+const cancelled = order({ status: 'Cancelled' });
+const create = callOf('createOrder');
+const isUnknown = { type: 'OutcomeUnknown', nonRetryable: true };
+
+/** A call that meets these turns, brought to its end: its last attempt, the failures on the way, and what was sent. */
+async function played(call: ReturnType<typeof callOf>, turns: Turn[], overrides: unknown = {}) {
+  const stage = createCallStage(turns, overrides);
+  const attempts = await stage.run(call);
+  const { result, failure } = attempts.at(-1) ?? {};
+  const failures = attempts.flatMap((one) => one.failure?.type ?? []);
+  return { result, failure, failures, sent: stage.requests.map(({ method }) => method).join(' ') };
+}
 
 describe('a create whose answer was lost', () => {
   it('is repeated under its request id as long as that helps', async () => {
-    const stage = createCallStage([lost(), reply(500), unsent(), created]);
-    const attempts = await stage.run(callOf('createOrder'));
-    expect(attempts.map(({ failure }) => failure?.type)).toEqual([...Array(3).fill('OutcomeUnknown'), undefined]);
+    const { result, failures } = await played(create, [lost(), reply(500), unsent(), created]);
+    expect(failures).toEqual(Array(3).fill('OutcomeUnknown'));
+    expect(result).toMatchObject({ orderId: 'o-1' });
   });
 
   it('is no refusal when the repeat is refused: the first one may have been taken', async () => {
-    const stage = createCallStage([lost(), refusal(409, 'DUPLICATE', 'Seen before.')]);
-    const last = (await stage.run(callOf('createOrder'))).at(-1)?.failure;
-    expect(last).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: true });
-    expect(last?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
+    const { failure } = await played(create, [lost(), refusal(409, 'DUPLICATE', 'Seen before.')]);
+    expect(failure).toMatchObject(isUnknown);
+    expect(failure?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
   });
 
   it('is repeated after a worker died', async () => {
-    const stage = createCallStage([created]);
-    expect(await stage.attempt(callOf('createOrder'), { attempt: 2 })).toMatchObject({ result: { orderId: 'o-1' } });
+    const attempt = createCallStage([created]).attempt(create, { attempt: 2 });
+    expect(await attempt).toMatchObject({ result: { orderId: 'o-1' } });
   });
 
   it.each([reply(201, {}), reply(202, {})])('is not failed when the answer names no order: %j', async (turn) => {
-    const stage = createCallStage([turn, created]);
-    const [first, second] = await stage.run(callOf('createOrder'));
-    expect(first?.failure).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: false });
-    expect(second?.result).toMatchObject({ orderId: 'o-1' });
-  });
-
-  describe('where the service knows no request ids', () => {
-    it('is never sent again', async () => {
-      const stage = createCallStage([lost()], withoutHeader);
-      const [only] = await stage.run(callOf('createOrder'));
-      expect(only?.failure).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: true });
-      expect(stage.requests).toHaveLength(1);
-    });
-
-    it.each([500, 503, 504])('is not sent again after %i: what answered may not be what took it', async (status) => {
-      const stage = createCallStage([reply(status)], withoutHeader);
-      expect((await stage.run(callOf('createOrder')))[0]?.failure).toMatchObject({ type: 'OutcomeUnknown' });
-      expect(stage.requests).toHaveLength(1);
-    });
-
-    it('is not sent after a worker died in an attempt, since nobody knows how far that came', async () => {
-      for (const heartbeatDetails of [undefined, { inDoubt: true, hadDoubt: true, refusal: null }]) {
-        const stage = createCallStage([created], withoutHeader);
-        const { failure } = await stage.attempt(callOf('createOrder'), { attempt: 2, heartbeatDetails });
-        expect(failure).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: true });
-        expect(stage.requests).toEqual([]);
-      }
-    });
-
-    it('is not sent after a later attempt that left no word of itself, whatever the one before had left', async () => {
-      const stage = createCallStage([reply(429), created], withoutHeader);
-      const { heartbeat } = await stage.attempt(callOf('createOrder'));
-      const cutOff = { attempt: 3, heartbeatDetails: heartbeat };
-      const { failure } = await stage.attempt(callOf('createOrder'), cutOff);
-      expect(failure).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: true });
-      expect(stage.requests).toHaveLength(1);
-    });
-
-    it('is sent again after it surely was not taken', async () => {
-      const stage = createCallStage([unsent(), reply(429), created], withoutHeader);
-      expect((await stage.run(callOf('createOrder'))).at(-1)?.result).toMatchObject({ orderId: 'o-1' });
-      expect(stage.requests).toHaveLength(3);
-    });
+    const { failures, result } = await played(create, [turn, created]);
+    expect(failures).toEqual(['OutcomeUnknown']);
+    expect(result).toMatchObject({ orderId: 'o-1' });
   });
 });
 
-describe('a cancellation whose answer was lost', () => {
-  it('is done when the order reads cancelled', async () => {
-    const stage = createCallStage([lost(), order({ status: 'canceled' })]);
-    const { result } = (await stage.run(callOf('cancelOrder'))).at(-1) ?? {};
-    expect(result).toMatchObject({ operation: 'cancelOrder', status: 200, body: { status: 'canceled' } });
-    expect(methodsOf(stage)).toEqual(['POST', 'GET']);
+describe('a create, where the service knows no request ids,', () => {
+  // What answered may not be what took it.
+  it.each([lost(), reply(500), reply(503), reply(504)])('is never sent again after %j', async (turn) => {
+    const { failure, sent } = await played(create, [turn], withoutHeader);
+    expect(failure).toMatchObject(isUnknown);
+    expect(sent).toBe('POST');
   });
 
-  it('is sent again when the order still lives, one request for each attempt', async () => {
-    const stage = createCallStage([reply(500), order({}), reply(204)]);
-    const attempts = await stage.run(callOf('cancelOrder'));
-    expect(attempts).toHaveLength(3);
-    expect(attempts.at(-1)?.result).toEqual({ operation: 'cancelOrder', status: 204, body: null });
-    expect(methodsOf(stage)).toEqual(['POST', 'GET', 'POST']);
+  it.each([undefined, { inDoubt: true, hadDoubt: true, refusal: null }])(
+    'is not sent after a worker died and left %j, since that attempt may have come far',
+    async (heartbeatDetails) => {
+      const stage = createCallStage([created], withoutHeader);
+      expect((await stage.attempt(create, { attempt: 2, heartbeatDetails })).failure).toMatchObject(isUnknown);
+      expect(stage.requests).toEqual([]);
+    },
+  );
+
+  it('is not sent after a later attempt that left no word of itself, whatever the one before had left', async () => {
+    const stage = createCallStage([reply(429), created], withoutHeader);
+    const { heartbeat } = await stage.attempt(create);
+    const cutOff = { attempt: 3, heartbeatDetails: heartbeat };
+    expect((await stage.attempt(create, cutOff)).failure).toMatchObject(isUnknown);
+    expect(stage.requests).toHaveLength(1);
+  });
+
+  it('is sent again after it surely was not taken', async () => {
+    const { result, sent } = await played(create, [unsent(), reply(429), created], withoutHeader);
+    expect(result).toMatchObject({ orderId: 'o-1' });
+    expect(sent).toBe('POST POST POST');
+  });
+});
+
+const wanted = { scheduled_at: '2031-05-01T12:00:00+02:00', note_to_driver: 'at the gate' };
+const shown = { scheduled_at: '2031-05-01T10:00:00Z' };
+
+describe('a cancellation or a change whose answer was lost', () => {
+  it.each<[string, BusinessOperation, Turn[], string, object]>([
+    ['is done when the order reads cancelled', 'cancelOrder', [lost(), cancelled], 'POST GET', { status: 200 }],
+    [
+      'is sent again when the order still lives',
+      'cancelOrder',
+      [reply(500), order({}), reply(204)],
+      'POST GET POST',
+      { status: 204, body: null },
+    ],
+    [
+      'is looked up while the order cannot be read, and not sent',
+      'cancelOrder',
+      [lost(), reply(503), cancelled],
+      'POST GET GET',
+      { status: 200 },
+    ],
+    [
+      'is looked up after an unexpected status, and not sent again',
+      'cancelOrder',
+      [reply(202), cancelled],
+      'POST GET',
+      { status: 200 },
+    ],
+    [
+      'is done when every field is as it was wanted',
+      'updateOrder',
+      [lost(), order(wanted)],
+      'PATCH GET',
+      { status: 200 },
+    ],
+    [
+      'is sent again when a field is still the old one',
+      'updateOrder',
+      [lost(), order(shown), reply(204)],
+      'PATCH GET PATCH',
+      { status: 204 },
+    ],
+  ])('%s', async (_, operation, turns, methods, read) => {
+    const { result, failures, sent } = await played(
+      callOf(operation, operation === 'updateOrder' ? { body: wanted } : {}),
+      turns,
+    );
+    expect(result).toMatchObject({ operation, ...read });
+    expect(sent).toBe(methods);
+    expect(failures, 'one request for each attempt').toHaveLength(turns.length - 1);
+    expect(new Set(failures)).not.toContain('Refused');
   });
 
   it('is looked up after a later attempt that left no word of itself', async () => {
-    const stage = createCallStage([reply(429), order({ status: 'Cancelled' })]);
+    const stage = createCallStage([reply(429), cancelled]);
     const { heartbeat } = await stage.attempt(callOf('cancelOrder'));
     const { result } = await stage.attempt(callOf('cancelOrder'), { attempt: 3, heartbeatDetails: heartbeat });
     expect(result).toMatchObject({ body: { status: 'Cancelled' } });
-    expect(methodsOf(stage)).toEqual(['POST', 'GET']);
+    expect(stage.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
   });
 
   it('counts when the repeat is refused because it had been carried out after all', async () => {
-    const refused = refusal(422, 'STATE', 'Too late.');
-    const late = createCallStage([lost(), order({}), refused, order({ status: 'Cancelled' })]);
-    expect((await late.run(callOf('cancelOrder'))).at(-1)?.result).toMatchObject({ status: 200 });
-    const never = createCallStage([lost(), order({}), refused, order({ status: 'Driving' })]);
-    const { failure } = (await never.run(callOf('cancelOrder'))).at(-1) ?? {};
+    const turns = [lost(), order({}), refusal(422, 'STATE', 'Too late.')];
+    expect((await played(callOf('cancelOrder'), [...turns, cancelled])).result).toMatchObject({ status: 200 });
+    const { failure } = await played(callOf('cancelOrder'), [...turns, order({ status: 'Driving' })]);
     expect(failure).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'STATE', message: 'Too late.' }] });
   });
 
-  it('stays unclear while the order cannot be read, and is not sent meanwhile', async () => {
-    const stage = createCallStage([lost(), reply(503), order({ status: 'Cancelled' })]);
-    const attempts = await stage.run(callOf('cancelOrder'));
-    expect(attempts.map(({ failure }) => failure?.type)).toEqual(['OutcomeUnknown', 'OutcomeUnknown', undefined]);
-    expect(methodsOf(stage)).toEqual(['POST', 'GET', 'GET']);
-  });
-
   it('is unclear for good when the order may not be read', async () => {
-    const stage = createCallStage([lost(), reply(403)]);
-    const { failure } = (await stage.run(callOf('cancelOrder'))).at(-1) ?? {};
-    expect(failure).toMatchObject({ type: 'OutcomeUnknown', nonRetryable: true });
-  });
-
-  it('under a status nobody agreed on is looked up, not sent again', async () => {
-    const stage = createCallStage([reply(202), order({ status: 'Cancelled' })]);
-    expect((await stage.run(callOf('cancelOrder'))).at(-1)?.result).toMatchObject({ status: 200 });
-    expect(methodsOf(stage)).toEqual(['POST', 'GET']);
-  });
-});
-
-describe('a change whose answer was lost', () => {
-  const body = { scheduled_at: '2031-05-01T12:00:00+02:00', note_to_driver: 'at the gate' };
-
-  it('is done when the order shows every field as it was wanted', async () => {
-    const stage = createCallStage([
-      lost(),
-      order({ scheduled_at: '2031-05-01T10:00:00Z', note_to_driver: 'at the gate' }),
-    ]);
-    expect((await stage.run(callOf('updateOrder', { body }))).at(-1)?.result).toMatchObject({ status: 200 });
-    expect(methodsOf(stage)).toEqual(['PATCH', 'GET']);
-  });
-
-  it('is sent again when a field is still the old one', async () => {
-    const stage = createCallStage([lost(), order({ scheduled_at: '2031-05-01T10:00:00Z' }), reply(204)]);
-    expect((await stage.run(callOf('updateOrder', { body }))).at(-1)?.result).toMatchObject({ status: 204 });
-    expect(methodsOf(stage)).toEqual(['PATCH', 'GET', 'PATCH']);
+    expect((await played(callOf('cancelOrder'), [lost(), reply(403)])).failure).toMatchObject(isUnknown);
   });
 });
 
 describe('reference codes', () => {
-  const partial = {
-    has_errors: true,
-    data: [{ id: 1, value: 'A1' }],
-    errors: [{ index: 1, code: 'DUPLICATE', title: 'Taken' }],
-  };
+  const added = { id: 1, value: 'A1' };
+  const taken = [0, 1].map((index) => ({ index, code: 'DUPLICATE' }));
+  const partial = { has_errors: true, data: [added], errors: [{ index: 1, code: 'DUPLICATE', title: 'Taken' }] };
+  const tooLong = { has_errors: true, data: [added], errors: [{ index: 1, code: 'TOO_LONG' }] };
+  const both = ['A1', 'B2'].map((value) => ({ id: null, value }));
 
-  it('that were added in part are a result, not a failure', async () => {
-    const [only] = await createCallStage([reply(200, partial)]).run(callOf('addReferenceCode'));
-    expect(only?.result).toMatchObject({ status: 200, body: partial });
-  });
-
-  it('that a repeat finds there already count as added', async () => {
-    const both = { has_errors: true, data: [], errors: [0, 1].map((index) => ({ index, code: 'DUPLICATE' })) };
-    const stage = createCallStage([lost(), reply(200, both)]);
-    expect((await stage.run(callOf('addReferenceCode'))).at(-1)?.result?.body).toEqual({
-      has_errors: false,
-      data: [
-        { id: null, value: 'A1' },
-        { id: null, value: 'B2' },
-      ],
-      errors: [],
-    });
-  });
-
-  it('that are refused for another reason stay refused', async () => {
-    const mixed = { has_errors: true, data: [{ id: 1, value: 'A1' }], errors: [{ index: 1, code: 'TOO_LONG' }] };
-    const stage = createCallStage([lost(), reply(200, mixed)]);
-    expect((await stage.run(callOf('addReferenceCode'))).at(-1)?.result?.body).toEqual(mixed);
+  it.each<[string, Turn[], object]>([
+    ['that were added in part are a result, not a failure', [reply(200, partial)], partial],
+    [
+      'that a repeat finds there already count as added',
+      [lost(), reply(200, { has_errors: true, data: [], errors: taken })],
+      { has_errors: false, data: both, errors: [] },
+    ],
+    ['that are refused for another reason stay refused', [lost(), reply(200, tooLong)], tooLong],
+  ])('%s', async (_, turns, body) => {
+    expect((await played(callOf('addReferenceCode'), turns)).result).toMatchObject({ status: 200, body });
   });
 });

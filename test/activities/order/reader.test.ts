@@ -27,33 +27,24 @@ function readerWith(...answers: (OrderReading | Error)[]) {
 }
 
 describe('a read of an order', () => {
-  it('sends the token of the fleet in clear, once', async () => {
-    const { read, sent, tokens } = readerWith(readingOf('Driving'));
+  it.each([
+    ['is sent once, with the token of the fleet in clear', [], [undefined]],
+    ['is repeated exactly once after a 401, with another token', [apiError('TOKEN_REJECTED')], [undefined, 'token-1']],
+  ])('%s', async (_, errors, rejected) => {
+    const { read, sent, tokens } = readerWith(...errors, readingOf('Driving'));
     expect(await read(account, orderId)).toEqual(readingOf('Driving'));
-    expect(sent).toEqual(['4711 with clear token-1']);
-    expect(tokens.calls).toEqual([undefined]);
+    expect(sent).toEqual(rejected.map((_id, index) => `4711 with clear token-${index + 1}`));
+    expect(tokens.calls).toEqual(rejected);
   });
 
-  it('is repeated exactly once after a 401, with another token', async () => {
-    const { read, sent, tokens } = readerWith(apiError('TOKEN_REJECTED'), readingOf('Driving'));
-    expect(await read(account, orderId)).toEqual(readingOf('Driving'));
-    expect(sent).toEqual(['4711 with clear token-1', '4711 with clear token-2']);
-    expect(tokens.calls).toEqual([undefined, 'token-1']);
-  });
-
-  it('fails with the second 401', async () => {
-    const second = apiError('TOKEN_REJECTED');
-    const { read, sent } = readerWith(apiError('TOKEN_REJECTED'), second, readingOf('Driving'));
-    await expect(read(account, orderId)).rejects.toBe(second);
-    expect(sent).toHaveLength(2);
-  });
-
-  it('fails with what the repetition met', async () => {
-    const failed = apiError('UPSTREAM_FAILED');
-    const { read, sent } = readerWith(apiError('TOKEN_REJECTED'), failed);
-    await expect(read(account, orderId)).rejects.toBe(failed);
-    expect(sent).toHaveLength(2);
-  });
+  it.each([apiError('TOKEN_REJECTED'), apiError('UPSTREAM_FAILED')])(
+    'fails with what the repetition meets: %s',
+    async (failed) => {
+      const { read, sent } = readerWith(apiError('TOKEN_REJECTED'), failed, readingOf('Driving'));
+      await expect(read(account, orderId)).rejects.toBe(failed);
+      expect(sent).toHaveLength(2);
+    },
+  );
 
   it.each([
     ...apiErrorCodes.filter((code) => code !== 'TOKEN_REJECTED').map((code) => apiError(code)),
@@ -89,11 +80,9 @@ describe('a read of an order', () => {
     expect(signals).toEqual([signal, signal]);
   });
 
-  it('holds no token in what it throws', async () => {
-    for (const code of apiErrorCodes) {
-      const { read } = readerWith(apiError(code), apiError(code));
-      const error: unknown = await read(account, orderId).catch((thrown: unknown) => thrown);
-      expect(`${JSON.stringify(error)} ${String(error)} ${(error as Error).stack}`).not.toContain('clear token');
-    }
+  it.each(apiErrorCodes)('holds no token in what it throws: %s', async (code) => {
+    const { read } = readerWith(apiError(code), apiError(code));
+    const error: unknown = await read(account, orderId).catch((thrown: unknown) => thrown);
+    expect(`${JSON.stringify(error)} ${String(error)} ${(error as Error).stack}`).not.toContain('clear token');
   });
 });

@@ -13,7 +13,7 @@ import { type Attempt, attemptOnce, repeatAttempts } from '../temporal.js';
 
 export const account = businessAccount();
 
-/** A request for an address that nobody has been asked for. */
+/** A request for a new address. */
 export const request = (more: Partial<CreateSubscriberInput> = {}): CreateSubscriberInput => ({
   account: account.name,
   eventType: 'status_changed',

@@ -49,7 +49,7 @@ class World {
 
   find(id: string): SealedToken {
     const token = this.fleet.requests.map(({ obtained }) => obtained).find((obtained) => obtained?.id === id);
-    if (!token) throw new Error(`nobody issued ${id}`);
+    if (!token) throw new Error(`no request obtained ${id}`);
     return token;
   }
 

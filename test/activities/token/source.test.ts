@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AccessToken, TokenUnavailable } from '../../../src/activities/token-source.js';
+import { type AccessToken, type TokenSource, TokenUnavailable } from '../../../src/activities/token-source.js';
 import { emptyLease } from '../../../src/domain/token/lease.js';
 import { createClock } from '../clock.js';
 import { account, createTokenFleet, rejectedCall, scope } from './fleet.js';
@@ -23,10 +23,23 @@ function setUp() {
     if (error instanceof TokenUnavailable) return error;
     throw error ?? new Error('gave a token');
   };
-  return { clock, fleet, source, get, refusal };
+  const newProcesses = (count: number) => Array.from({ length: count }, () => fleet.newProcess());
+  /** The different ids that these get when they ask at once. */
+  const idsAtOnce = async (from: readonly TokenSource[], rejected?: string): Promise<string[]> => {
+    const tokens = from.map((each) => each.get(account, scope, rejectedCall(rejected)));
+    return [...new Set((await clock.until(Promise.all(tokens))).map(({ id }) => id))];
+  };
+  return { clock, fleet, source, get, refusal, newProcesses, idsAtOnce };
 }
 
-describe('a token that nobody has yet', () => {
+/** A fleet with a process that holds `token-1`. */
+async function setUpWithToken() {
+  const parts = setUp();
+  await parts.get();
+  return parts;
+}
+
+describe('a token that no process has yet', () => {
   it('costs one request, and is then served from memory', async () => {
     const { fleet, get } = setUp();
     expect(await get()).toMatchObject({ id: 'token-1', value: 'clear token-1' });
@@ -37,29 +50,22 @@ describe('a token that nobody has yet', () => {
   });
 
   it('costs one request for 500 processes that ask at once', async () => {
-    const { clock, fleet } = setUp();
-    const processes = Array.from({ length: 500 }, () => fleet.newProcess());
-    const tokens = await clock.until(Promise.all(processes.map((process) => process.get(account, scope))));
-    expect(new Set(tokens.map(({ value }) => value))).toEqual(new Set(['clear token-1']));
+    const { fleet, newProcesses, idsAtOnce } = setUp();
+    expect(await idsAtOnce(newProcesses(500))).toEqual(['token-1']);
     expect(fleet.requests).toHaveLength(1);
   });
 
   it('has one pending read in a process, however many ask', async () => {
-    const { clock, fleet, source, get } = setUp();
-    const asked = Array.from({ length: 1_000 }, () => source.get(account, scope));
-    await clock.until(Promise.all(asked));
-    const together = { reads: fleet.reads, wishes: fleet.wishes.length };
-    const alone = setUp();
-    await alone.get();
-    expect(together.wishes).toBe(1);
-    expect(together.reads).toBeLessThanOrEqual(alone.fleet.reads + 5); // pauses are spread, calls are not multiplied
-    await get();
+    const { fleet, source, idsAtOnce } = setUp();
+    await idsAtOnce(Array(1_000).fill(source));
+    expect(fleet.wishes).toHaveLength(1);
+    const alone = await setUpWithToken();
+    expect(fleet.reads).toBeLessThanOrEqual(alone.fleet.reads + 5); // pauses are spread, calls are not multiplied
     expect(fleet.requests).toHaveLength(1);
   });
 
   it('is taken from the lease when another process has it', async () => {
-    const { fleet, get } = setUp();
-    await get();
+    const { fleet, get } = await setUpWithToken();
     expect((await get(undefined, fleet.newProcess())).id).toBe('token-1');
     expect(fleet.wishes).toEqual([null]);
   });
@@ -82,30 +88,23 @@ describe('a token that nobody has yet', () => {
 
 describe('a token that was rejected', () => {
   it('costs one request for a burst of 10,000 calls', async () => {
-    const { clock, fleet, source, get } = setUp();
-    await get();
+    const { clock, fleet, source, idsAtOnce } = await setUpWithToken();
     await clock.advance(10 * minute);
-    const asked = Array.from({ length: 10_000 }, () => source.get(account, scope, rejectedCall('token-1')));
-    const tokens = await clock.until(Promise.all(asked));
-    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
+    expect(await idsAtOnce(Array(10_000).fill(source), 'token-1')).toEqual(['token-2']);
     expect(fleet.requests).toHaveLength(2);
     expect(fleet.wishes).toEqual([null, 'token-1']);
   });
 
   it('costs one request for 100 processes that had it', async () => {
-    const { clock, fleet } = setUp();
-    const processes = Array.from({ length: 100 }, () => fleet.newProcess());
-    await clock.until(Promise.all(processes.map((process) => process.get(account, scope))));
-    const tokens = await clock.until(
-      Promise.all(processes.map((process) => process.get(account, scope, rejectedCall('token-1')))),
-    );
-    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
+    const { fleet, newProcesses, idsAtOnce } = setUp();
+    const processes = newProcesses(100);
+    await idsAtOnce(processes);
+    expect(await idsAtOnce(processes, 'token-1')).toEqual(['token-2']);
     expect(fleet.requests).toHaveLength(2);
   });
 
   it('costs nothing when it was replaced meanwhile', async () => {
-    const { fleet, get } = setUp();
-    await get();
+    const { fleet, get } = await setUpWithToken();
     const late = fleet.newProcess();
     await get(undefined, late);
     await get('token-1');
@@ -115,8 +114,7 @@ describe('a token that was rejected', () => {
   });
 
   it('is not given again by a read that was under way before the rejection', async () => {
-    const { clock, fleet, get } = setUp();
-    await get();
+    const { clock, fleet } = await setUpWithToken();
     const cold = fleet.newProcess();
     const [plain, renewed] = await clock.until(
       Promise.all([cold.get(account, scope), cold.get(account, scope, rejectedCall('token-1'))]),
@@ -125,13 +123,12 @@ describe('a token that was rejected', () => {
   });
 
   it('and rejected again by the same call makes its operation wait, and no other one', async () => {
-    const { clock, fleet, source, get, refusal } = setUp();
-    await get();
+    const { clock, fleet, source, get, refusal } = await setUpWithToken();
     await get('token-1');
     await source.rejectAfresh(account, scope, { tokenId: 'token-2', operation: 'readOrder' });
     await clock.advance(5 * second);
     expect(await refusal('token-2')).toMatchObject({ code: 'credentialsRejected' });
-    expect((await get()).id).toBe('token-2'); // whoever is served by it
+    expect((await get()).id).toBe('token-2'); // other operations are served by it
     expect(fleet.requests).toHaveLength(2);
     const other = source.get(account, scope, rejectedCall('token-2', 'readReceipt'));
     expect((await clock.until(other)).id).toBe('token-3');
@@ -140,8 +137,7 @@ describe('a token that was rejected', () => {
   });
 
   it('and rejected again by thousands of calls is told to the fleet once', async () => {
-    const { fleet, source, get } = setUp();
-    await get();
+    const { fleet, source } = await setUpWithToken();
     const rejected = { tokenId: 'token-1', operation: 'readOrder' };
     await Promise.all(Array.from({ length: 1_000 }, () => source.rejectAfresh(account, scope, rejected)));
     expect(fleet.wishes).toEqual([null, 'token-1']);
@@ -150,8 +146,7 @@ describe('a token that was rejected', () => {
 
 describe('a token that is due for renewal', () => {
   it('serves on while the next one is asked for, once', async () => {
-    const { clock, fleet, source, get } = setUp();
-    await get();
+    const { clock, fleet, source, get } = await setUpWithToken();
     await clock.advance(hour - 30 * second); // renewed a minute ahead, spread over half of that
     const asked = Array.from({ length: 50 }, () => source.get(account, scope));
     const tokens = await Promise.all(asked); // not one of them waits
@@ -162,37 +157,27 @@ describe('a token that is due for renewal', () => {
     expect(fleet.wishes).toEqual([null, 'token-1']);
   });
 
-  it('is not renewed before its time', async () => {
-    const { clock, fleet, get } = setUp();
-    await get();
+  it('is renewed neither before its time nor without a call', async () => {
+    const { clock, fleet, get } = await setUpWithToken();
     await clock.advance(hour - minute - 2 * second);
-    await get();
-    await clock.advance(second);
-    expect(fleet.requests).toHaveLength(1);
-  });
-
-  it('is renewed once by 50 processes that notice', async () => {
-    const { clock, fleet } = setUp();
-    const processes = Array.from({ length: 50 }, () => fleet.newProcess());
-    const getAll = () => Promise.all(processes.map((process) => process.get(account, scope)));
-    await clock.until(getAll());
-    for (let elapsed = 0; elapsed < 2 * hour; elapsed += 10 * second) {
-      await clock.advance(10 * second);
-      await getAll();
-    }
-    expect(fleet.requests).toHaveLength(3);
-  });
-
-  it('is not renewed when nobody asks', async () => {
-    const { clock, fleet, get } = setUp();
     await get();
     await clock.advance(5 * hour);
     expect(fleet.requests).toHaveLength(1);
   });
 
+  it('is renewed once by 50 processes that notice', async () => {
+    const { clock, fleet, newProcesses, idsAtOnce } = setUp();
+    const processes = newProcesses(50);
+    await idsAtOnce(processes);
+    for (let elapsed = 0; elapsed < 2 * hour; elapsed += 10 * second) {
+      await clock.advance(10 * second);
+      await idsAtOnce(processes);
+    }
+    expect(fleet.requests).toHaveLength(3);
+  });
+
   it('serves to its end when the renewal fails, and is not asked for in a loop', async () => {
-    const { clock, fleet, get, refusal } = setUp();
-    await get();
+    const { clock, fleet, get, refusal } = await setUpWithToken();
     fleet.trouble = { code: 'credentialsRejected', retryAfterMs: null };
     await clock.advance(hour - 30 * second);
     const { reads } = fleet;
@@ -209,44 +194,38 @@ describe('a token that is due for renewal', () => {
 
 describe('a token that has expired', () => {
   it('is never served, and costs one request', async () => {
-    const { clock, fleet, source, get } = setUp();
-    await get();
+    const { clock, fleet, source, idsAtOnce } = await setUpWithToken();
     await clock.advance(hour);
-    const asked = Array.from({ length: 20 }, () => source.get(account, scope));
-    const tokens = await clock.until(Promise.all(asked));
-    expect(new Set(tokens.map(({ id }) => id))).toEqual(new Set(['token-2']));
+    expect(await idsAtOnce(Array(20).fill(source))).toEqual(['token-2']);
     expect(fleet.wishes).toEqual([null, 'token-1']);
   });
 
   it('is renewed for a process that never had it', async () => {
-    const { clock, fleet, get } = setUp();
-    await get();
+    const { clock, fleet, get } = await setUpWithToken();
     await clock.advance(hour + second);
     expect((await get(undefined, fleet.newProcess())).id).toBe('token-2');
     await clock.advance(hour + second);
     expect((await get('token-1', fleet.newProcess())).id).toBe('token-3');
     expect(fleet.wishes).toEqual([null, 'token-1', 'token-2']);
   });
-
-  it('is not taken from the memo either, such as that of a run which has ended', async () => {
-    const { clock, fleet, get } = setUp();
-    await get();
-    fleet.terminate();
-    await clock.advance(hour + second);
-    expect((await get(undefined, fleet.newProcess())).id).toBe('token-2');
-  });
 });
 
-describe('a lease whose run is gone', () => {
+describe('a lease whose run has ended', () => {
   it('still serves its token, and is started again for the next one', async () => {
-    const { fleet, get } = setUp();
-    await get();
+    const { fleet, get } = await setUpWithToken();
     fleet.terminate();
     const other = fleet.newProcess();
     expect((await get(undefined, other)).id).toBe('token-1');
     expect((await get('token-1', other)).id).toBe('token-2');
     expect((await get('token-1')).id).toBe('token-2');
     expect(fleet.requests).toHaveLength(2);
+  });
+
+  it('does not serve a token that has expired', async () => {
+    const { clock, fleet, get } = await setUpWithToken();
+    fleet.terminate();
+    await clock.advance(hour + second);
+    expect((await get(undefined, fleet.newProcess())).id).toBe('token-2');
   });
 });
 
@@ -260,7 +239,7 @@ describe('a token that is not to be had', () => {
     const before = clock.now();
     for (let index = 0; index < 50; index += 1) await refusal();
     await refusal(undefined, fleet.newProcess());
-    expect(clock.now()).toBe(before); // nobody waited
+    expect(clock.now()).toBe(before); // no call waited
     expect(fleet.requests).toHaveLength(1);
   });
 
@@ -304,7 +283,7 @@ describe('a token that is not to be had', () => {
 });
 
 describe('a lease that a stranger has written', () => {
-  it('keeps nobody waiting for longer than ten minutes', async () => {
+  it('keeps no call waiting for longer than ten minutes', async () => {
     const { clock, fleet, refusal } = setUp();
     const at = new Date(clock.now()).toISOString();
     const failure = { code: 'scopeRejected', message: 'm', at, retryAt: '9999-01-01T00:00:00.000Z' } as const;
@@ -314,7 +293,7 @@ describe('a lease that a stranger has written', () => {
 });
 
 describe('a lease that cannot be read', () => {
-  it('is told as that error to all who wait, and the next call starts anew', async () => {
+  it('is told as that error to all who wait, and the next call reads again', async () => {
     const { clock, fleet, source, get } = setUp();
     fleet.unreadable = new Error('frontend unavailable');
     const asked = [source.get(account, scope), source.get(account, scope)];
@@ -330,9 +309,8 @@ describe('a lease that cannot be read', () => {
     expect((await get('token-1')).id).toBe('token-2');
   });
 
-  it('disturbs nobody while the token in memory serves', async () => {
-    const { clock, fleet, get } = setUp();
-    await get();
+  it('disturbs no call while the token in memory serves', async () => {
+    const { clock, fleet, get } = await setUpWithToken();
     await clock.advance(hour - 30 * second);
     fleet.unreadable = new Error('frontend unavailable');
     expect((await get()).id).toBe('token-1');

@@ -27,7 +27,7 @@ describe('what comes to a run', () => {
     expect(seenDeliveries).toEqual([a.deliveryId, b.deliveryId]);
   });
 
-  it('fills what nobody has said, and adds receivers', () => {
+  it('fills what is not set, and adds receivers', () => {
     const before = leftBy({ input: inputOf({ followForMs: 5_000 }), receivers: [receiver('a')] });
     const request = { reference: 'r', followForMs: 9_000, notify: [receiver('b'), receiver('a')] };
     const after = withRequest(before, request);

@@ -3,28 +3,25 @@ import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../../src/domain/errors.js';
 import { toInstant } from '../../../src/domain/instant.js';
 import {
-  defaultFollowForMs,
   fillInput,
   parseFollowOrderInput,
   parseFollowRequest,
-  parseStopInput,
   readFollowRequest,
   toEarlierRunId,
 } from '../../../src/domain/order/input.js';
+import { forAny } from '../../support/for-any.js';
 
 const least = { account: 'partner', orderId: '4711' };
 
-function refusalOf(act: () => unknown): string {
+function refusalOfInput(input: unknown): string {
   try {
-    act();
+    parseFollowOrderInput(input);
   } catch (error) {
     if (error instanceof InvalidInput) return error.message;
     throw error;
   }
   throw new Error('was not refused');
 }
-
-const refusalOfInput = (input: unknown): string => refusalOf(() => parseFollowOrderInput(input));
 
 describe('the input of followOrder', () => {
   it('needs only an account and an order id, which may be a number', () => {
@@ -90,20 +87,16 @@ describe('the input of followOrder', () => {
     expect(refusalOfInput({ ...least, notify: [good, entry] })).toContain(message);
   });
 
-  // As every other field does.
-  it('takes null for the url of a receiver as "not set"', () => {
-    const receiver = { workflowId: 'trip/9', signal: 'changed' };
-    const { notify } = parseFollowOrderInput({ ...least, notify: [{ ...receiver, url: null }] });
-    expect(notify).toEqual([receiver]);
-  });
-
-  it('takes a URL to be told at', () => {
-    const notify = [{ url: 'https://hooks.example/x?shop=9' }, { url: 'http://127.0.0.1:9000/' }];
-    expect(parseFollowOrderInput({ ...least, notify }).notify).toEqual(notify);
-    const withNulls = { url: 'https://Hooks.example', workflowId: null, signal: null };
-    expect(parseFollowOrderInput({ ...least, notify: [withNulls] }).notify).toEqual([
-      { url: 'https://hooks.example/' },
-    ]);
+  it.each([
+    [{ url: 'https://hooks.example/x?shop=9' }, { url: 'https://hooks.example/x?shop=9' }],
+    [{ url: 'http://127.0.0.1:9000/' }, { url: 'http://127.0.0.1:9000/' }],
+    [{ url: 'https://Hooks.example', workflowId: null, signal: null }, { url: 'https://hooks.example/' }],
+    [
+      { workflowId: 'trip/9', signal: 'changed', url: null },
+      { workflowId: 'trip/9', signal: 'changed' },
+    ],
+  ])('takes a URL or a workflow for a receiver, and null for "not set": %j', (given, taken) => {
+    expect(parseFollowOrderInput({ ...least, notify: [given] }).notify).toEqual([taken]);
   });
 
   it.each([
@@ -155,26 +148,20 @@ describe('the input of followOrder', () => {
     const secret = 'SECRET/\u0000VALUE'.repeat(20);
     const values = fc.oneof(fc.jsonValue(), fc.constantFrom(secret, [secret], { url: secret }, [{ url: secret }]));
     const inputs = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...fields), values));
-    fc.assert(
-      fc.property(inputs, (input) => {
-        try {
-          expect(Object.keys(parseFollowOrderInput(input)).every((key) => fields.includes(key))).toBe(true);
-        } catch (error) {
-          expect(error).toBeInstanceOf(InvalidInput);
-          expect((error as Error).message).not.toContain('SECRET');
-        }
-      }),
-    );
+    forAny(inputs, (input) => {
+      try {
+        expect(Object.keys(parseFollowOrderInput(input)).every((key) => fields.includes(key))).toBe(true);
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidInput);
+        expect((error as Error).message).not.toContain('SECRET');
+      }
+    });
   });
 
   it('that was read once is read again as the same', () => {
     const input = { ...least, scheduledAt: '2031-05-01T08:30+02:00', reference: 'x', followForMs: 5_000 };
     const read = parseFollowOrderInput(input);
     expect(parseFollowOrderInput(JSON.parse(JSON.stringify(read)))).toEqual(read);
-  });
-
-  it('follows for seven days unless it says otherwise', () => {
-    expect(defaultFollowForMs).toBe(7 * 24 * 3_600_000);
   });
 });
 
@@ -200,7 +187,7 @@ describe('what a run can read of followRequested', () => {
     expect(readFollowRequest({ notify })).toEqual({ request: { notify }, problems: [] });
   });
 
-  it.each([null, undefined, 'x', 7, [], [receiver], { notify: 'nobody' }])('is nothing of %j', (value) => {
+  it.each([null, undefined, 'x', 7, [], [receiver], { notify: 'no list' }])('is nothing of %j', (value) => {
     const { request, problems } = readFollowRequest(value);
     expect(request).toEqual({});
     expect(problems).toHaveLength(1);
@@ -209,30 +196,24 @@ describe('what a run can read of followRequested', () => {
   it('of any JSON is a request that the input of a run may hold', () => {
     const fields = ['reference', 'scheduledAt', 'notify', 'followForMs'];
     const values = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...fields), fc.jsonValue()));
-    fc.assert(
-      fc.property(values, (value) => {
-        const { notify: _, ...request } = readFollowRequest(value).request;
-        expect(parseFollowOrderInput({ ...least, ...request })).toEqual({ ...least, ...request });
-      }),
-    );
+    forAny(values, (value) => {
+      const { notify: _, ...request } = readFollowRequest(value).request;
+      expect(parseFollowOrderInput({ ...least, ...request })).toEqual({ ...least, ...request });
+    });
   });
 });
 
-describe('an input that is filled by a request', () => {
-  it('takes what it does not say, and keeps what it says', () => {
-    const input = parseFollowOrderInput({ ...least, reference: 'first' });
-    const request = parseFollowRequest({ reference: 'second', followForMs: 5_000, notify: [] });
-    expect(fillInput(input, request)).toEqual({ ...least, reference: 'first', followForMs: 5_000 });
-  });
+it('an input takes from a request what it does not say, and keeps what it says', () => {
+  const input = parseFollowOrderInput({ ...least, reference: 'first' });
+  const request = parseFollowRequest({ reference: 'second', followForMs: 5_000, notify: [] });
+  expect(fillInput(input, request)).toEqual({ ...least, reference: 'first', followForMs: 5_000 });
 });
 
-describe('an earlier run', () => {
-  it('is named by its run id', () => {
-    expect(toEarlierRunId('0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f')).toBe('0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f');
-    for (const value of ['', 'x', 7, null, {}, '0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f ']) {
-      expect(refusalOf(() => toEarlierRunId(value))).toMatch(/^continues: must be the run id/);
-    }
-  });
+it('an earlier run is named by its run id', () => {
+  const runId = '0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f';
+  expect(toEarlierRunId(runId)).toBe(runId);
+  for (const value of ['', 'x', 7, null, {}, `${runId} `])
+    expect(() => toEarlierRunId(value)).toThrow(/^continues: must be the run id/);
 });
 
 describe('an instant', () => {
@@ -264,40 +245,20 @@ describe('an instant', () => {
     1_900_000_000_000,
     null,
     new Date(0),
+    ...['2031-02-30T08:30:00Z', '2031-02-29T08:30:00Z', '2031-04-31T08:30:00Z'], // V8 reads the first as 2 March
   ])('is not %j', (value) => {
-    expect(refusalOf(() => toInstant(value, 'scheduledAt'))).toMatch(/^scheduledAt: must be an ISO 8601 instant/);
+    expect(() => toInstant(value, 'scheduledAt')).toThrow(/^scheduledAt: must be an ISO 8601 instant/);
   });
-
-  // V8 reads 30 February as 2 March.
-  it.each(['2031-02-30T08:30:00Z', '2031-02-29T08:30:00Z', '2031-04-31T08:30:00Z'])(
-    'is not %j: there is no such day',
-    (value) => {
-      expect(() => toInstant(value, 'scheduledAt')).toThrow(InvalidInput);
-    },
-  );
 
   it('is the same instant after it was brought to UTC', () => {
     const minutes = fc.integer({ min: -12 * 60, max: 14 * 60 });
     const dates = fc.date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     const two = (value: number): string => String(value).padStart(2, '0');
-    fc.assert(
-      fc.property(dates, minutes, (date, offset) => {
-        const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
-        const size = Math.abs(offset);
-        const text = `${local}${offset < 0 ? '-' : '+'}${two(Math.trunc(size / 60))}:${two(size % 60)}`;
-        expect(toInstant(text, 'at')).toBe(date.toISOString());
-      }),
-    );
-  });
-});
-
-describe('the argument of stopFollowing', () => {
-  it('is a reason of 1 to 200 characters', () => {
-    expect(parseStopInput({ reason: 'passenger called' })).toEqual({ reason: 'passenger called' });
-    for (const reason of ['', 'x'.repeat(201), 7, null, undefined]) {
-      expect(refusalOf(() => parseStopInput({ reason }))).toMatch(/^reason: /);
-    }
-    expect(refusalOf(() => parseStopInput({ reason: 'x', why: 'y' }))).toContain('unknown field "why"');
-    expect(refusalOf(() => parseStopInput('x'))).toBe('input: must be a JSON object');
+    forAny(dates, minutes, (date, offset) => {
+      const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
+      const size = Math.abs(offset);
+      const text = `${local}${offset < 0 ? '-' : '+'}${two(Math.trunc(size / 60))}:${two(size % 60)}`;
+      expect(toInstant(text, 'at')).toBe(date.toISOString());
+    });
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSameStatus, rideStatuses, statusKey, toRideStatus } from '../../../src/domain/order/status.js';
+import { forAny } from '../../support/for-any.js';
 
 /** The known statuses, in the spelling of the service. */
 const statuses = [
@@ -50,11 +51,9 @@ describe('a known status', () => {
 
   it('is recognised in any spelling', () => {
     const pairs = fc.constantFrom(...statuses).chain((status) => fc.tuple(fc.constant(status), spellingsOf(status)));
-    fc.assert(
-      fc.property(pairs, ([status, spelling]) => {
-        expect(toRideStatus(spelling)).toBe(status);
-      }),
-    );
+    forAny(pairs, ([status, spelling]) => {
+      expect(toRideStatus(spelling)).toBe(status);
+    });
   });
 
   it.each(['canceled', 'Canceled', 'CANCELED', 'can_celed'])('Cancelled may be spelt %j', (word) => {
@@ -68,12 +67,10 @@ describe('a known status', () => {
 });
 
 describe('an unknown status', () => {
-  it.each(['Finished', ' on hold ', 'CANCELLED_BY_DRIVER', 'Re-routing', '', 'constructor', '__proto__'])(
-    '%j stays the word it came as',
-    (word) => {
-      expect(toRideStatus(word)).toBe(word);
-    },
-  );
+  const words = ['Finished', ' on hold ', 'CANCELLED_BY_DRIVER', 'Re-routing', '', 'constructor', '__proto__'];
+  it.each(words)('%j stays the word it came as', (word) => {
+    expect(toRideStatus(word)).toBe(word);
+  });
 
   it('is the same as itself in another spelling', () => {
     expect(isSameStatus('On hold', 'on_HOLD')).toBe(true);
@@ -93,22 +90,20 @@ describe('a status with characters that cannot be shown or indexed', () => {
   });
 
   it('is the same status as what is shown of it, and never a known one by losing characters', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (word) => {
-        expect(toRideStatus(word)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
-        expect(isSameStatus(toRideStatus(word), word)).toBe(true);
-        expect(toRideStatus(toRideStatus(word))).toBe(toRideStatus(word));
-      }),
-    );
+    forAny(fc.string({ unit: 'binary', maxLength: 20 }), (word) => {
+      expect(toRideStatus(word)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+      expect(isSameStatus(toRideStatus(word), word)).toBe(true);
+      expect(toRideStatus(toRideStatus(word))).toBe(toRideStatus(word));
+    });
     expect(isSameStatus('Comp\u0000leted', 'Completed')).toBe(false);
   });
 });
 
-describe('no status yet', () => {
-  it('is the same only as no status', () => {
-    expect(isSameStatus(null, null)).toBe(true);
-    expect(isSameStatus(null, 'Pending')).toBe(false);
-    expect(isSameStatus('Pending', null)).toBe(false);
-    expect(isSameStatus(null, '')).toBe(false);
-  });
+it.each([
+  [null, null, true],
+  [null, 'Pending', false],
+  ['Pending', null, false],
+  [null, '', false],
+])('no status yet is the same only as no status: %j and %j, %s', (one, other, isSame) => {
+  expect(isSameStatus(one, other)).toBe(isSame);
 });

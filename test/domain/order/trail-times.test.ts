@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import {
   type OrderObservation,
   recordObservation,
@@ -7,7 +6,7 @@ import {
   statusLagMs,
   expiresAt as toExpiry,
 } from '../../../src/domain/order/trail.js';
-import { inputOf, newTrail, reading, startedAt } from './trails.js';
+import { after, claim, inputOf, newTrail, reading, startedAt } from './trails.js';
 
 const day = 86_400_000;
 const pickup = '2031-05-09T08:00:00.000Z';
@@ -15,7 +14,7 @@ const trailWith = (details: Record<string, unknown>) =>
   recordObservation(newTrail(), reading('Reserved', 0, { details }), []);
 
 describe('the pick-up time', () => {
-  it('is unknown when nobody said it', () => {
+  it('is unknown when neither caller nor service said it', () => {
     expect(scheduledAt(inputOf(), newTrail())).toBeNull();
     expect(scheduledAt(inputOf(), trailWith({ supplier: { name: 'a' } }))).toBeNull();
   });
@@ -29,12 +28,8 @@ describe('the pick-up time', () => {
     expect(scheduledAt(inputOf({ scheduledAt: pickup }), trail)).toBe('2031-05-10T08:00:00.000Z');
   });
 
-  it.each(['soon', '', 7, null, {}])('is that of the caller when the service says %j', (value) => {
-    expect(scheduledAt(inputOf({ scheduledAt: pickup }), trailWith({ scheduledAt: value }))).toBe(pickup);
-  });
-
   // V8 reads "1" as the year 2001 and a time without offset in the time zone of the worker.
-  it.each(['1', 'May 9'])('is that of the caller when the service says %j, which is no instant', (value) => {
+  it.each(['soon', '', 7, null, {}, '1', 'May 9'])('is that of the caller when the service says %j', (value) => {
     expect(scheduledAt(inputOf({ scheduledAt: pickup }), trailWith({ scheduledAt: value }))).toBe(pickup);
   });
 });
@@ -43,51 +38,37 @@ describe('the end of following', () => {
   const expiresAt = (input: Parameters<typeof inputOf>[0], trail = newTrail()): string =>
     new Date(toExpiry(inputOf(input), trail, startedAt)).toISOString();
 
-  it('is seven days after the start', () => {
-    expect(expiresAt({})).toBe('2031-05-08T10:00:00.000Z');
-  });
-
-  it('is seven days after a pick-up that is later than the start', () => {
-    expect(expiresAt({ scheduledAt: pickup })).toBe('2031-05-16T08:00:00.000Z');
-    expect(expiresAt({ scheduledAt: '2031-04-01T08:00:00Z' })).toBe('2031-05-08T10:00:00.000Z');
+  it.each<[string, Parameters<typeof inputOf>[0], string]>([
+    ['seven days after the start', {}, '2031-05-08T10:00:00.000Z'],
+    ['seven days after a pick-up that is later', { scheduledAt: pickup }, '2031-05-16T08:00:00.000Z'],
+    ['not before that for one that is earlier', { scheduledAt: '2031-04-01T08:00:00Z' }, '2031-05-08T10:00:00.000Z'],
+    ['after as long as the caller wants', { followForMs: 1_000 }, '2031-05-01T10:00:01.000Z'],
+    ['that long after a later pick-up', { followForMs: 2 * day, scheduledAt: pickup }, '2031-05-11T08:00:00.000Z'],
+  ])('is %s', (_, input, at) => {
+    expect(expiresAt(input)).toBe(at);
   });
 
   it('moves with the pick-up time that the service says', () => {
     const trail = trailWith({ scheduledAt: '2031-06-01T00:00:00Z' });
     expect(expiresAt({ scheduledAt: pickup }, trail)).toBe('2031-06-08T00:00:00.000Z');
   });
-
-  it('is after as long as the caller wants', () => {
-    expect(expiresAt({ followForMs: 1_000 })).toBe('2031-05-01T10:00:01.000Z');
-    expect(expiresAt({ followForMs: 2 * day, scheduledAt: pickup })).toBe('2031-05-11T08:00:00.000Z');
-  });
 });
 
-const start = Date.parse('2031-05-01T10:00:00.000Z');
-const at = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
-const claim = (seconds: number): DeliveryNotice => ({
-  deliveryId: String(seconds),
-  eventType: 'status_changed',
-  receivedAt: at(seconds),
-});
-const driving = (more: { reads?: number; gapMs?: number } = {}): OrderObservation => ({
-  kind: 'reading',
-  reading: { status: 'Driving', rawStatus: 'Driving', terminal: false, details: null },
-  at: at(60),
-  reads: 1,
-  ...more,
-});
+const claims = (...seconds: number[]) => ({ claims: seconds.map((at) => claim(undefined, at)) });
+const driving = (more: { gapMs?: number } = {}): OrderObservation => ({ ...reading('Driving', 60), ...more });
 
 it.each([
-  ['since the first of its deliveries', { claims: [claim(58), claim(50), claim(59)] }, 12_000],
-  ['a delivery from a clock that goes ahead', { claims: [claim(63)] }, 0],
-  ['since the read of the run before it', { lastReadAt: at(20) }, 40_000],
+  ['since the first of its deliveries', claims(58, 50, 59), 12_000],
+  ['a delivery from a clock that goes ahead', claims(63), 0],
+  ['since the read of the run before it', { lastReadAt: after(20) }, 40_000],
   ['since the attempt before, when the run has not read it since', { seen: driving({ gapMs: 10_000 }) }, 10_000],
-  ['since the later of both: the attempt', { seen: driving({ gapMs: 10_000 }), lastReadAt: at(20) }, 10_000],
-  ['since the later of both: the read', { seen: driving({ gapMs: 50_000 }), lastReadAt: at(20) }, 40_000],
-  ['a read by a clock that goes ahead', { lastReadAt: at(63) }, 0],
-  ['nobody had looked before', {}, undefined],
-  ['trouble is no change', { seen: { kind: 'unknownOrder', reads: 1 } as const, lastReadAt: at(20) }, undefined],
+  ['since the later of both: the attempt', { seen: driving({ gapMs: 10_000 }), lastReadAt: after(20) }, 10_000],
+  ['since the later of both: the read', { seen: driving({ gapMs: 50_000 }), lastReadAt: after(20) }, 40_000],
+  ['a read by a clock that goes ahead', { lastReadAt: after(63) }, 0],
+  ['no read came before', {}, undefined],
+  ['trouble is no change', { seen: { kind: 'unknownOrder', reads: 1 } as const, lastReadAt: after(20) }, undefined],
 ])('%s', (_, more, lagMs) => {
-  expect(statusLagMs({ seen: driving(), claims: [], lastReadAt: null, now: start + 62_000, ...more })).toBe(lagMs);
+  expect(statusLagMs({ seen: driving(), claims: [], lastReadAt: null, now: Date.parse(after(62)), ...more })).toBe(
+    lagMs,
+  );
 });

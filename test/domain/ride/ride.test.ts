@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidInput } from '../../../src/domain/errors.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import { parseChangeRideInput } from '../../../src/domain/ride/input.js';
-import { brokenOffAgain, describeRide, followAgainAfterMs, openRide } from '../../../src/domain/ride/ride.js';
-import { changeRideId } from '../../../src/domain/workflow-ids.js';
+import {
+  brokenOffAgain,
+  describeRide,
+  followAgainAfterMs,
+  followedPaceMs,
+  openRide,
+  outcomeUnknown,
+  rideCallId,
+} from '../../../src/domain/ride/ride.js';
 
+const ride = openRide({ account: toAccountName('business'), requestId: 'trip-9', order: {} });
+const following = { ...ride, stage: 'following', orderId: toOrderId('42') } as const;
 const at = (minutes: number) => new Date(Date.UTC(2031, 4, 1, 10, minutes)).toISOString();
 
 describe('a ride whose order is followed again', () => {
@@ -32,10 +39,8 @@ describe('a ride whose order is followed again', () => {
   });
 
   it('says so in the Temporal UI', () => {
-    const account = toAccountName('business');
-    const ride = { ...openRide({ account, requestId: 'trip-9', order: {} }), orderId: toOrderId('42') };
     const followedAgain = { times: 2, at: at(5), reason: 'NotFollowed: somebody ended it.' };
-    const text = describeRide({ ...ride, stage: 'following', followedAgain });
+    const text = describeRide({ ...following, followedAgain });
     expect(text).toContain(
       'The following of the order broke off at 2031-05-01 10:05:00 UTC, 2 times in a row, and was begun again.',
     );
@@ -43,38 +48,29 @@ describe('a ride whose order is followed again', () => {
   });
 });
 
-const key = { account: toAccountName('business'), requestId: 'trip-9' };
+it('each ride has a request id of its own at the service', () => {
+  const of = (account: string, requestId: string) => rideCallId({ account: toAccountName(account), requestId });
+  expect(of('a', 'b.c')).not.toBe(of('a-b', 'c'));
+  expect(of('a', 'b')).toBe(of('a', 'b'));
+});
 
-describe('the input of a change that is sent for a caller', () => {
-  it.each([
-    ['updateRide', { order: { note_to_driver: 'blue door' } }],
-    ['cancelRide', {}],
-    ['resolveRide', { orderId: 4711 }],
-    ['resolveRide', { giveUp: true, reason: 'booked by phone' }],
-  ])('is taken: %s of %j', (change, argument) => {
-    expect(parseChangeRideInput({ ...key, change, argument })).toEqual({ ...key, change, argument });
+describe('a ride in the UI', () => {
+  it('shows where it stands, and lets no word of others be more than text', () => {
+    const text = describeRide({ ...following, status: '**x**|<b>`' });
+    expect(text).toContain('is followed');
+    expect(text).toContain('`order/business/42`');
+    expect(text).not.toMatch(/[|<]/);
   });
 
-  it.each([
-    [null],
-    [{ ...key, change: 'cancelRide' }],
-    [{ ...key, change: 'cancelRide', argument: [] }],
-    [{ ...key, change: 'cancelRide', argument: {}, order: {} }],
-    [{ ...key, change: 'cancelRide', argument: { reason: 'late' } }],
-    [{ ...key, change: 'updateRide', argument: {} }],
-    [{ ...key, change: 'resolveRide', argument: { tryAgain: false } }],
-    [{ ...key, change: 'toString', argument: {} }],
-    [{ ...key, account: 'Not A Name', change: 'cancelRide', argument: {} }],
-    [{ ...key, requestId: 'a/b', change: 'cancelRide', argument: {} }],
-  ])('is refused: %j', (input) => {
-    expect(() => parseChangeRideInput(input)).toThrow(InvalidInput);
+  it('tells a person what to do about an unknown outcome', () => {
+    const text = describeRide({ ...ride, attention: outcomeUnknown('The answer was lost.', '2026-05-01T08:30:00Z') });
+    expect(text).toContain('outcomeUnknown');
+    for (const way of ['--order ID', '--try-again', '--give-up REASON']) expect(text).toContain(way);
   });
 });
 
-describe('the id of such a change', () => {
-  const changeId = '2cc1dbce-02e0-4885-a68a-88eb0a893842';
-
-  it('has the spelling that other programs rely on', () => {
-    expect(changeRideId({ ...key, changeId })).toBe(`change/business/trip-9/${changeId}`);
-  });
+it('a ride looks for an announced end at once, and for another one now and then', () => {
+  expect([1, 2, 3].map((attempt) => followedPaceMs(true, attempt))).toEqual([200, 400, 800]);
+  expect([1, 2, 3].map((attempt) => followedPaceMs(false, attempt))).toEqual([5_000, 60_000, 60_000]);
+  expect(followedPaceMs(true, 1_000)).toBe(60_000);
 });

@@ -10,12 +10,14 @@ import {
   onLeaseClock,
   renewAheadMs,
   renewalReason,
+  type TokenFailure,
   type TokenLease,
   tokenCoolDownMs,
   toTokenFailure,
   withFailure,
   withToken,
 } from '../../../src/domain/token/lease.js';
+import { forAny } from '../../support/for-any.js';
 import { failureOf, leaseWith, start, tokenOf } from './leases.js';
 
 const minute = 60_000;
@@ -36,15 +38,13 @@ describe('the compare-and-swap of a lease', () => {
 
   it('makes any number of equal wishes cost one token', () => {
     const wishes = fc.array(fc.constantFrom(null, 'token-0', 'token-1'), { minLength: 1, maxLength: 50 });
-    fc.assert(
-      fc.property(wishes, (insteadOf) => {
-        let lease: TokenLease = leaseWith(tokenOf('token-0'));
-        for (const wish of insteadOf.filter((id) => id !== 'token-1')) {
-          if (isCurrent(lease, wish)) lease = withToken(lease, tokenOf('token-1'), start);
-        }
-        expect(lease.renewals).toBe(insteadOf.includes('token-0') ? 2 : 1);
-      }),
-    );
+    forAny(wishes, (insteadOf) => {
+      let lease: TokenLease = leaseWith(tokenOf('token-0'));
+      for (const wish of insteadOf.filter((id) => id !== 'token-1')) {
+        if (isCurrent(lease, wish)) lease = withToken(lease, tokenOf('token-1'), start);
+      }
+      expect(lease.renewals).toBe(insteadOf.includes('token-0') ? 2 : 1);
+    });
   });
 });
 
@@ -69,18 +69,15 @@ describe('a token', () => {
   });
 
   it('is renewed after it was obtained and before it ends, however short it lives', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 10 ** 9 }), fc.integer({ min: 1, max: 3_600_000 }), (lifetimeMs, early) => {
-        const aheadMs = renewAheadMs(lifetimeMs, early);
-        expect(aheadMs > 0 && aheadMs <= early && aheadMs <= lifetimeMs / 5).toBe(true);
-      }),
-    );
+    forAny(fc.integer({ min: 1, max: 10 ** 9 }), fc.integer({ min: 1, max: 3_600_000 }), (lifetimeMs, early) => {
+      const aheadMs = renewAheadMs(lifetimeMs, early);
+      expect(aheadMs > 0 && aheadMs <= early && aheadMs <= lifetimeMs / 5).toBe(true);
+    });
   });
 });
 
 describe('a failed token request', () => {
-  const trouble = (code: 'credentialsRejected' | 'upstreamUnavailable', retryAfterMs: number | null = null) =>
-    ({ code, message: 'm', retryAfterMs }) as const;
+  const trouble = (code: TokenFailure['code'], retryAfterMs: number | null) => ({ code, message: 'm', retryAfterMs });
   const pauseOf = (lease: TokenLease, retryAfterMs: number | null = null): number =>
     Date.parse(toTokenFailure(trouble('upstreamUnavailable', retryAfterMs), lease, start).retryAt) - start;
 
@@ -103,36 +100,32 @@ describe('a failed token request', () => {
     expect(lease).toMatchObject({ failure: null, failuresInRow: 0, renewals: 1, pacedUntil: null });
   });
 
-  it.each(['credentialsRejected', 'scopeRejected', 'grantRejected'] as const)(
-    'that was refused (%s) cools down for a minute, however often',
-    (code) => {
-      for (const failuresInRow of [0, 1, 20]) {
-        const failure = toTokenFailure(
-          { ...trouble('credentialsRejected', 5), code },
-          { ...emptyLease, failuresInRow },
-          start,
-        );
-        expect(Date.parse(failure.retryAt) - start).toBe(tokenCoolDownMs);
-        expect(failure).toMatchObject({ code, message: 'm', at: '2031-05-01T10:00:00.000Z' });
-      }
-    },
-  );
+  const refusals = ['credentialsRejected', 'scopeRejected', 'grantRejected'] as const;
+  it.each(refusals)('that was refused (%s) cools down for a minute, however often', (code) => {
+    for (const failuresInRow of [0, 1, 20]) {
+      const failure = toTokenFailure(trouble(code, 5), { ...emptyLease, failuresInRow }, start);
+      expect(Date.parse(failure.retryAt) - start).toBe(tokenCoolDownMs);
+      expect(failure).toMatchObject({ code, message: 'm', at: '2031-05-01T10:00:00.000Z' });
+    }
+  });
 
   it('that found no service is repeated after 1, 2, 4 s and so on, up to a minute', () => {
     const pauses = [0, 1, 2, 3, 4, 5, 6, 7, 5_000].map((failuresInRow) => pauseOf({ ...emptyLease, failuresInRow }));
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000));
   });
 
-  it('that was told to wait is repeated exactly then, unless our own pause is longer', () => {
-    expect(pauseOf(emptyLease, 7_000)).toBe(7_000);
-    expect(pauseOf({ ...emptyLease, failuresInRow: 9 }, 1_000)).toBe(60_000);
-    expect(pauseOf(emptyLease, 10 * minute)).toBe(10 * minute);
-  });
-
-  it('that was told to wait for a day, or not at all, is repeated after ten minutes, or a second', () => {
-    expect(pauseOf(emptyLease, 24 * hour)).toBe(10 * minute);
-    expect(pauseOf(emptyLease, 0)).toBe(1_000);
-  });
+  it.each([
+    [7_000, 0, 7_000],
+    [1_000, 9, 60_000],
+    [10 * minute, 0, 10 * minute],
+    [24 * hour, 0, 10 * minute],
+    [0, 0, 1_000],
+  ])(
+    'told to wait %d ms after %d others is repeated after %d ms: its own pause or ten minutes bound it',
+    (wish, failuresInRow, pause) => {
+      expect(pauseOf({ ...emptyLease, failuresInRow }, wish)).toBe(pause);
+    },
+  );
 });
 
 describe('the instants of a token', () => {
@@ -147,21 +140,17 @@ describe('the instants of a token', () => {
   });
 });
 
-describe('a lease without demand', () => {
-  it('ends after two lifetimes of its token, and not within two minutes', () => {
-    expect(idleMs(leaseWith(tokenOf('token-1')))).toBe(2 * hour);
-    expect(idleMs(leaseWith(tokenOf('token-1', { lifetimeMs: 5_000 })))).toBe(2 * minute);
-    expect(idleMs(emptyLease)).toBe(2 * minute);
-  });
+it('a lease without demand ends after two lifetimes of its token, and not within two minutes', () => {
+  expect(idleMs(leaseWith(tokenOf('token-1')))).toBe(2 * hour);
+  expect(idleMs(leaseWith(tokenOf('token-1', { lifetimeMs: 5_000 })))).toBe(2 * minute);
+  expect(idleMs(emptyLease)).toBe(2 * minute);
 });
-
-const minuteMs = 60_000;
 
 it.each([
   ['before there was a token', emptyLease, 0, 'first'],
-  ['while it should serve', leaseWith(tokenOf('a')), 58 * minuteMs, 'rejected'],
-  ['shortly before its end', leaseWith(tokenOf('a')), 59 * minuteMs, 'ahead'],
-  ['after its end', leaseWith(tokenOf('a')), 60 * minuteMs, 'expired'],
+  ['while it should serve', leaseWith(tokenOf('a')), 58 * minute, 'rejected'],
+  ['shortly before its end', leaseWith(tokenOf('a')), 59 * minute, 'ahead'],
+  ['after its end', leaseWith(tokenOf('a')), 60 * minute, 'expired'],
 ])('the reason of a renewal %s is told by the time', (_, lease, after, reason) => {
   expect(renewalReason(lease, start + after)).toBe(reason);
 });
@@ -180,12 +169,7 @@ describe('the lease in the Temporal UI', () => {
   });
 
   it('shows why there is none and when it is asked again', () => {
-    const failure = {
-      code: 'credentialsRejected',
-      message: 'Check client id.',
-      at: '2031-05-01T10:00:00.000Z',
-      retryAt: '2031-05-01T10:01:00.000Z',
-    } as const;
+    const failure = { ...failureOf('credentialsRejected', 0, minute), message: 'Check client id.' };
     expect(describeLease({ ...emptyLease, failure })).toMatch(
       /^\*\*Attention: credentialsRejected\*\* since 2031-05-01T10:00:00.000Z: Check client id. Asked again from 2031-05-01T10:01:00.000Z\.\n\n\|/,
     );
