@@ -1,14 +1,13 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Check } from '../../src/cli/doctor/checks.js';
 import { nowhere, runHere } from './fake-process.js';
 
-let listening: Server;
+const listening = createServer((socket) => socket.destroy());
 let port = 0;
-
 beforeAll(async () => {
-  listening = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  listening.listen(0, '127.0.0.1');
   await once(listening, 'listening');
   port = (listening.address() as AddressInfo).port;
 });
@@ -38,13 +37,11 @@ describe('the doctor without Temporal', () => {
     expect(stdout).not.toContain('a-very-secret-secret');
   });
 
-  it('asks no ingress whose port nobody can know', async () => {
+  it('skips an ingress whose port the system chooses', async () => {
     const keys = { FARETRAIL_WEBHOOK_KEYS: `w1:${Buffer.alloc(32, 1).toString('base64url')}` };
     const { checks } = await checksOf({ ...partner(port), ...keys, FARETRAIL_INGRESS_PORT: '0' });
-    expect(checks.at(-1)).toMatchObject({
-      ...{ name: 'ingress', result: 'skipped' },
-      message: expect.stringContaining('FARETRAIL_INGRESS_PORT'),
-    });
+    const message = expect.stringContaining('FARETRAIL_INGRESS_PORT');
+    expect(checks.at(-1)).toMatchObject({ name: 'ingress', result: 'skipped', message });
   });
 
   it('names an address at which nothing listens', async () => {
@@ -63,10 +60,7 @@ describe('the doctor without Temporal', () => {
 
   it('goes on to Temporal when only a secret is missing', async () => {
     const { checks } = await checksOf({ ...partner(port), FARETRAIL_PARTNER_CLIENT_SECRET: undefined });
-    expect(checks.map(({ name, result }) => `${name} ${result}`)).toEqual([
-      'settings failed',
-      'Temporal failed',
-      'workers, tokens skipped',
-    ]);
+    const results = checks.map(({ name, result }) => `${name} ${result}`);
+    expect(results).toEqual(['settings failed', 'Temporal failed', 'workers, tokens skipped']);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunInNeed } from '../../src/cli/attention.js';
-import { attentionText, commandFor } from '../../src/cli/attention.js';
+import { attentionText, commandFor, type RunInNeed } from '../../src/cli/attention.js';
 import { type ListedOrder, ordersText } from '../../src/cli/order/list.js';
 import { withoutColour } from '../../src/cli/text.js';
 import { attentionQuery, orderRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
@@ -9,11 +8,8 @@ import { toAccountName } from '../../src/domain/keys.js';
 import { quote } from '../../src/temporal/counts.js';
 
 describe('the query of order list', () => {
-  it('asks for runs of orders, each once', () => {
+  it('asks for runs of orders, each once, that fit the options', () => {
     expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
-  });
-
-  it('joins what was asked for', () => {
     expect(orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', running: true })).toBe(
       "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'",
     );
@@ -90,10 +86,7 @@ describe('the table of attention', () => {
     [{ kind: 'token', code: 'upstreamUnavailable' }, 'token list'],
     [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],
     [{ kind: 'ride', code: 'upstreamUnavailable' }, 'doctor'],
-    [
-      { kind: 'subscription', code: 'subscriptionSilent', id: 'status_changed' },
-      'subscription rotate partner status_changed',
-    ],
+    [{ kind: 'subscription', code: 'subscriptionSilent', id: 'ab' }, 'subscription rotate partner ab'],
     [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
     [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
     [{ kind: 'call', code: 'upstreamUnavailable' }, 'doctor'],

@@ -1,7 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createContext } from '../../src/cli/command.js';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type CliProcess, createContext } from '../../src/cli/command.js';
 import { type SendSession, sendDelivery } from '../../src/cli/delivery/send.js';
 import { loadCliConfig } from '../../src/config.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
@@ -13,6 +11,7 @@ import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createVerification, toDeliverySecret, type VerificationSettings } from '../../src/webhooks/verification.js';
+import { type Receiver, startReceiver } from '../sandbox/receiver.js';
 import { nowhere, runHere } from './fake-process.js';
 
 const keyText = `k1:${Buffer.alloc(32, 7).toString('base64url')}`;
@@ -23,29 +22,17 @@ const secretId = '5b1f0c1e-7d0a-4a3b-9c55-0123456789ab';
 const businessId = '00000000-0000-4000-8000-000000000000';
 const deliveryId = '0123456789abcdef0123456789abcdef';
 
-let server: Server;
+let receiver: Receiver;
 let url: string;
-let reply: { status: number; type: string; body: string };
-let received: { path: string; headers: IncomingHttpHeaders; rawBody: Buffer; body: Record<string, unknown> }[];
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const rawBody = Buffer.concat(pieces);
-      const { url: path = '', headers } = request;
-      received.push({ path, headers, rawBody, body: JSON.parse(rawBody.toString()) });
-      response.writeHead(reply.status, { 'content-type': reply.type }).end(reply.body);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  url = receiver.url;
+  answerWith(202, { deliveryId });
 });
-beforeEach(() => {
-  received = [];
-  reply = { status: 202, type: 'application/json', body: JSON.stringify({ deliveryId }) };
-});
-afterAll(() => server.close());
+const answerWith = (status: number, body: object, type = 'application/json') => {
+  receiver.answer = () => ({ status, type, body: JSON.stringify(body) });
+};
 
 const generation = (change: Partial<AcceptedGeneration> = {}): AcceptedGeneration => ({
   generation: 'mabc1',
@@ -76,17 +63,13 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
   const config = loadCliConfig(settings);
   const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
   const find = (async () => memo && { memo: { subscription: memo } }) as unknown as SendSession['find'];
-  const context = createContext(
-    {
-      env: {},
-      stdout: { write: (text) => (output.stdout += text) },
-      stderr: { write: (text) => (output.stderr += text) },
-      loadSettings: () => config,
-      loadSettingsWithSecrets: () => Promise.reject(new Error('not needed')) as never,
-      onInterrupt: () => () => undefined,
-    },
-    { json: true },
-  );
+  const process = {
+    env: {},
+    stdout: { write: (text: string) => (output.stdout += text) },
+    stderr: { write: (text: string) => (output.stderr += text) },
+    loadSettings: () => config,
+  } as unknown as CliProcess;
+  const context = createContext(process, { json: true });
   const session: SendSession = { find, config: { ...config, profile } };
   const exitCode = await sendDelivery(context, session, { ...at, ...about, url, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
@@ -94,18 +77,13 @@ async function run({ memo = { accepted: [generation()] }, verification, env = {}
 
 describe('the test delivery', () => {
   it('goes to the newest accepted address, and its id is told', async () => {
-    const accepted = [
-      generation({ generation: 'new1' }),
-      generation({ generation: 'old1', until: '2999-01-01T00:00:00Z' }),
-    ];
-    const { exitCode, json } = await run({ memo: { accepted } });
-    expect({ exitCode, json }).toEqual({
-      exitCode: 0,
-      json: { ok: true, url, httpStatus: 202, deliveryId, detail: null },
-    });
-    const [, , account, eventType, capability] = received[0]?.path.split('/') ?? [];
+    const older = generation({ generation: 'old1', until: '2999-01-01T00:00:00Z' });
+    const { exitCode, json } = await run({ memo: { accepted: [generation({ generation: 'new1' }), older] } });
+    expect(exitCode).toBe(0);
+    expect(json).toEqual({ ok: true, url, httpStatus: 202, deliveryId, detail: null });
+    const [, , account, eventType, capability = ''] = receiver.received[0]?.path.split('/') ?? [];
     expect([account, eventType]).toEqual(['business', 'status_changed']);
-    expect(createWebhookPaths(keys).readCapability(key, capability ?? '')).toBe('new1');
+    expect(createWebhookPaths(keys).readCapability(key, capability)).toBe('new1');
   });
 
   it('is read by the ingress as what was asked for, and is another one each time', async () => {
@@ -114,17 +92,14 @@ describe('the test delivery', () => {
     const { pointers, statuses } = defaultContractProfile;
     const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
     const expected = { orderId: '7b21', status: 'Driving', eventType: 'status_changed', businessId };
-    for (const { body } of received) expect(read(body)).toMatchObject(expected);
-    expect(received[0]?.rawBody).not.toEqual(received[1]?.rawBody);
+    for (const { json } of receiver.received) expect(read(json as never)).toMatchObject(expected);
+    expect(receiver.received[0]?.body).not.toEqual(receiver.received[1]?.body);
   });
 
   it('of a report can name no order, and has no status', async () => {
     await run({ at: { ...key, eventType: 'business_report' } }, { order: undefined, status: undefined });
-    expect(received[0]?.body).toEqual({
-      event_type: 'business_report',
-      business_id: businessId,
-      timestamp: expect.any(String),
-    });
+    const report = { event_type: 'business_report', business_id: businessId, timestamp: expect.any(String) };
+    expect(receiver.received[0]?.json).toEqual(report);
   });
 
   const modes: VerificationSettings[] = [
@@ -135,10 +110,10 @@ describe('the test delivery', () => {
   ];
   it.each(modes)('is verified by the ingress in mode $mode, and by no other secret', async (verification) => {
     await run({ memo: { accepted: [generation({ secrets: [await sealed()] })] }, verification });
-    const { headers, rawBody, body } = received[0] ?? { headers: {}, rawBody: Buffer.alloc(0), body: {} };
+    const { headers, body: rawBody, json } = receiver.received[0] ?? expect.fail('no delivery came');
     const verdict = (secret: string) =>
       createVerification(verification).verify(
-        { headers, rawBody, body: body as never },
+        { headers, rawBody, body: json as never },
         { secrets: [toDeliverySecret(secret)], isSecretLost: false, hasUnreadableSecret: false },
       );
     expect(verdict(secretId)).toBe('verified');
@@ -146,29 +121,26 @@ describe('the test delivery', () => {
   });
 
   it('goes to an older address while the secret of the newest is not known', async () => {
-    const accepted = [
-      generation({ generation: 'new1' }),
-      generation({ generation: 'old1', secrets: [await sealed()] }),
-    ];
+    const older = generation({ generation: 'old1', secrets: [await sealed()] });
+    const accepted = [generation({ generation: 'new1' }), older];
     await run({ memo: { accepted }, verification: { mode: 'header', name: 'x-check' } });
-    expect(received[0]).toMatchObject({ path: expect.stringContaining('/old1.'), headers: { 'x-check': secretId } });
+    const path = expect.stringContaining('/old1.');
+    expect(receiver.received[0]).toMatchObject({ path, headers: { 'x-check': secretId } });
   });
 
   it('carries no secret where it was lost', async () => {
-    const accepted = [generation({ isSecretLost: true })];
-    expect(await run({ memo: { accepted }, verification: { mode: 'body', pointer: '/s' } })).toMatchObject({
-      exitCode: 0,
-    });
-    expect(received[0]?.body).not.toHaveProperty('s');
+    const memo = { accepted: [generation({ isSecretLost: true })] };
+    expect((await run({ memo, verification: { mode: 'body', pointer: '/s' } })).exitCode).toBe(0);
+    expect(receiver.received[0]?.json).not.toHaveProperty('s');
   });
 
   it('goes where the settings say when no address is given', async () => {
     const port = new URL(url).port;
     await run({ env: { FARETRAIL_INGRESS_PORT: port, FARETRAIL_INGRESS_HOST: '0.0.0.0' } }, { url: undefined });
-    expect(received).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
     const env = { FARETRAIL_INGRESS_PORT: '1', FARETRAIL_PUBLIC_URL: `${url}/behind/a/proxy` };
     await run({ env }, { url: undefined });
-    expect(received[1]?.path).toMatch(/^\/behind\/a\/proxy\/webhooks\/business\//);
+    expect(receiver.received[1]?.path).toMatch(/^\/behind\/a\/proxy\/webhooks\/business\//);
   });
 });
 
@@ -183,14 +155,11 @@ describe('a delivery that cannot be made', () => {
     });
   });
 
-  it('because the secret is not known yet says so', async () => {
-    const verification = { mode: 'header', name: 'x' } as const;
-    await expect(run({ verification })).rejects.toMatchObject({ code: 'NotInPlace' });
-  });
-
-  it('because its address is refused by now says so', async () => {
-    const accepted = [generation({ until: '2020-01-01T00:00:00Z' })];
-    await expect(run({ memo: { accepted } })).rejects.toMatchObject({ code: 'NotInPlace' });
+  it.each<[string, Given]>([
+    ['the secret is not known yet', { verification: { mode: 'header', name: 'x' } }],
+    ['its address has expired', { memo: { accepted: [generation({ until: '2020-01-01T00:00:00Z' })] } }],
+  ])('because %s is not in place', async (_, given) => {
+    await expect(run(given)).rejects.toMatchObject({ code: 'NotInPlace' });
   });
 
   it('says which keys are wrong when it cannot open the secret', async () => {
@@ -199,14 +168,12 @@ describe('a delivery that cannot be made', () => {
     const attempt = run({ memo, verification: { mode: 'header', name: 'x-secret' }, env: otherKeys });
     const message = expect.stringContaining('FARETRAIL_WEBHOOK_KEYS');
     await expect(attempt).rejects.toMatchObject({ code: 'ContentUnreadable', message });
-    expect(received).toEqual([]);
+    expect(receiver.received).toEqual([]);
   });
 
   it('without the webhook keys is wrong usage', async () => {
-    await expect(run({ env: { FARETRAIL_WEBHOOK_KEYS: '' } })).rejects.toMatchObject({
-      code: 'InvalidInput',
-      message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS'),
-    });
+    const refusal = { code: 'InvalidInput', message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS') };
+    await expect(run({ env: { FARETRAIL_WEBHOOK_KEYS: '' } })).rejects.toMatchObject(refusal);
   });
 
   it('because nothing listens names the place, never the path', async () => {
@@ -218,7 +185,7 @@ describe('a delivery that cannot be made', () => {
 
 describe('the answer', () => {
   it('that refuses ends with 1 and its reason', async () => {
-    reply = { status: 401, type: 'application/problem+json', body: '{"detail":"not verified"}' };
+    answerWith(401, { detail: 'not verified' }, 'application/problem+json');
     const { exitCode, json } = await run({});
     expect(exitCode).toBe(1);
     expect(json).toEqual({ ok: false, url, httpStatus: 401, deliveryId: null, detail: 'not verified' });
@@ -228,7 +195,7 @@ describe('the answer', () => {
     const accepted = [generation({ secrets: [await sealed()] })];
     const verification = { mode: 'header', name: 'x-check' } as const;
     for (const status of [200, 404]) {
-      reply = { status, type: 'application/json', body: JSON.stringify({ deliveryId: secretId, detail: 'mabc1.' }) };
+      answerWith(status, { deliveryId: secretId, detail: 'mabc1.' });
       const { stdout, stderr } = await run({ memo: { accepted }, verification });
       expect(stdout + stderr).not.toMatch(/mabc1|5b1f0c1e|webhooks/);
     }
@@ -245,10 +212,8 @@ describe('the command line', () => {
     [['business', 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
     [['business', 'status_changed', '--order', '1', '--status', 'x', '--url', 'http://far.example'], '--url: must be'],
   ])('%j ends with 2 before any connection', async (argv, reason) => {
-    const { exitCode, stderr } = await runHere(['delivery', 'send', ...argv], {
-      ...nowhere,
-      FARETRAIL_WEBHOOK_KEYS: keyText,
-    });
+    const env = { ...nowhere, FARETRAIL_WEBHOOK_KEYS: keyText };
+    const { exitCode, stderr } = await runHere(['delivery', 'send', ...argv], env);
     expect(stderr).toContain(reason);
     expect(exitCode).toBe(2);
   });

@@ -5,10 +5,11 @@ import { FaretrailError } from '../../src/domain/errors.js';
 import type { Env } from '../../src/settings/env-reader.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { jsonFile, textFile } from '../support/json-file.js';
-import { nowhere, runHere } from './fake-process.js';
+import { type CliRun, nowhere, runHere } from './fake-process.js';
 
 const order = jsonFile(newRide());
 const parked = '0f'.repeat(16);
+const moved = ['subscription', 'move', 'business', 'status_changed'];
 const created = ['subscription', 'create', 'business', 'status_changed'];
 
 /** What the help lists: the nouns, and every command with its noun. */
@@ -46,11 +47,8 @@ describe('wrong usage', () => {
     [created, '--public-url: missing'],
     [[...created, '--public-url', 'http://rides.example'], 'publicUrl: must be an https'],
     [['subscription', 'rotate', 'business', 'status_changed', '--grace', 'soon'], '--grace: must be a duration'],
-    [['subscription', 'move', 'business', 'status_changed'], '--public-url'],
-    [
-      ['subscription', 'move', 'business', 'status_changed', '--public-url', 'rides.example'],
-      'publicUrl: must be an https',
-    ],
+    [moved, '--public-url'],
+    [[...moved, '--public-url', 'rides.example'], 'publicUrl: must be an https'],
     [['subscription', 'end', 'business', 'status_changed', '--reason', ''], 'reason: must be a text'],
     [['delivery', 'parked', '--open', 'xyz'], 'deliveryId: must be 32 hex digits'],
     [['delivery', 'parked', '--open', parked], 'FARETRAIL_WEBHOOK_KEYS: missing'],
@@ -79,10 +77,13 @@ describe('wrong usage', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   });
 
-  it('is told as JSON where JSON is asked for', async () => {
-    const { exitCode, stderr } = await runHere(['order', 'show', 'Partner', '42', '--json']);
+  it.each([
+    [['order', 'show', 'Partner', '42'], /account/],
+    [['tokens'], /token list$/],
+  ])('%j --json is reported as JSON', async (argv, message) => {
+    const { exitCode, stderr } = await runHere([...argv, '--json']);
     expect(exitCode).toBe(2);
-    expect(JSON.parse(stderr)).toEqual({ error: { code: 'UsageError', message: expect.stringContaining('account') } });
+    expect(JSON.parse(stderr)).toEqual({ error: { code: 'UsageError', message: expect.stringMatching(message) } });
   });
 
   it('never sends what was typed to the terminal as it is', async () => {
@@ -123,13 +124,6 @@ describe('a command by its former name', () => {
     const { exitCode, stdout, stderr } = await runHere(line.split(' '));
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^error: there is no command "[a-z -]+"; use this one: faretrail ${name}\\n$`));
-  });
-
-  it('is told as JSON where JSON is asked for', async () => {
-    const { stderr } = await runHere(['tokens', '--json']);
-    expect(JSON.parse(stderr)).toEqual({
-      error: { code: 'UsageError', message: expect.stringMatching(/token list$/) },
-    });
   });
 });
 
@@ -186,31 +180,30 @@ describe('the settings', () => {
 });
 
 describe('the help', () => {
+  /** Its lines are within 80 columns, examples that are copied within 100. */
+  async function helpOf(argv: string[]): Promise<string> {
+    const { exitCode, stdout } = await runHere([...argv, '--help']);
+    expect(exitCode).toBe(0);
+    const isTooLong = (line: string) => line.length > (line.startsWith('  faretrail ') ? 100 : 80);
+    expect(stdout.split('\n').filter(isTooLong)).toEqual([]);
+    return stdout;
+  }
+
   it('of every command has an example and the common options', async () => {
     const { commands } = await levels();
     expect(commands.length).toBeGreaterThan(20);
     for (const command of commands) {
-      const { exitCode, stdout } = await runHere([...command, '--help']);
-      expect(exitCode).toBe(0);
+      const stdout = await helpOf(command);
       expect(stdout).toMatch(new RegExp(`Examples?:\\n {2}faretrail ${command.join(' ')}`));
       for (const option of ['--json', '--address', '--namespace']) expect(stdout).toContain(`\n  ${option} `);
     }
   });
 
-  it('as a whole shows the nouns with a line each, and the exit codes', async () => {
-    const { exitCode, stdout } = await runHere(['--help']);
-    expect(exitCode).toBe(0);
-    expect((await levels()).nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'token']);
-    expect(stdout).toContain('Exit codes: 0 done, 1 failed');
-  });
-
-  it('stays within 80 columns, examples that are copied within 100', async () => {
-    const { nouns, commands } = await levels();
-    for (const argv of [[], ...nouns.map((noun) => [noun]), ...commands]) {
-      const { stdout } = await runHere([...argv, '--help']);
-      const isTooLong = (line: string) => line.length > (line.startsWith('  faretrail ') ? 100 : 80);
-      expect(stdout.split('\n').filter(isTooLong)).toEqual([]);
-    }
+  it('of a noun and as a whole has lines of 80 columns; the whole shows the nouns and the exit codes', async () => {
+    const { nouns } = await levels();
+    expect(nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'token']);
+    for (const noun of nouns) await helpOf([noun]);
+    expect(await helpOf([])).toContain('Exit codes: 0 done, 1 failed');
   });
 
   it('is not the version, which is that of the package', async () => {
@@ -237,13 +230,11 @@ describe('where the script of a checkout was used', () => {
   it.each([
     ['in text', ['order', 'list'], 'error: no such delivery; see: npm run starter -- delivery parked\n'],
     ['in JSON', ['order', 'list', '--json'], '"message":"no such delivery; see: npm run starter -- delivery parked"'],
+    ['in the report of the doctor', ['doctor'], 'no such delivery; see: npm run starter -- delivery parked\n'],
   ])('errors do so %s', async (_how, argv, wanted) => {
-    expect((await runHere(argv, script, { loadSettings })).stderr).toContain(wanted);
-    expect((await runHere(argv, nowhere, { loadSettings })).stderr).toContain(wanted.replace(/npm.*--/, 'faretrail'));
-  });
-
-  it('what the doctor says does so', async () => {
-    const { stdout } = await runHere(['doctor'], script, { loadSettings });
-    expect(stdout).toMatch(/^FAIL {2}Temporal +no such delivery; see: npm run starter -- delivery parked$/m);
+    const shown = ({ stdout, stderr }: CliRun) => stdout + stderr;
+    expect(shown(await runHere(argv, script, { loadSettings }))).toContain(wanted);
+    const usual = wanted.replace(/npm.*--/, 'faretrail');
+    expect(shown(await runHere(argv, nowhere, { loadSettings }))).toContain(usual);
   });
 });

@@ -38,16 +38,16 @@ const environment = (service: ComposeService): Env =>
   Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, value]) => [name, withDefaults(value)]));
 
 describe('the compose file', () => {
-  it.each(services)('runs %s from a pinned image, restarted, and as no root', (_name, service) => {
-    expect(service.image).toMatch(/^[a-z/-]+:(?!latest)\S+$/);
-    expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
-    if (!service.image.startsWith('faretrail')) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-  });
-
-  it.each(services)('asks %s how it is, unless it ends by itself or only sleeps', (_name, { restart, ...service }) => {
-    const saysNothing = restart.startsWith('on-failure') || service.command?.[0] === 'sleep';
-    expect(service.healthcheck === undefined).toBe(saysNothing);
-  });
+  it.each(services)(
+    'runs %s from a pinned image, restarted, not as root, with a health check unless it ends or only sleeps',
+    (_name, service) => {
+      expect(service.image).toMatch(/^[a-z/-]+:(?!latest)\S+$/);
+      expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
+      if (!service.image.startsWith('faretrail')) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+      const endsOrSleeps = service.restart.startsWith('on-failure') || service.command?.[0] === 'sleep';
+      expect(service.healthcheck === undefined).toBe(endsOrSleeps);
+    },
+  );
 
   it('builds each of our images in one service, for which the others wait', () => {
     const builders = ours.filter(([, { build }]) => build !== undefined);
@@ -75,19 +75,16 @@ describe('the compose file', () => {
   it('starts the UI with the sandbox, at the address that the page about deploying names', () => {
     expect(composeFile.services.sandbox?.depends_on).toHaveProperty('temporal-ui');
     const [port = ''] = composeFile.services['temporal-ui']?.ports ?? [];
-    expect(readFileSync(inProject('docs/how-to/deploy.md'), 'utf8')).toContain(
-      `http://localhost:${withDefaults(port).split(':')[1]}`,
-    );
+    const page = readFileSync(inProject('docs/how-to/deploy.md'), 'utf8');
+    expect(page).toContain(`http://localhost:${withDefaults(port).split(':')[1]}`);
   });
 
   it.each(services)(
     'lets %s be reached from this machine only, and puts no secret into its environment',
     (_name, one) => {
       for (const port of one.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
-      const secrets = Object.entries(one.environment ?? {}).filter(([name]) =>
-        /SECRET|KEYS|PASSWORD|PWD|TOKEN/.test(name),
-      );
-      expect(secrets.filter(([name]) => !name.endsWith('_FILE') && !name.startsWith('SANDBOX_'))).toEqual([]);
+      const names = Object.keys(one.environment ?? {}).filter((name) => /SECRET|KEYS|PASSWORD|PWD|TOKEN/.test(name));
+      expect(names.filter((name) => !name.endsWith('_FILE') && !name.startsWith('SANDBOX_'))).toEqual([]);
     },
   );
 
@@ -170,11 +167,8 @@ describe('the health check', () => {
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
       const check = async () => {
-        const child = spawn(
-          program,
-          args.map((arg) => arg.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`)),
-        );
-        const [code] = await once(child, 'exit');
+        const here = args.map((arg) => arg.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+        const [code] = await once(spawn(program, here), 'exit');
         return code as number;
       };
       expect(await check()).toBe(0);

@@ -34,29 +34,23 @@ describe('the image', () => {
       .filter((rest) => !rest.startsWith('--from'))
       .flatMap((rest) => rest.split(' ').slice(0, -1));
     expect(taken.filter((path) => !existsSync(inProject(path)))).toEqual([]);
-    expect(taken.filter((path) => !allowed.some((entry) => path === entry || path.startsWith(`${entry}/`)))).toEqual(
-      [],
-    );
-    expect(allowed.filter((entry) => !taken.some((path) => path === entry || path.startsWith(`${entry}/`)))).toEqual(
-      [],
-    );
+    const isBelow = (path: string, entry: string) => path === entry || path.startsWith(`${entry}/`);
+    expect(taken.filter((path) => !allowed.some((entry) => isBelow(path, entry)))).toEqual([]);
+    expect(allowed.filter((entry) => !taken.some((path) => isBelow(path, entry)))).toEqual([]);
   });
 });
 
 it('the image has a CA file where the native library of a worker looks, with the authorities that Node trusts', () => {
-  const [, made = ''] =
-    /^\S+=build \/build\/(\S+) \/etc\/ssl\/certs\/ca-certificates\.crt$/.exec(
-      all('COPY').find((rest) => rest.includes('/etc/ssl/')) ?? '',
-    ) ?? [];
+  const copy = all('COPY').find((rest) => rest.includes('/etc/ssl/')) ?? expect.fail('nothing copies it');
+  const [, made = ''] = /^\S+=build \/build\/(\S+) \/etc\/ssl\/certs\/ca-certificates\.crt$/.exec(copy) ?? [];
   const step = all('RUN').find((rest) => rest.endsWith(`> ${made}`)) ?? expect.fail('nothing makes it');
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-ca-file-'));
   try {
     expect(spawnSync('sh', ['-c', step], { cwd: folder, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
     const found = readFileSync(join(folder, made), 'utf8').match(/-----BEGIN [\s\S]+?-----END CERTIFICATE-----/g) ?? [];
     expect(found.length).toBeGreaterThan(100);
-    expect(found.map((one) => new X509Certificate(one).fingerprint256)).toEqual(
-      rootCertificates.map((one) => new X509Certificate(one).fingerprint256),
-    );
+    const fingerprint = (one: string) => new X509Certificate(one).fingerprint256;
+    expect(found.map(fingerprint)).toEqual(rootCertificates.map(fingerprint));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -93,7 +87,7 @@ describe('a command of the image', () => {
     expect(readFileSync(inProject('docs/how-to/deploy.md'), 'utf8')).toContain(`\`${command}\``);
   });
 
-  it('is one of these', () => {
+  it('is worker, ingress, faretrail or sandbox', () => {
     expect(readdirSync(join(app, 'bin')).sort()).toEqual(['faretrail', 'ingress', 'sandbox', 'worker']);
   });
 });

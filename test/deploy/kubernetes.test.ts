@@ -92,18 +92,13 @@ describe.each([
     expect(container.args).toEqual([command]);
     expect(commandFile(command)).toBeDefined();
     expect(kustomization.images).toContainEqual({ name: container.image, newTag: expect.stringMatching(/^\d/) });
-    expect(container.securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    });
-    expect(container.resources).toMatchObject({
-      requests: { memory: expect.any(String) },
-      limits: { memory: expect.any(String) },
-    });
+    const confined = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
+    expect(container.securityContext).toEqual(confined);
+    const memory = expect.any(String);
+    expect(container.resources).toMatchObject({ requests: { memory }, limits: { memory } });
   });
 
-  it('is asked at a port that it opens', () => {
+  it('is probed at a port that it opens', () => {
     const { ports, livenessProbe, readinessProbe, startupProbe } = containerOf(owner);
     const probes = [livenessProbe, readinessProbe, startupProbe].map(({ httpGet }) => httpGet);
     expect(probes.map(({ path }) => path)).toEqual(['/healthz', '/readyz', '/healthz']);
@@ -125,11 +120,8 @@ describe.each([
     const volumes = podOf(owner).volumes.map(({ name }) => name);
     const claims = (owner.spec.volumeClaimTemplates ?? []) as { metadata: { name: string } }[];
     const known = [...volumes, ...claims.map(({ metadata }) => metadata.name)];
-    expect(
-      containerOf(owner)
-        .volumeMounts.map(({ name }) => name)
-        .sort(),
-    ).toEqual(known.sort());
+    const mounted = containerOf(owner).volumeMounts.map(({ name }) => name);
+    expect(mounted.sort()).toEqual(known.sort());
   });
 });
 

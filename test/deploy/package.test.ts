@@ -46,12 +46,9 @@ describe('the page about dependencies', () => {
     .map((line) => line.split('|').map((cell) => cell.trim()));
   const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
 
-  it('names each of them, and nothing that is gone', () => {
+  it('names each dependency with a reason, and none that is gone', () => {
     const { dependencies, devDependencies, overrides } = manifest;
     expect(explained.sort()).toEqual(Object.keys({ ...dependencies, ...devDependencies, ...overrides }).sort());
-  });
-
-  it('gives a reason for each', () => {
     for (const [, names, reason = ''] of rows) expect(reason.length, names).toBeGreaterThan(20);
   });
 });

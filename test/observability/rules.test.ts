@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
+import { textFile } from '../support/json-file.js';
 import { describedMetrics } from './metrics-table.js';
 
 const folder = join(projectRoot, 'deploy/observability');
@@ -56,17 +56,8 @@ describe('the alerts', () => {
   });
 });
 
-const promtool = (process.env.PATH ?? '')
-  .split(delimiter)
-  .map((directory) => join(directory, 'promtool'))
-  .find((path) => {
-    try {
-      accessSync(path);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+const folders = (process.env.PATH ?? '').split(delimiter);
+const promtool = folders.map((directory) => join(directory, 'promtool')).find((path) => existsSync(path));
 if (!promtool)
   process.stderr.write('alerts: promtool (Debian package prometheus) is not on the PATH; its checks are skipped\n');
 
@@ -82,11 +73,8 @@ describe.skipIf(!promtool)('promtool', () => {
   it('accepts the expressions of the dashboard', () => {
     const plain = expressions.map((expr) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$account', '.*'));
     const lines = plain.map((expr, index) => `- record: panel_${index}\n    expr: ${JSON.stringify(expr)}`);
-    const place = mkdtempSync(join(tmpdir(), 'faretrail-rules-'));
-    const file = join(place, 'panels.yml');
-    writeFileSync(file, `groups:\n- name: panels\n  rules:\n  ${lines.join('\n  ')}\n`);
+    const file = textFile(`groups:\n- name: panels\n  rules:\n  ${lines.join('\n  ')}\n`);
     expect(ask('check', 'rules', file)).toContain(`${expressions.length} rules found`);
-    rmSync(place, { recursive: true });
   });
 });
 

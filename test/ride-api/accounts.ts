@@ -1,5 +1,7 @@
+import { expect } from 'vitest';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName } from '../../src/domain/keys.js';
+import type { ApiReply } from '../../src/ride-api/http.js';
 
 const shared = {
   clientId: 'client-1',
@@ -25,3 +27,13 @@ export const businessAccount = (baseUrl = 'https://business.example', authUrl = 
   authUrl,
   businessId: '11111111-2222-4333-8444-555555555555',
 });
+
+/** A reply of the service, to be interpreted. */
+export const answer = (status: number, body?: unknown, headers: ApiReply['headers'] = {}): ApiReply => ({
+  status,
+  headers,
+  body,
+});
+
+/** Matches an error by its class, its code and more of its fields. */
+export const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });

@@ -65,17 +65,10 @@ it('goes out over HTTP, and an answer without a body is one', async () => {
   });
   const api = createRideApi({ profile });
   const at = businessAccount(url);
-  expect(await api.callOperation(at, callOf('createOrder', { body: { a: 1 } }), 't')).toEqual({
-    operation: 'createOrder',
-    status: 201,
-    body: { id: 7 },
-    orderId: '7',
-  });
-  expect(await api.callOperation(at, callOf('updateOrder', { ...about, body: { b: 2 } }), 't')).toEqual({
-    operation: 'updateOrder',
-    status: 204,
-    body: null,
-  });
+  const created = await api.callOperation(at, callOf('createOrder', { body: { a: 1 } }), 't');
+  expect(created).toEqual({ operation: 'createOrder', status: 201, body: { id: 7 }, orderId: '7' });
+  const updated = await api.callOperation(at, callOf('updateOrder', { ...about, body: { b: 2 } }), 't');
+  expect(updated).toEqual({ operation: 'updateOrder', status: 204, body: null });
   expect(seen).toEqual([
     `POST /v1/orders${query} call/business/x/1 {"a":1}`,
     `PATCH /v1/orders/a%20b${query} undefined {"b":2}`,
@@ -87,14 +80,8 @@ describe('a refusal', () => {
   const body = { stops: [{ actions: [{ user: { phone: '15550001111' } }] }] };
   const refusedWith = (message: unknown) => {
     const reply = { status: 422, headers: {}, body: { status: 'error', error: { code: 'RULE', message } } };
-    const context = {
-      account,
-      call: callOf('createOrder', { body }),
-      accessToken,
-      profile,
-      now: 0,
-      maxWaitMs: 600_000,
-    };
+    const call = callOf('createOrder', { body });
+    const context = { account, call, accessToken, profile, now: 0, maxWaitMs: 600_000 };
     try {
       interpretCallReply(reply, context);
     } catch (error) {

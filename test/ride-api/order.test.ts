@@ -4,13 +4,20 @@ import {
   parseContractProfile,
   defaultContractProfile as profile,
 } from '../../src/contracts/default-contract-profile.js';
-import { FaretrailError } from '../../src/domain/errors.js';
+import { FaretrailError, InvalidInput } from '../../src/domain/errors.js';
 import { type OrderId, toOrderId } from '../../src/domain/keys.js';
-import type { ApiReply } from '../../src/ride-api/http.js';
-import { interpretOrderReply, orderRequest, orderScope } from '../../src/ride-api/order.js';
+import { RideApiGarbled } from '../../src/ride-api/errors.js';
+import {
+  interpretOrderReply,
+  interpretReceiptReply,
+  orderRequest,
+  orderScope,
+  receiptRequest,
+  receiptScope,
+} from '../../src/ride-api/order.js';
 import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
 import assumed from '../fixtures/order-replies.assumed.json' with { type: 'json' };
-import { businessAccount, partnerAccount } from './accounts.js';
+import { answer, businessAccount, failure, partnerAccount } from './accounts.js';
 
 const orderId = toOrderId('4711');
 
@@ -23,12 +30,19 @@ describe('the request that reads an order', () => {
     });
   });
 
-  it('of the business interface names the company (assumed)', () => {
-    expect(orderRequest(businessAccount(), orderId, 't0ken', profile)).toEqual({
+  it.each([
+    [orderRequest, '4711'],
+    [receiptRequest, '4711/receipt'],
+  ])('of the business interface names the company (assumed): %o', (request, path) => {
+    expect(request(businessAccount(), orderId, 't0ken', profile)).toEqual({
       method: 'GET',
-      url: 'https://business.example/v1/orders/4711?businessId=11111111-2222-4333-8444-555555555555',
+      url: `https://business.example/v1/orders/${path}?businessId=11111111-2222-4333-8444-555555555555`,
       headers: { Accept: 'application/json', Authorization: 'Bearer t0ken', 'Content-Type': 'application/json' },
     });
+  });
+
+  it('of a receipt cannot be made at the partner interface', () => {
+    expect(() => receiptRequest(partnerAccount(), orderId, 't', profile)).toThrow(InvalidInput);
   });
 
   it('keeps any order id within one part of the path', () => {
@@ -67,22 +81,17 @@ describe('the request that reads an order', () => {
 
   it('needs the scope that the profile names', () => {
     expect(orderScope(partnerAccount(), profile)).toBe('demand_partner');
+    expect(receiptScope(profile)).toBe('finance');
     const wider = parseContractProfile({ operations: { orderDetails: { scope: 'order finance' } } });
     expect(orderScope(businessAccount(), wider)).toBe('finance order');
   });
 });
 
-const answer = (status: number, body?: unknown, headers: ApiReply['headers'] = {}): ApiReply => ({
-  status,
-  headers,
-  body,
-});
 const context = { account: businessAccount(), orderId, accessToken: 't0ken', profile, now: 0, maxWaitMs: 600_000 };
-const interpret = (reply: ApiReply) => interpretOrderReply(reply, context);
-const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });
+const interpret = (reply: ReturnType<typeof answer>) => interpretOrderReply(reply, context);
 
-describe('the answer to an order look-up', () => {
-  it('gives the reading at both interfaces', () => {
+describe('the answer to a read of an order or a receipt', () => {
+  it('gives the reading of an order at both interfaces', () => {
     expect(interpret(answer(200, assumed.details))).toMatchObject({ status: 'Driving', terminal: false });
     const partner = { ...context, account: partnerAccount() };
     expect(interpretOrderReply(answer(200, { order_status: 'Completed' }), partner).terminal).toBe(true);
@@ -100,9 +109,9 @@ describe('the answer to an order look-up', () => {
     [301, 'REDIRECTED'],
     [307, 'REDIRECTED'],
   ])('%i is the final error %s', (status, code) => {
-    expect(() => interpret(answer(status, { status: 'Driving' }))).toThrow(
-      failure('RideApiError', code, { status, retryable: false, retryAfterMs: undefined }),
-    );
+    const final = failure('RideApiError', code, { status, retryable: false, retryAfterMs: undefined });
+    expect(() => interpret(answer(status, { status: 'Driving' }))).toThrow(final);
+    expect(() => interpretReceiptReply(answer(status, {}), context)).toThrow(final);
   });
 
   it.each([
@@ -110,14 +119,17 @@ describe('the answer to an order look-up', () => {
     [500, 'UPSTREAM_FAILED'],
     [503, 'UPSTREAM_FAILED'],
   ])('%i is the passing error %s with the wait it asks for', (status, code) => {
-    expect(() => interpret(answer(status, undefined, { 'retry-after': '3' }))).toThrow(
-      failure('RideApiError', code, { retryable: true, retryAfterMs: 3_000 }),
-    );
+    const passing = failure('RideApiError', code, { retryable: true, retryAfterMs: 3_000 });
+    const reply = answer(status, undefined, { 'retry-after': '3' });
+    expect(() => interpret(reply)).toThrow(passing);
+    expect(() => interpretReceiptReply(reply, context)).toThrow(passing);
   });
 
   it('with an error envelope is an error in spite of its 200', () => {
     const words = { upstreamCode: 'VALIDATION_ERROR', requestId: '0b9d2c3e-0000-4000-8000-000000000001' };
-    expect(() => interpret(answer(200, bodies.envelope))).toThrow(failure('RideApiError', 'ERROR_IN_SUCCESS', words));
+    const error = failure('RideApiError', 'ERROR_IN_SUCCESS', words);
+    expect(() => interpret(answer(200, bodies.envelope))).toThrow(error);
+    expect(() => interpretReceiptReply(answer(200, bodies.envelope), context)).toThrow(error);
   });
 
   it('keeps the request id of the header when the body names none', () => {
@@ -130,6 +142,15 @@ describe('the answer to an order look-up', () => {
     expect(() => interpret(answer(200, { id: '1', status: 'Completed' }))).toThrow(
       failure('UnusableReply', 'ORDER_MISMATCH'),
     );
+  });
+
+  it('gives the receipt as it came: amounts as numbers or text, and unknown fields', () => {
+    const receipt = { payment_summary: { total_inc_tax: '22.00', total_tax: 2 }, calculation: {}, unknown: [1] };
+    expect(interpretReceiptReply(answer(200, receipt), context)).toEqual(receipt);
+  });
+
+  it.each([undefined, null, [], 'paid', 7, { filler: 'x'.repeat(70_000) }])('is no receipt: %#', (body) => {
+    expect(() => interpretReceiptReply(answer(200, body), context)).toThrow(RideApiGarbled);
   });
 
   it('of any status and any JSON is a reading or a coded error', () => {

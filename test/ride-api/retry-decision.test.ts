@@ -47,28 +47,13 @@ describe('Retry-After', () => {
     expect(waitOf('7', now, 'Thu, 01 May 2025 10:00:00 GMT')).toBe(7_000);
   });
 
-  it.each([
-    undefined,
-    '',
-    '-1',
-    '1.5',
-    '1e3',
-    '0x10',
-    'soon',
-    '7, 8',
-    '2031-05-01T10:00:30Z',
-    'Thu, 99 May 2031 10:00:30 GMT',
-  ])('%j says nothing', (header) => {
-    expect(waitOf(header)).toBeUndefined();
-  });
-
-  it('of whole seconds is waited for to the millisecond, between a second and the longest wait', () => {
-    fc.assert(
-      fc.property(fc.nat(2_000), (seconds) => {
-        expect(waitOf(String(seconds))).toBe(Math.min(Math.max(seconds * 1_000, 1_000), maxWaitMs));
-      }),
-    );
-  });
+  const numbers = ['-1', '1.5', '1e3', '0x10', '7, 8'];
+  it.each([undefined, '', 'soon', ...numbers, '2031-05-01T10:00:30Z', 'Thu, 99 May 2031 10:00:30 GMT'])(
+    '%j says nothing',
+    (header) => {
+      expect(waitOf(header)).toBeUndefined();
+    },
+  );
 
   it('as a date never ends before that date', () => {
     fc.assert(

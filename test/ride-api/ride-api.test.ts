@@ -20,12 +20,8 @@ describe('the client of the service', () => {
       answerJson(response, 200, given.partner);
     });
     const token = await rideApi({}, () => clock).requestToken(partnerAccount(base), toScope('demand_partner'));
-    expect(token).toEqual({
-      accessToken: '<ACCESS_TOKEN>',
-      lifetimeMs: 3_600_000,
-      grantedScope: 'demand_partner',
-      requestedAt: 1_000,
-    });
+    const granted = { accessToken: '<ACCESS_TOKEN>', lifetimeMs: 3_600_000, grantedScope: 'demand_partner' };
+    expect(token).toEqual({ ...granted, requestedAt: 1_000 });
   });
 
   it.each(['urlencoded', 'multipart', 'json'])('obtains a business token with a %s body', async (businessEncoding) => {
@@ -66,10 +62,8 @@ describe('the client of the service', () => {
   ])('waits for a Retry-After date as the service means it, where its own clock is %s', async (_, now) => {
     const base = await serve((_, response) => answerJson(response, 503, {}, dates));
     const api = rideApi({}, () => Date.parse(now));
-    await expect(api.readOrder(partnerAccount(base), toOrderId('1'), 't')).rejects.toMatchObject({
-      code: 'UPSTREAM_FAILED',
-      retryAfterMs: 30_000,
-    });
+    const failed = { code: 'UPSTREAM_FAILED', retryAfterMs: 30_000 };
+    await expect(api.readOrder(partnerAccount(base), toOrderId('1'), 't')).rejects.toMatchObject(failed);
   });
 
   it('passes cancellation through both of its calls', async () => {

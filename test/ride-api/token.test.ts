@@ -2,11 +2,10 @@ import type { FormData } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
 import { toScope } from '../../src/domain/keys.js';
-import type { ApiReply } from '../../src/ride-api/http.js';
 import { interpretTokenReply, tokenRequest } from '../../src/ride-api/token.js';
 import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };
-import { businessAccount, partnerAccount } from './accounts.js';
+import { answer, businessAccount, failure, partnerAccount } from './accounts.js';
 
 const withEncoding = (businessEncoding: 'urlencoded' | 'multipart' | 'json') => ({
   ...profile,
@@ -48,14 +47,8 @@ describe('a token request', () => {
   });
 });
 
-const answer = (status: number, body?: unknown, headers: ApiReply['headers'] = {}): ApiReply => ({
-  status,
-  headers,
-  body,
-});
 const context = { account: businessAccount(), scope: toScope('order'), profile, now: 0, maxWaitMs: 600_000 };
-const interpret = (reply: ApiReply) => interpretTokenReply(reply, context);
-const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });
+const interpret = (reply: ReturnType<typeof answer>) => interpretTokenReply(reply, context);
 
 describe('the answer to a token request', () => {
   it('gives the token', () => {

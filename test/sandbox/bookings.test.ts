@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sandboxProducts } from '../../sandbox/catalogue.js';
 import type { FaultInput } from '../../sandbox/faults.js';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import { businessCall, type CallChange, inMs, newDelivery, newRide, stop } from './booking-calls.js';
 import { codeOf, newToken, readBusinessOrder, type Seen } from './calls.js';
 
@@ -25,7 +25,7 @@ const details = async (orderId: string) => (await readBusinessOrder(sandbox, ord
 const outcomeOf = (seen: Seen) => [seen.status, codeOf(seen)];
 
 describe('an order that is created', () => {
-  it('has an id, can be read under it, and lives; its ledger entry and its body can be asked for', async () => {
+  it('has an id, can be read under it, and advances; the sandbox shows its ledger entry and its body', async () => {
     const ride = newRide({ note_to_driver: 'at the gate', of_later_versions: { kept: true } });
     const seen = await create(ride, { requestId: 'r-1' });
     expect(seen).toMatchObject({ status: 201, json: { id: expect.stringMatching(/^\d{14}$/) } });
@@ -56,8 +56,10 @@ describe('an order that is created', () => {
 describe('the same X-Request-ID again', () => {
   const again = (change: Record<string, unknown> = {}) => create(newRide(change), { requestId: 'r-1' });
 
-  it('gives the same order for the same body, makes none, and is a conflict with another body', async () => {
+  it('gives the same order for the same body, is a conflict with another body and free after a refusal', async () => {
+    expect((await again({ stops: [] })).status).toBe(400);
     const first = await again();
+    expect(first.status).toBe(201);
     expect(await again()).toMatchObject({ status: 200, json: first.json as object });
     expect(outcomeOf(await again({ note_to_driver: 'other' }))).toEqual([409, 'REQUEST_ID_REUSED']);
     expect(sandbox.createdOrders()).toHaveLength(1);
@@ -66,11 +68,6 @@ describe('the same X-Request-ID again', () => {
   it('books twice when the service forgets it', async () => {
     sandbox.setBookingSettings({ forgetsRequestIds: true });
     expect(idOf(await again())).not.toBe(idOf(await again()));
-  });
-
-  it('is free again after a refused create', async () => {
-    expect((await again({ stops: [] })).status).toBe(400);
-    expect((await again()).status).toBe(201);
   });
 });
 
@@ -105,11 +102,8 @@ describe('an answer that is lost', () => {
 describe('a scheduled order that is changed', () => {
   it('has the new time, note and stops', async () => {
     const id = await created(newRide({ scheduled_at: inMs(2 * hour) }));
-    const change = {
-      scheduled_at: inMs(3 * hour),
-      note_to_driver: 'new',
-      stops: [stop('origin', 'pick_up', { lat: 1, lng: 2 })],
-    };
+    const stops = [stop('origin', 'pick_up', { lat: 1, lng: 2 })];
+    const change = { scheduled_at: inMs(3 * hour), note_to_driver: 'new', stops };
     expect(await update(id, change)).toMatchObject({ status: 200, json: { id } });
     expect(await details(id)).toMatchObject({ status: 'Reserved', scheduled_at: change.scheduled_at });
     expect(sandbox.createdOrders()[0]?.order).toMatchObject(change);
@@ -236,25 +230,44 @@ describe('the company', () => {
   });
 });
 
-describe('every operation about orders and the company', () => {
-  it.each([
+describe('an operation of the business interface', () => {
+  const reads = [
+    ['GET', '/v1/orders/none', 'order'],
+    ['GET', '/v1/orders/none/receipt', 'finance'],
+  ] as const;
+  const calls = [
     ['GET', '/v1/companies/settings', 'order'],
     ['POST', '/v1/products', 'order'],
     ['POST', '/v1/orders', 'order'],
     ['PATCH', '/v1/orders/none', 'order'],
     ['POST', '/v1/orders/none/cancel', 'order'],
     ['POST', '/v1/reference-fields/11/codes', 'company.reference'],
-  ])('%s %s wants a live token with its scope, of the right company, and JSON', async (method, path, scope) => {
+    ['POST', '/v1/subscribers', null],
+  ] as const;
+  const askAs = (scope: string | null, method: string, path: string) => async (change: CallChange) => {
     const right = await newToken(sandbox, 'business', { scope });
-    const ask = async (change: CallChange) =>
-      (await businessCall(sandbox, method, path, undefined, { token: right, ...change })).status;
-    expect(await ask({ token: 'nonsense' })).toBe(401);
-    expect(await ask({ token: await newToken(sandbox, 'business', { scope: 'finance' }) })).toBe(403);
-    expect(await ask({ token: await newToken(sandbox, 'partner') })).toBe(403);
-    expect(await ask({ query: '?businessId=another' })).toBe(403);
-    expect(await ask({ query: '' })).toBe(400);
+    return (await businessCall(sandbox, method, path, undefined, { token: right, ...change })).status;
+  };
+
+  it.each([...reads, ...calls])(
+    '%s %s wants a live token with its scope, of its company',
+    async (method, path, scope) => {
+      const ask = askAs(scope, method, path);
+      const tokenFor = (other: string | null) => newToken(sandbox, 'business', { scope: other });
+      expect(await ask({ token: 'nonsense' })).toBe(401);
+      for (const other of ['order', 'finance', null].filter((one) => one !== scope))
+        expect(await ask({ token: await tokenFor(other) }), `scope ${other}`).toBe(403);
+      expect(await ask({ token: await newToken(sandbox, 'partner') })).toBe(403);
+      const { businessId } = sandboxCredentials.business;
+      const queries = ['?businessId=another', '', `?businessId=${businessId}&businessId=x`];
+      expect(await Promise.all(queries.map((query) => ask({ query })))).toEqual([403, 400, 400]);
+      expect([200, 400, 404]).toContain(await ask({}));
+    },
+  );
+
+  it.each(calls)('%s %s sends and accepts JSON alone', async (method, path, scope) => {
+    const ask = askAs(scope, method, path);
     expect(await ask({ headers: { 'content-type': 'text/plain' } })).toBe(400);
     expect(await ask({ headers: { accept: '*/*' } })).toBe(400);
-    expect([200, 400, 404]).toContain(await ask({}));
   });
 });

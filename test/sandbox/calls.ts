@@ -41,13 +41,8 @@ function toJson(text: string): unknown {
 export function tokenForm(at: Interface, change: Record<string, string | null> = {}): URLSearchParams {
   const { clientId, clientSecret } = sandboxCredentials[at];
   const scope = at === 'partner' ? 'demand_partner' : 'order';
-  const fields = {
-    client_id: clientId,
-    client_secret: clientSecret,
-    grant_type: 'client_credentials',
-    scope,
-    ...change,
-  };
+  const correct = { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials', scope };
+  const fields = { ...correct, ...change };
   return new URLSearchParams(
     Object.entries(fields).flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]])),
   );

@@ -47,9 +47,8 @@ describe('the ledger', () => {
     sandbox.setFault({ kind: 'unavailable', times: 1 });
     await readPartnerOrder(sandbox, 'p-1', token);
     const entry = { orderId: 'p-1', clientId: partnerId, scope: 'demand_partner', tokenNumber: 1 };
-    expect(sandbox.ledger({ operation: 'orderStatus' })).toMatchObject([
-      { ...entry, httpStatus: 503, fault: 'unavailable' },
-    ]);
+    const faulty = [{ ...entry, httpStatus: 503, fault: 'unavailable' }];
+    expect(sandbox.ledger({ operation: 'orderStatus' })).toMatchObject(faulty);
     await readBusinessOrder(sandbox, 'b-1', token);
     await call('GET', `${sandbox.url}/nowhere?access_token=${token}`);
     expect(sandbox.ledger()).toHaveLength(3);

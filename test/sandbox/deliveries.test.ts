@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DeliveryShape } from '../../sandbox/delivery-bodies.js';
 import type { DeliveryChange } from '../../sandbox/delivery-settings.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
@@ -10,16 +10,11 @@ const capability = '1.the-mac-in-the-path';
 
 let sandbox: Sandbox;
 let receiver: Receiver;
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
-afterEach(async () => {
-  await sandbox.close();
-  await receiver.close();
-});
-
 async function start(deliveries: DeliveryChange = {}, options: SandboxOptions = {}): Promise<void> {
+  receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
   sandbox = await startSandbox({ speed: 1_000, deliveries, ...options });
+  onTestFinished(() => sandbox.close());
 }
 const subscribe = (eventType: 'status_changed' | 'business_report' = 'status_changed') =>
   sandbox.addSubscriber({ hookAddress: `${receiver.url}/webhooks/${eventType}/${capability}`, eventType });
@@ -120,11 +115,7 @@ describe('a delivery that is not answered with 2xx', () => {
     await aMoment();
     expect(bodies().size).toBe(1);
     const attempts = sandbox.deliveries({ orderId: 'b-1' });
-    expect(attempts.map(({ attempt, answer }) => [attempt, answer])).toEqual([
-      [1, 503],
-      [2, 503],
-      [3, 200],
-    ]);
+    expect(attempts.map(({ attempt, answer }) => `${attempt}: ${answer}`)).toEqual(['1: 503', '2: 503', '3: 200']);
     expect(Date.parse(attempts[2]?.at ?? '') - Date.parse(attempts[1]?.at ?? '')).toBeGreaterThanOrEqual(19);
     const counts = { attempts: 3, delivered: 1, lost: 0, retrying: 0, givenUp: 0, byAnswer: { 200: 1, 503: 2 } };
     expect(sandbox.deliveryCounts()).toMatchObject(counts);
@@ -176,10 +167,8 @@ describe('deliveries on demand', () => {
     const secret = { mode: 'header', name: 'x-own' } as const;
     sandbox.setDeliverySettings({ bySubscriber: { [id]: { shape: 'value', secret } } });
     await sandbox.deliver(about);
-    expect(receiver.received[0]).toMatchObject({
-      headers: { 'x-own': secretId },
-      json: { value: { order_id: 'b-1' } },
-    });
+    const told = { headers: { 'x-own': secretId }, json: { value: { order_id: 'b-1' } } };
+    expect(receiver.received[0]).toMatchObject(told);
   });
 
   it('go to all orders with all statuses, in order or in reverse, as copies of one or as different ones', async () => {
@@ -237,7 +226,7 @@ describe('what is known of deliveries', () => {
     expect(await control.deliverySettings()).toEqual(settings);
   });
 
-  it('is refused where it makes no sense, by the name of the field', async () => {
+  it('refuses a bad command by the name of the field', async () => {
     await start();
     const control = controlSandbox(sandbox.url);
     await expect(control.deliver({})).rejects.toThrow(/nobody is subscribed to status_changed/);

@@ -44,9 +44,8 @@ describe('a fault that refuses', () => {
   it.each(['tooManyRequests', 'unavailable'] as const)('%s can name seconds or a date to wait', async (kind) => {
     sandbox.setFault({ kind, retryAfterSeconds: 7, times: 1 });
     expect((await read()).headers['retry-after']).toBe('7');
-    const named = String(
-      (await readUnder({ kind, retryAfterSeconds: 60, retryAfterAs: 'date' })).headers['retry-after'],
-    );
+    const seen = await readUnder({ kind, retryAfterSeconds: 60, retryAfterAs: 'date' });
+    const named = String(seen.headers['retry-after']);
     expect(named).toMatch(/^\w{3}, \d{2} \w{3} \d{4} .* GMT$/);
     expect(Date.parse(named) - Date.now()).toBeGreaterThan(57_000);
   });
@@ -93,14 +92,13 @@ describe('a fault in the answer', () => {
   });
 
   it('dropConnection hangs up before or after the call is carried out, or in the middle of the body', async () => {
-    for (const [when, issued] of [
-      ['request', 1],
-      ['answer', 2],
-    ] as const) {
+    const issued: number[] = [];
+    for (const when of ['request', 'answer'] as const) {
       sandbox.setFault({ kind: 'dropConnection', when, times: 1 });
       await expect(askToken(sandbox, 'partner')).rejects.toThrow(/other side closed|socket|ECONNRESET/i);
-      expect(sandbox.counts().tokensIssued).toBe(issued);
+      issued.push(sandbox.counts().tokensIssued);
     }
+    expect(issued).toEqual([1, 2]);
     sandbox.setFault({ kind: 'dropConnection', when: 'middle' });
     const answer = await request(sandbox.url + path, { headers: headers() });
     expect(answer.statusCode).toBe(200);

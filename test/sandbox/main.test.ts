@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,10 +8,8 @@ import { controlSandbox } from '../../sandbox/sandbox-control.js';
 const root = resolve(import.meta.dirname, '../..');
 // Inside node_modules, so that the compiled process finds its packages.
 const outDir = join(root, 'node_modules/.cache', `sandbox-main-test-${process.pid}`);
-const flags =
-  '--ignoreConfig --module nodenext --target es2023 --lib es2023,es2024.string --strict --types node --skipLibCheck --rootDir .'.split(
-    ' ',
-  );
+const target = ['--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,es2024.string', '--types', 'node'];
+const flags = ['--ignoreConfig', ...target, '--strict', '--skipLibCheck', '--rootDir', '.'];
 
 beforeAll(() => {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -19,19 +17,11 @@ beforeAll(() => {
 }, 60_000);
 afterAll(() => rmSync(outDir, { recursive: true, force: true }));
 
-interface Run {
-  process: ChildProcess;
-  output(): string;
-  exit: Promise<number | null>;
-}
-
-function run(...args: string[]): Run {
+function run(...args: string[]) {
   const child = spawn(process.execPath, [join(outDir, 'sandbox/main.js'), ...args]);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (piece: Buffer) => {
-      output += piece.toString();
-    });
+    stream.on('data', (piece: Buffer) => (output += piece.toString()));
   }
   return { process: child, output: () => output, exit: once(child, 'close').then(([code]) => code as number | null) };
 }

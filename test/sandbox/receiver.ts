@@ -14,7 +14,7 @@ export interface Receiver {
   url: string;
   received: Received[];
   /** What it answers, after a wait; it may look at what came. */
-  answer: (received: Received) => { status: number; afterMs?: number };
+  answer: (received: Received) => { status: number; afterMs?: number; type?: string; body?: string };
   /** The most requests that it had open at a time. */
   mostOpen: number;
   /** How many connections were opened to it. */
@@ -33,10 +33,10 @@ export async function startReceiver(): Promise<Receiver> {
       const body = Buffer.concat(pieces);
       const received = { path: request.url ?? '', headers: request.headers, body, json: toJson(body) };
       receiver.received.push(received);
-      const { status, afterMs = 0 } = receiver.answer(received);
+      const { status, afterMs = 0, type = 'text/plain', body: text = '' } = receiver.answer(received);
       setTimeout(() => {
         open -= 1;
-        response.writeHead(status).end();
+        response.writeHead(status, { 'content-type': type }).end(text);
       }, afterMs);
     });
   });

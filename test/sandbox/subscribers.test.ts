@@ -56,17 +56,6 @@ describe('a subscription', () => {
     expect(seen).toMatchObject({ status: 400, text: expect.stringContaining(field) });
     expect(sandbox.subscribers()).toEqual([]);
   });
-
-  it('wants an unscoped token of the business interface, and the company of that token', async () => {
-    const statusWith = async (bearer: string) =>
-      (await subscribe({}, { ...given(), authorization: `Bearer ${bearer}` })).status;
-    expect(await statusWith(await newToken(sandbox, 'business', { scope: 'order' }))).toBe(403);
-    expect(await statusWith(await newToken(sandbox, 'partner'))).toBe(403);
-    expect(await statusWith('invented')).toBe(401);
-    expect((await call('POST', url(''), given(), body())).status).toBe(400);
-    expect((await call('POST', url('?businessId=another'), given(), body())).status).toBe(403);
-    expect(sandbox.subscribers()).toEqual([]);
-  });
 });
 
 describe('subscribers', () => {

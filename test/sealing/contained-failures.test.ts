@@ -54,30 +54,16 @@ describe('whatever is thrown', () => {
   });
 
   it('keeps what callers branch on', () => {
-    const failure = ApplicationFailure.create({
-      message: 'm',
-      type: 'Refused',
-      nonRetryable: true,
-      details: [{ a: 1 }],
-    });
-    expect(toFailure(failure)).toMatchObject({
-      message: 'm',
-      applicationFailureInfo: { type: 'Refused', nonRetryable: true },
-    });
-    const damaged = Object.assign(failure, { nextRetryDelay: Number.NaN });
-    expect(toFailure(damaged)).toMatchObject({
-      message: 'm',
-      applicationFailureInfo: { type: 'Refused', nonRetryable: true },
-    });
+    const info = { type: 'Refused', nonRetryable: true };
+    const failure = ApplicationFailure.create({ message: 'm', ...info, details: [{ a: 1 }] });
+    const damaged = Object.assign(ApplicationFailure.create({ message: 'm', ...info }), { nextRetryDelay: Number.NaN });
+    for (const one of [failure, damaged])
+      expect(toFailure(one)).toMatchObject({ message: 'm', applicationFailureInfo: info });
   });
 
   it('is what the SDK makes of a usual error', () => {
-    const usual = ApplicationFailure.create({
-      message: 'm',
-      type: 'T',
-      details: [{ a: [1] }],
-      cause: new Error('why'),
-    });
+    const cause = new Error('why');
+    const usual = ApplicationFailure.create({ message: 'm', type: 'T', details: [{ a: [1] }], cause });
     const bytes = (failure: ProtoFailure) => Buffer.from(Failure.encode(Failure.fromObject(failure)).finish());
     const sdk = defaultFailureConverter.errorToFailure(usual, defaultPayloadConverter);
     expect(bytes(toFailure(usual))).toEqual(bytes(sdk));
@@ -85,10 +71,8 @@ describe('whatever is thrown', () => {
 
   it('puts messages of all causes into payloads where they are to be encrypted', () => {
     const encoding = new ContainedFailureConverter({ encodeCommonAttributes: true });
-    const failure = encoding.errorToFailure(
-      new Error('secret\ud800', { cause: new Error('inner secret') }),
-      payloadConverter,
-    );
+    const error = new Error('secret\ud800', { cause: new Error('inner secret') });
+    const failure = encoding.errorToFailure(error, payloadConverter);
     expect(failure).toMatchObject({ message: 'Encoded failure', cause: { message: 'Encoded failure' } });
     expect(payloadConverter.fromPayload(failure.encodedAttributes ?? {})).toMatchObject({ message: 'secret\ufffd' });
   });

@@ -97,9 +97,8 @@ describe('a payload that cannot be read', () => {
       data[at] = (data[at] ?? 0) ^ 1;
       await expect(codecWith(p1).decode([{ ...made, data }])).rejects.toEqual(damaged);
     }
-    for (const length of [0, 5, 27, bytes.length - 1]) {
+    for (const length of [0, 5, 27, bytes.length - 1])
       await expect(codecWith(p1).decode([{ ...made, data: bytes.subarray(0, length) }])).rejects.toEqual(damaged);
-    }
   });
 
   it('shows nothing of a key id that is none', async () => {

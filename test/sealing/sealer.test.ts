@@ -14,15 +14,11 @@ const invalid = { name: 'SealingError', code: 'SEALED_TEXT_INVALID' };
 
 describe('sealing', () => {
   it('opens what it sealed, in the context it was sealed for', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.string({ unit: 'grapheme' }),
-        fc.option(fc.string(), { nil: undefined }),
-        async (text, context) => {
-          expect(await sealer.unseal(await sealer.seal(text, context), context)).toBe(text);
-        },
-      ),
-    );
+    const contexts = fc.option(fc.string(), { nil: undefined });
+    const opensIt = fc.asyncProperty(fc.string({ unit: 'grapheme' }), contexts, async (text, context) => {
+      expect(await sealer.unseal(await sealer.seal(text, context), context)).toBe(text);
+    });
+    await fc.assert(opensIt);
   });
 
   it('makes a compact JWE whose header names the key and the context, nothing else', async () => {
@@ -58,18 +54,12 @@ describe('sealing', () => {
     );
   });
 
-  it.each(['', 'token', 'a.b.c.d.e', `${base64url.encode('{"kid":7}')}....`])(
-    'calls %j no text of ours',
-    async (text) => {
-      await expect(sealer.unseal(text)).rejects.toMatchObject(invalid);
-    },
-  );
-
-  it('opens no text made with another algorithm under the same key', async () => {
+  it('opens no other text, nor one made with another algorithm under the same key', async () => {
     const foreign = await new CompactEncrypt(new TextEncoder().encode('token'))
       .setProtectedHeader({ alg: 'A256KW', enc: 'A256GCM', kid: 'old' })
       .encrypt(oldKey.key);
-    await expect(sealer.unseal(foreign)).rejects.toMatchObject(invalid);
+    for (const text of ['', 'token', 'a.b.c.d.e', `${base64url.encode('{"kid":7}')}....`, foreign])
+      await expect(sealer.unseal(text), text).rejects.toMatchObject(invalid);
   });
 
   it('says nothing of the text or the key when it cannot open', async () => {
@@ -87,10 +77,8 @@ describe('a key that is rotated', () => {
   });
 
   it('names the key that is missing', async () => {
-    await expect(sealer.unseal(await after(newKey).seal('token'))).rejects.toMatchObject({
-      code: 'SEALING_KEY_UNKNOWN',
-      message: expect.stringContaining('"new"'),
-    });
+    const unknown = { code: 'SEALING_KEY_UNKNOWN', message: expect.stringContaining('"new"') };
+    await expect(sealer.unseal(await after(newKey).seal('token'))).rejects.toMatchObject(unknown);
   });
 
   it('calls a text under the right name and the wrong key invalid', async () => {

@@ -26,16 +26,10 @@ it('shows no secret in a printed config', () => {
   fc.assert(
     fc.property(secret, secret, secret, secret, key, (inEnv, inFile, notifySecret, token, bytes) => {
       const others = bytes.map((byte) => byte ^ 255); // one key must not serve two purposes
-      const [encoded, payloadKey] = [bytes, others].map((some) => Buffer.from(some).toString('base64url')) as [
-        string,
-        string,
-      ];
-      const acme = {
-        interface: 'partner',
-        baseUrl: 'https://a.example',
-        clientId: 'a',
-        clientSecret: { file: '/run/a' },
-      };
+      const encoded = Buffer.from(bytes).toString('base64url');
+      const payloadKey = Buffer.from(others).toString('base64url');
+      const of = { interface: 'partner', baseUrl: 'https://a.example', clientId: 'a' };
+      const acme = { ...of, clientSecret: { file: '/run/a' } };
       const env = {
         ...partnerEnv,
         ...businessEnv,

@@ -23,7 +23,7 @@ it('counts runs that need a person by their code, of running runs of this queue 
   for (const query of queries) expect(query).toMatch(/^TaskQueue = 'q\\'1' AND ExecutionStatus = 'Running' AND /);
 });
 
-it('asks twice while nobody needs a person, and again only after a minute', async () => {
+it('asks twice while no run needs a person, and again only after a minute', async () => {
   const { read, queries, clock } = stage({});
   await Promise.all([read(), read()]);
   clock.now = 59_999;
@@ -43,7 +43,7 @@ it('knows nothing while visibility does not answer, and says so', async () => {
   expect(await read()).toMatchObject({ followed: 0 });
 });
 
-it('are shown without a value while nobody knows', async () => {
+it('metrics of runs have no value while visibility does not answer', async () => {
   const metrics = createWorkerMetrics();
   const attention = { forbidden: 2 } as RunCounts['attention'];
   let counts: RunCounts | null = { followed: 7, attention };

@@ -29,7 +29,7 @@ describe('an error of a run', () => {
       name: 'FaretrailClientError',
       code: 'Refused',
       message: 'the service refused it',
-      details: [{ status: 422, code: 'TOO_LATE', message: 'too late' }],
+      details: refused.details,
       cause: error,
     });
   });
@@ -45,7 +45,7 @@ describe('an error of a run', () => {
     expect(toClientError(error, 'order/a/1')).toBeInstanceOf(FaretrailClientError);
   });
 
-  it('that we know nothing about is left as it is', () => {
+  it('of an unknown class is left as it is', () => {
     const other = new TypeError('x');
     expect(toClientError(other, 'order/a/1')).toBe(other);
   });

@@ -14,8 +14,9 @@ import { runOf } from '../../src/temporal/runs.js';
 const answered = (code: number): Error => Object.assign(new Error('no'), { code, details: 'no', metadata: {} });
 const failedPrecondition = answered(9);
 /** What an update rejects with that has failed with this type. */
-const failed = (type: string): Error =>
-  new WorkflowUpdateFailedError('failed', ApplicationFailure.nonRetryable('no', type));
+const failed = (type: string): Error => updateFailed(ApplicationFailure.nonRetryable('no', type));
+const updateFailed = (cause: Error): Error => new WorkflowUpdateFailedError('failed', cause);
+const unregistered = ApplicationFailure.nonRetryable('No registered handler for update: refreshOrder');
 
 /** A run that turns messages away with these in turn, then answers; and what was sent to it when. */
 function turningAway(...refusals: Error[]) {
@@ -35,13 +36,7 @@ describe('an update that the server turned away before the run has seen it', () 
     ['as it is', failedPrecondition],
     ['as the cause of an error of the client', new ServiceError('failed', { cause: failedPrecondition })],
     ['as the failure of an update that no worker has dealt with', failed('UnprocessedUpdate')],
-    [
-      'from a run that failed over its input before it took messages',
-      new WorkflowUpdateFailedError(
-        'failed',
-        ApplicationFailure.nonRetryable('No registered handler for update: refreshOrder'),
-      ),
-    ],
+    ['from a run that failed over its input before it took messages', updateFailed(unregistered)],
   ])('is sent again under the same id after a pause; the refusal comes %s', async (_how, refusal) => {
     const { run, sent } = turningAway(refusal);
     expect(await run.update('refreshOrder', [])).toBe('done');
@@ -79,7 +74,7 @@ it('a query that came ahead of a task is asked again, one that the run does not 
 const notFound = new WorkflowNotFoundError('not found', 'order/a/1', undefined);
 const lostConnection = new Error('the connection is lost');
 /** What a call to Temporal rejects with whose deadline is over. */
-const late = Object.assign(new Error('late'), { code: 4, details: 'late', metadata: {} });
+const late = answered(4);
 
 /** A run that takes no messages, where looking for it comes to this. Every call must have a deadline. */
 function takingNone(describe: () => Promise<unknown>) {
@@ -105,7 +100,7 @@ function takingNone(describe: () => Promise<unknown>) {
 const found = async () => ({ status: { name: 'COMPLETED' }, startTime: new Date(), runId: 'r', historyLength: 3 });
 const withinMs = 1_000;
 
-it('a run that takes no messages any more is told from one that nobody knows', async () => {
+it('a run that takes no messages any more is AlreadyEnded, one that Temporal does not know NotFound', async () => {
   for (const [describe, code] of [
     [found, 'AlreadyEnded'],
     [() => Promise.reject(notFound), 'NotFound'],
@@ -117,7 +112,7 @@ it('a run that takes no messages any more is told from one that nobody knows', a
   }
 });
 
-it('when Temporal cannot be asked which of the two it is, neither is said', async () => {
+it('neither is said while Temporal does not answer which of the two it is', async () => {
   const asked = (error: Error) => takingNone(() => Promise.reject(error)).update('refreshOrder', [], { withinMs });
   await expect(asked(lostConnection)).rejects.toBe(lostConnection);
   await expect(asked(late)).rejects.toMatchObject({ code: 'NoAnswer' });
@@ -125,9 +120,6 @@ it('when Temporal cannot be asked which of the two it is, neither is said', asyn
 
 it('a run that Temporal does not remember is not found, and that is no error', async () => {
   expect(await takingNone(() => Promise.reject(notFound)).find({ withinMs })).toBeUndefined();
-  expect(await takingNone(found).find({ withinMs })).toMatchObject({
-    isOpen: false,
-    state: 'completed',
-    version: 'r/3',
-  });
+  const ended = { isOpen: false, state: 'completed', version: 'r/3' };
+  expect(await takingNone(found).find({ withinMs })).toMatchObject(ended);
 });

@@ -3,10 +3,10 @@ import { ensureSearchAttributes, type SearchAttributeServices } from '../../src/
 
 const names = ['RideAccount', 'RideStatus', 'RideSeenBy', 'RideAttention'];
 const allKeywords = Object.fromEntries(names.map((name) => [name, 2]));
-const create =
-  'temporal operator search-attribute create --namespace rides --name RideAccount --name RideStatus --name RideSeenBy --name RideAttention --type Keyword';
+const create = `temporal operator search-attribute create --namespace rides ${names.map((name) => `--name ${name}`).join(' ')} --type Keyword`;
 
 const grpcError = (code: number) => Object.assign(new Error(`code ${code}`), { code, details: '', metadata: {} });
+const none = { customAttributes: {} };
 const denied = () => Promise.reject(grpcError(7));
 
 interface FakeServer {
@@ -58,13 +58,6 @@ describe('search attributes', () => {
     await expect(result).resolves.toMatchObject({ checkedBy: 'list' });
   });
 
-  it('come with the exact command when we may not register them', async () => {
-    await expect(check({ list: async () => ({ customAttributes: {} }) })).rejects.toMatchObject({
-      code: 'SearchAttributesMissing',
-      message: expect.stringContaining(create),
-    });
-  });
-
   it('are refused under another type', async () => {
     const list = async () => ({ customAttributes: { ...allKeywords, RideStatus: 1 } });
     await expect(check({ list })).rejects.toMatchObject({
@@ -74,31 +67,17 @@ describe('search attributes', () => {
   });
 });
 
-describe('search attributes of a server that does not list them', () => {
-  it('are found by asking for runs', async () => {
-    expect(await check({ count: async () => ({}) })).toEqual({ registered: [], checkedBy: 'query' });
-  });
-
-  it('come with the command when a query does not know them', async () => {
-    const count = () => Promise.reject(grpcError(3));
-    await expect(check({ count })).rejects.toMatchObject({
-      code: 'SearchAttributesMissing',
-      message: expect.stringContaining(create),
-    });
-  });
-
-  it('stay unchecked when it lets us see nothing', async () => {
-    expect(await check({})).toEqual({ registered: [], checkedBy: 'nothing' });
-  });
+it('search attributes of a server that does not list them are checked by a query, or not at all', async () => {
+  expect(await check({ count: async () => ({}) })).toEqual({ registered: [], checkedBy: 'query' });
+  expect(await check({})).toEqual({ registered: [], checkedBy: 'nothing' });
 });
 
-it('names a namespace that does not exist', async () => {
-  await expect(check({ list: () => Promise.reject(grpcError(5)) })).rejects.toMatchObject({
-    code: 'NamespaceUnknown',
-    message: expect.stringContaining('temporal operator namespace create --namespace rides'),
-  });
-});
-
-it('passes on an error that says nothing about the attributes', async () => {
-  await expect(check({ list: () => Promise.reject(grpcError(14)) })).rejects.toMatchObject({ code: 14 });
+const rejects = (code: number) => () => Promise.reject(grpcError(code));
+it.each<[string, FakeServer, number | string, string]>([
+  ['attributes that the worker may not register', { list: async () => none }, 'SearchAttributesMissing', create],
+  ['attributes that a query does not know', { count: rejects(3) }, 'SearchAttributesMissing', create],
+  ['a namespace that does not exist', { list: rejects(5) }, 'NamespaceUnknown', 'namespace create --namespace rides'],
+  ['an error that says nothing about them', { list: rejects(14) }, 14, 'code 14'],
+])('the check fails with the remedy for %s', async (_, server, code, remedy) => {
+  await expect(check(server)).rejects.toMatchObject({ code, message: expect.stringContaining(remedy) });
 });

@@ -1,10 +1,11 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { connectClient, loadTemporalSettings } from '../../src/temporal/connection.js';
+import { encodedKey } from '../settings/env.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-temporal-'));
 const noFile = { TEMPORAL_CONFIG_FILE: join(folder, 'none.toml') };
@@ -17,17 +18,11 @@ describe('Temporal settings', () => {
   });
 
   it('come from the standard variables', () => {
-    const env = {
-      ...noFile,
-      TEMPORAL_ADDRESS: 'temporal.example:7233',
-      TEMPORAL_NAMESPACE: 'rides',
-      TEMPORAL_API_KEY: 'k',
-    };
-    expect(loadTemporalSettings(env)).toMatchObject({
-      address: 'temporal.example:7233',
-      namespace: 'rides',
-      connectionOptions: { address: 'temporal.example:7233', apiKey: 'k', tls: true },
-    });
+    const address = 'temporal.example:7233';
+    const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'rides', TEMPORAL_API_KEY: 'k' };
+    const connectionOptions = { address, apiKey: 'k', tls: true };
+    const expected = { address, namespace: 'rides', connectionOptions };
+    expect(loadTemporalSettings({ ...noFile, ...env })).toMatchObject(expected);
   });
 
   it('do not show the profile file when it cannot be read', () => {
@@ -45,29 +40,18 @@ describe('Temporal settings', () => {
   it.each(['CERT', 'KEY'])('want a client certificate whole: not %s alone', (part) => {
     const file = join(folder, 'half.pem');
     writeFileSync(file, 'hidden-value');
-    const settings = [
-      { [`TEMPORAL_TLS_CLIENT_${part}_PATH`]: file },
-      { [`TEMPORAL_TLS_CLIENT_${part}_DATA`]: 'hidden-value' },
-    ];
-    for (const half of settings) {
-      expect(() => loadTemporalSettings({ ...noFile, ...half })).toThrow(
-        /^(?!.*hidden).*set both TEMPORAL_TLS_CLIENT_\*/,
-      );
+    for (const [end, value] of Object.entries({ PATH: file, DATA: 'hidden-value' })) {
+      const half = { ...noFile, [`TEMPORAL_TLS_CLIENT_${part}_${end}`]: value };
+      expect(() => loadTemporalSettings(half)).toThrow(/^(?!.*hidden).*set both TEMPORAL_TLS_CLIENT_\*/);
     }
   });
 
   it('bring the payload keys along, and say what is wrong with them', async () => {
-    const key = Buffer.alloc(32, 1).toString('base64url');
-    const { dataConverter } = loadTemporalSettings({
-      ...noFile,
-      FARETRAIL_PAYLOAD_KEYS: `p1:${key}`,
-      FARETRAIL_ENCRYPT_PAYLOADS: 'true',
-    });
+    const encrypts = { ...noFile, FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
+    const { dataConverter } = loadTemporalSettings({ ...encrypts, FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}` });
     const [payload] = (await dataConverter.payloadCodecs?.[0]?.encode([{ data: Buffer.from('x') }])) ?? [];
     expect(payload?.metadata).toHaveProperty('encryption-key-id');
-    expect(() => loadTemporalSettings({ ...noFile, FARETRAIL_ENCRYPT_PAYLOADS: 'true' })).toThrow(
-      /FARETRAIL_PAYLOAD_KEYS: missing/,
-    );
+    expect(() => loadTemporalSettings(encrypts)).toThrow(/FARETRAIL_PAYLOAD_KEYS: missing/);
   });
 
   it('name a profile that does not exist', () => {
@@ -78,16 +62,13 @@ describe('Temporal settings', () => {
 it('says by its deadline where nothing answers, without the API key', async () => {
   const silent = createServer(); // accepts connections and says nothing
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  const address = silent.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const env = { ...noFile, TEMPORAL_ADDRESS: `127.0.0.1:${address.port}`, TEMPORAL_API_KEY: 'hidden-value' };
+  const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const env = { ...noFile, TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: 'hidden-value' };
   const started = performance.now();
   const error = await connectClient(env, { withinMs: 300 }).catch((refusal: unknown) => refusal);
   silent.close();
   expect(performance.now() - started, 'its own deadline is 10 s').toBeLessThan(8_000);
-  expect(error).toMatchObject({
-    code: 'TemporalUnreachable',
-    message: expect.stringContaining(`127.0.0.1:${address.port} cannot be reached`),
-  });
+  const message = expect.stringContaining(`${address} cannot be reached`);
+  expect(error).toMatchObject({ code: 'TemporalUnreachable', message });
   expect(inspect(error)).not.toContain('hidden-value');
 });

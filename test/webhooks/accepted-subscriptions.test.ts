@@ -1,6 +1,6 @@
 import { setTimeout as realSleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AcceptedGeneration, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
+import type { SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { type AcceptedSubscriptions, createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
 import { accepted, account, webhookKeys } from './ingress-stand.js';
@@ -66,7 +66,7 @@ describe('a generation in force', () => {
     expect(reads).toBe(1);
   });
 
-  it('is read once for many that ask at the same time', async () => {
+  it('is read once for many deliveries at the same time', async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => acceptance()));
     expect(new Set(answers).size).toBe(1);
     expect(reads).toBe(1);
@@ -81,7 +81,7 @@ describe('a generation in force', () => {
     expect(await timed(acceptance())).toMatchObject({ answer: 'ended' });
   });
 
-  it('stays so while Temporal cannot be asked, however long', async () => {
+  it('stays so while Temporal does not answer, however long', async () => {
     await acceptance();
     memo = new Error('down');
     for (let hour = 0; hour < 5; hour += 1) {
@@ -132,8 +132,8 @@ describe('an unknown generation', () => {
   });
 });
 
-describe('while Temporal cannot be asked', () => {
-  it('nothing is known, and nobody waits for what has just failed', async () => {
+describe('while Temporal does not answer', () => {
+  it('nothing is known, and no delivery waits for a read that has just failed', async () => {
     memo = new Error('down');
     expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 0 });
     for (let count = 0; count < 100; count += 1)
@@ -159,7 +159,7 @@ describe('while Temporal cannot be asked', () => {
     expect(await acceptance()).toEqual(proof);
   });
 
-  it('an answer that must be newer than what is known is not to be had', async () => {
+  it('an answer newer than the last read is unknown', async () => {
     await acceptance();
     memo = new Error('down');
     await vi.advanceTimersByTimeAsync(3_000);
@@ -170,16 +170,13 @@ describe('while Temporal cannot be asked', () => {
 
 describe('secrets', () => {
   it('are opened once each, those of all generations', async () => {
-    const generations: AcceptedGeneration[] = [
-      await accepted(sealer, { generation: 'g2' }),
-      await accepted(sealer, { isSecretLost: true, secrets: [] }),
-    ];
-    memo = { accepted: generations };
+    const lost = await accepted(sealer, { isSecretLost: true, secrets: [] });
+    memo = { accepted: [await accepted(sealer, { generation: 'g2' }), lost] };
     expect(await acceptance('g2')).toEqual(proof);
     expect(await acceptance('g1')).toEqual({ secrets: [], isSecretLost: true, hasUnreadableSecret: false });
   });
 
-  it('that our keys do not open are told once, and do not hide the others', async () => {
+  it('that our keys do not open are reported once, and do not hide the others', async () => {
     const good = await accepted(sealer);
     const foreign = await sealer.seal('x', 'subscription/other/status_changed');
     memo = { accepted: [{ ...good, secrets: [...good.secrets, foreign] }] };

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
 import { toAccountName } from '../../src/domain/keys.js';
@@ -28,13 +28,13 @@ export interface IngressStand {
   paths: WebhookPaths;
   sealer: Sealer;
   store: DeliveryStore & { deliveries: JournaledDelivery[]; failWith: Error | null };
-  /** What each subscription accepts; an `Error` stands for a Temporal that cannot be asked. */
+  /** What each subscription accepts; an `Error` stands for a Temporal that does not answer. */
   memos: Map<string, SubscriptionMemo | Error>;
   facts: DeliveryFact[];
   sightings: SecretSighting[];
   failures: unknown[];
   laterCheck: LaterCheck;
-  /** Reads of memos so far. */
+  /** How many memos the ingress has read so far. */
   reads(): number;
   addressOf(generation?: string, eventType?: EventType): string;
   post(body: string | Uint8Array, init?: RequestInit & { address?: string }): Promise<Reply>;
@@ -52,8 +52,6 @@ export interface StandOptions {
   verification?: VerificationSettings;
   deadlines?: Partial<Deadlines>;
   memo?: SubscriptionMemo | Error;
-  /** How long each read of a memo takes. */
-  readMs?: number;
 }
 
 /** An address in force whose secret is `secretId`. */
@@ -63,6 +61,13 @@ export async function accepted(sealer: Sealer, over: Partial<AcceptedGeneration>
   return { generation: 'g1', until: null, secrets, isSecretLost: false, ...over };
 }
 
+/** An ingress that is closed after the test. */
+export async function aStand(options: StandOptions = {}): Promise<IngressStand> {
+  const stand = await startIngressStand(options);
+  onTestFinished(() => stand.close());
+  return stand;
+}
+
 export async function startIngressStand(options: StandOptions = {}): Promise<IngressStand> {
   const sealer = createSealer(webhookKeys);
   const paths = createWebhookPaths(webhookKeys);
@@ -70,7 +75,7 @@ export async function startIngressStand(options: StandOptions = {}): Promise<Ing
   const memos = new Map<string, SubscriptionMemo | Error>();
   for (const eventType of ['status_changed', 'business_report'] as const)
     memos.set(subscriptionId({ account, eventType }), options.memo ?? { accepted: [await accepted(sealer)] });
-  const { subscriptions, reads } = countedSubscriptions(memos, sealer, options.readMs ?? 0);
+  const { subscriptions, reads } = countedSubscriptions(memos, sealer);
   const store = memoryStore();
   const { observer, ...told } = recorder();
   const { pointers, statuses } = defaultContractProfile;
@@ -104,11 +109,10 @@ export async function startIngressStand(options: StandOptions = {}): Promise<Ing
   };
 }
 
-function countedSubscriptions(memos: Map<string, SubscriptionMemo | Error>, sealer: Sealer, readMs: number) {
+function countedSubscriptions(memos: Map<string, SubscriptionMemo | Error>, sealer: Sealer) {
   let count = 0;
   const read = async (key: SubscriptionKey): Promise<SubscriptionMemo | null> => {
     count += 1;
-    if (readMs > 0) await sleep(readMs);
     const memo = memos.get(subscriptionId(key)) ?? null;
     if (memo instanceof Error) throw memo;
     return memo;

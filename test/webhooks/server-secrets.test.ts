@@ -1,17 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
-import { accepted, type IngressStand, type StandOptions, secretId, startIngressStand } from './ingress-stand.js';
-
-const stands: IngressStand[] = [];
-afterEach(async () => {
-  for (const stand of stands.splice(0)) await stand.close();
-});
-
-async function start(options: StandOptions = {}): Promise<IngressStand> {
-  const stand = await startIngressStand(options);
-  stands.push(stand);
-  return stand;
-}
+import { describe, expect, it } from 'vitest';
+import { accepted, aStand, type IngressStand, secretId } from './ingress-stand.js';
 
 const statusChanged = 'subscription/business/status_changed';
 const body = '{"order_id":"4711"}';
@@ -21,16 +10,17 @@ const lastOutcome = (stand: IngressStand) => stand.facts.at(-1)?.outcome;
 
 describe('a delivery whose secret must be right', () => {
   it('is accepted with it and refused without, and then nothing is stored', async () => {
-    const stand = await start({ verification: byHeader });
+    const stand = await aStand({ verification: byHeader });
     expect(await stand.post(body, secret)).toMatchObject({ status: 202 });
     expect(await stand.post(body)).toMatchObject({ status: 401 });
+    expect(await stand.post('{')).toMatchObject({ status: 400 });
     expect(await stand.post(body, { headers: { 'x-secret': 'other' } })).toMatchObject({ status: 401 });
     expect(stand.store.deliveries).toHaveLength(1);
     expect(lastOutcome(stand)).toBe('wrongSecret');
   });
 
   it('is accepted as soon as its secret is stored, and waits with 503 before', async () => {
-    const stand = await start({ verification: byHeader });
+    const stand = await aStand({ verification: byHeader });
     const good = await accepted(stand.sealer);
     stand.memos.set(statusChanged, { accepted: [{ ...good, secrets: [] }] });
     expect(await stand.post(body, secret)).toMatchObject({ status: 503, retryAfter: expect.any(String) });
@@ -40,26 +30,20 @@ describe('a delivery whose secret must be right', () => {
   });
 
   it('is accepted by its address alone where the secret was lost', async () => {
-    const stand = await start({ verification: byHeader });
+    const stand = await aStand({ verification: byHeader });
     const good = await accepted(stand.sealer);
     stand.memos.set(statusChanged, { accepted: [{ ...good, secrets: [], isSecretLost: true }] });
     expect(await stand.post(body)).toMatchObject({ status: 202 });
     expect(lastOutcome(stand)).toBe('accepted');
   });
-
-  it('is no JSON first of all', async () => {
-    const stand = await start({ verification: byHeader });
-    expect(await stand.post('{')).toMatchObject({ status: 400 });
-  });
 });
 
 describe('an address that is over', () => {
   it('is refused with 401 when its grace is over, it was dropped, or there was never a subscription', async () => {
-    const stand = await start();
-    const past = await accepted(stand.sealer, { until: new Date(Date.now() - 1).toISOString() });
+    const past = await accepted((await aStand()).sealer, { until: new Date(Date.now() - 1).toISOString() });
     const answers = [];
     for (const memo of [{ accepted: [past] }, { accepted: [] }, null]) {
-      const other = await start();
+      const other = await aStand();
       if (memo) other.memos.set(statusChanged, memo);
       else other.memos.delete(statusChanged);
       answers.push({ ...(await other.post(body)), outcome: lastOutcome(other) });
@@ -71,11 +55,11 @@ describe('an address that is over', () => {
   });
 });
 
-describe('while Temporal cannot be asked', () => {
+describe('while Temporal does not answer', () => {
   const down = new Error('down');
 
   it('the address alone admits a delivery, with what the later check needs', async () => {
-    const stand = await start({ verification: byHeader, memo: down });
+    const stand = await aStand({ verification: byHeader, memo: down });
     expect(await stand.post(body, secret)).toMatchObject({ status: 202 });
     expect(await stand.post(body, { headers: { 'x-secret': 'wrong' } })).toMatchObject({ status: 202 });
     const [right, wrong] = stand.store.deliveries;
@@ -91,7 +75,7 @@ describe('while Temporal cannot be asked', () => {
   });
 
   it('a delivery is judged later by what was accepted when it came', async () => {
-    const stand = await start({ memo: down });
+    const stand = await aStand({ memo: down });
     await stand.post(body);
     await stand.post(body, { address: stand.addressOf('g0') });
     const [current, old] = stand.store.deliveries;
@@ -118,21 +102,16 @@ describe('in mode path', () => {
     ['a mac', body, { 'x-sig': mac.toString('hex') }, { place: 'hmac', at: 'x-sig', encoding: 'hex', prefix: '' }],
     ['a mac', body, { 'x-sig': `sha256=${mac.toString('base64')}` }, { encoding: 'base64', prefix: 'sha256=' }],
     ['nowhere', body, { 'x-any': 'other' }, { place: 'none', at: '' }],
-    [
-      'an odd name',
-      `{"order_id":"1","a b":"${secretId}"}`,
-      {},
-      { place: 'body', at: 'under a name that is not shown' },
-    ],
-  ])('it is told that the secret stood in %s', async (_, text, headers, sighting) => {
-    const stand = await start();
+    ['an odd name', `{"order_id":"1","a b":"${secretId}"}`, {}, { at: 'under a name that is not shown' }],
+  ])('it the ingress reports that the secret was in %s', async (_, text, headers, sighting) => {
+    const stand = await aStand();
     expect(await stand.post(text, { headers: headers as Record<string, string> })).toMatchObject({ status: 202 });
     expect(stand.sightings).toEqual([expect.objectContaining(sighting)]);
     expect(JSON.stringify(stand.sightings)).not.toContain(secretId);
   });
 
   it('the first 20 deliveries are looked into, then few', async () => {
-    const stand = await start();
+    const stand = await aStand();
     for (let count = 0; count < 60; count += 1) await stand.post(body);
     expect(stand.sightings).toHaveLength(20);
   });

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
-import { account, type IngressStand, startIngressStand } from './ingress-stand.js';
+import { account, aStand, type IngressStand } from './ingress-stand.js';
 import { openRaw, sendRaw } from './raw-sender.js';
 
 let stand: IngressStand;
 beforeEach(async () => {
-  stand = await startIngressStand();
+  stand = await aStand();
 });
-afterEach(async () => {
-  await stand.close();
-  expect(stand.failures).toEqual([]);
-});
+afterEach(() => expect(stand.failures).toEqual([]));
 
 const about = (orderId: unknown, more: object = {}) =>
   JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving', ...more });
+const pathOf = () => new URL(stand.addressOf()).pathname;
+/** The head of a request whose body the test writes by itself, or never. */
+const head = (field: string, path = pathOf()) => `POST ${path} HTTP/1.1\r\nHost: x\r\n${field}\r\n\r\n`;
 const lastFact = () => stand.facts.at(-1);
 const limit = 256 * 1024;
 /** JSON of exactly this many bytes. */
@@ -51,11 +51,9 @@ describe('a good delivery', () => {
   it.each([undefined, 'application/json', 'text/plain', 'application/x-www-form-urlencoded', 'nonsense', ';;=/'])(
     'may have any content type: %s',
     async (type) => {
-      const headers = type === undefined ? '' : `Content-Type: ${type}\r\n`;
-      const body = about('1');
-      const path = new URL(stand.addressOf()).pathname;
-      const text = `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}Content-Length: ${body.length}\r\n\r\n`;
-      expect(await sendRaw(stand.url, text + body)).toMatch(/^HTTP\/1.1 202 /);
+      const header = type === undefined ? '' : `Content-Type: ${type}\r\n`;
+      const text = head(`Connection: close\r\n${header}Content-Length: ${about('1').length}`) + about('1');
+      expect(await sendRaw(stand.url, text)).toMatch(/^HTTP\/1.1 202 /);
     },
   );
 
@@ -65,20 +63,18 @@ describe('a good delivery', () => {
   });
 
   it('is asked for only when its address is ours, by a sender that waits for it', async () => {
-    const head = (path: string) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${about('1').length}\r\n\r\n`;
+    const fields = `Expect: 100-continue\r\nContent-Length: ${about('1').length}`;
     const good = await openRaw(stand.url);
-    good.socket.write(head(new URL(stand.addressOf()).pathname));
+    good.socket.write(head(fields));
     await expect.poll(() => good.received()).toContain('100 Continue');
     good.socket.write(about('1'));
     await expect.poll(() => good.received()).toContain('202 Accepted');
     good.socket.destroy();
-    const bad = await sendRaw(stand.url, head(`${new URL(stand.addressOf()).pathname}x`));
-    expect(bad).toMatch(/^HTTP\/1.1 404 /);
+    expect(await sendRaw(stand.url, head(fields, `${pathOf()}x`))).toMatch(/^HTTP\/1.1 404 /);
   });
 });
 
-describe('a delivery that nobody can place', () => {
+describe('a delivery that belongs to no order', () => {
   it('is acknowledged and kept sealed, with its reason', async () => {
     const body = about(undefined, { note: 'no order here' });
     const headers = { 'user-agent': 'Sender/1', authorization: 'Bearer x', cookie: 'a=b', 'x-other': 'no' };
@@ -112,7 +108,7 @@ describe('a delivery that nobody can place', () => {
 describe('an address that we did not make', () => {
   it('gets one and the same answer, whatever is wrong with it', async () => {
     await stand.post(about('1')); // a good one that went before helps none of these
-    const good = new URL(stand.addressOf()).pathname;
+    const good = pathOf();
     const [, , , , capability = ''] = good.split('/');
     const paths = [
       `/webhooks/business/status_changed/${capability.slice(0, -1)}${capability.endsWith('A') ? 'B' : 'A'}`,
@@ -137,35 +133,30 @@ describe('an address that we did not make', () => {
   });
 
   it('is refused before its body is read', async () => {
-    const path = `${new URL(stand.addressOf()).pathname}x`;
-    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const { socket, ended, received } = await openRaw(stand.url);
-    socket.write(head); // and no body ever
+    socket.write(head('Transfer-Encoding: chunked', `${pathOf()}x`)); // and no body ever
     await expect.poll(received).toMatch(/^HTTP\/1.1 404 /);
     expect(await ended).toMatch(/\r\nconnection: close\r\n/i);
   });
 
   it('holds for an account whose address was made but which is not configured', async () => {
     const other = { account: 'other' as typeof account, eventType: 'status_changed', generation: 'g1' } as const;
-    expect(await stand.post(about('1'), { address: stand.url + stand.paths.pathOf(other) })).toMatchObject({
-      status: 404,
-    });
+    const address = stand.url + stand.paths.pathOf(other);
+    expect(await stand.post(about('1'), { address })).toMatchObject({ status: 404 });
   });
 });
 
 describe('a body that is too large', () => {
   it('is refused by its declared size, before it is sent', async () => {
     const { socket, ended, received } = await openRaw(stand.url);
-    const path = new URL(stand.addressOf()).pathname;
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${limit + 1}\r\n\r\n`);
+    socket.write(head(`Content-Length: ${limit + 1}`));
     await expect.poll(received).toMatch(/^HTTP\/1.1 413 /);
     expect(await ended).toContain('application/problem+json');
   });
 
   it('is cut off while it streams when it has no declared size, and the connection is closed', async () => {
     const { socket, ended, received } = await openRaw(stand.url);
-    const path = new URL(stand.addressOf()).pathname;
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    socket.write(head('Transfer-Encoding: chunked'));
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     for (let sent = 0; sent < 5; sent += 1) socket.write(chunk);
     await expect.poll(received).toMatch(/^HTTP\/1.1 413 /);
@@ -174,12 +165,11 @@ describe('a body that is too large', () => {
     expect(stand.store.deliveries).toEqual([]);
   });
 
-  it('is told so even when the sender goes on writing and reads late', async () => {
+  it('is answered even when the sender goes on writing and reads late', async () => {
     expect(await stand.post('x'.repeat(8 * limit))).toMatchObject({ status: 413 });
     const { socket, ended } = await openRaw(stand.url);
     socket.pause();
-    const path = new URL(stand.addressOf()).pathname;
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${10 * limit}\r\n\r\n`);
+    socket.write(head(`Content-Length: ${10 * limit}`));
     for (let sent = 0; sent < 10; sent += 1) {
       await sleep(30);
       socket.write('x'.repeat(limit));
@@ -217,10 +207,8 @@ describe('a body that cannot be read', () => {
   });
 
   it('is a compressed one, with 415', async () => {
-    expect(await stand.post(about('1'), { headers: { 'content-encoding': 'gzip' } })).toMatchObject({ status: 415 });
-    expect(await stand.post(about('1'), { headers: { 'content-encoding': 'identity' } })).toMatchObject({
-      status: 202,
-    });
+    const postAs = (coding: string) => stand.post(about('1'), { headers: { 'content-encoding': coding } });
+    expect([(await postAs('gzip')).status, (await postAs('identity')).status]).toEqual([415, 202]);
   });
 
   it('does not come back in the answer', async () => {
@@ -241,26 +229,16 @@ describe('a store that takes nothing', () => {
     stand.store.failWith = Object.assign(new Error('the disk is full'), { code });
     expect(await stand.post(about('1'))).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
     expect(lastFact()).toMatchObject({ account, outcome });
-    expect(await stand.post('', { address: `${stand.url}/readyz`, method: 'GET', body: null })).toMatchObject({
-      status: 503,
-      text: 'the disk is full\n',
-    });
+    const ready = await stand.post('', { address: `${stand.url}/readyz`, method: 'GET', body: null });
+    expect(ready).toMatchObject({ status: 503, text: 'the disk is full\n' });
   });
 });
 
 describe('the other pages', () => {
-  it('say that the process lives, that it is ready, and what it counted', async () => {
-    const get = async (path: string) => (await fetch(stand.url + path)).text();
-    expect([await get('/healthz'), await get('/readyz'), await get('/metrics')]).toEqual([
-      'live\n',
-      'ready\n',
-      'some 1\n',
-    ]);
-  });
-
-  it('do not tell what serves them', async () => {
-    const names = [...(await fetch(`${stand.url}/healthz`)).headers.keys()];
-    expect(names).not.toContain('x-powered-by');
-    expect(names).not.toContain('server');
+  it('say that the process lives, is ready and what it counted, but not what serves them', async () => {
+    const replies = await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => fetch(stand.url + path)));
+    const texts = await Promise.all(replies.map((reply) => reply.text()));
+    expect(texts).toEqual(['live\n', 'ready\n', 'some 1\n']);
+    expect([...(replies[0]?.headers.keys() ?? [])].join()).not.toMatch(/x-powered-by|server/);
   });
 });

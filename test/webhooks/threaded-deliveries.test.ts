@@ -39,10 +39,8 @@ describe('deliveries that leave through a thread', () => {
     const out = aPort('{ reason: "no connection", isOut: true }');
     await expect(out.port.toOrder(key, [])).rejects.toThrow(TemporalUnavailable);
     const refused = aPort('{ reason: "takes no more signals", isOut: false }');
-    await expect(refused.port.toOrder(key, [])).rejects.toMatchObject({
-      code: 'ForwardFailed',
-      message: 'takes no more signals',
-    });
+    const failed = { code: 'ForwardFailed', message: 'takes no more signals' };
+    await expect(refused.port.toOrder(key, [])).rejects.toMatchObject(failed);
   });
 
   it('fail as an outage when the thread dies, and pass again once there is another one', async () => {

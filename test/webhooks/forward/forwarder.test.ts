@@ -1,46 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { aDelivery, aJournal } from '../journal/folders.js';
-import { aForwarder, recordedPort, unavailable } from './port.js';
+import { aForwarder, aScene, recordedPort, unavailable } from './port.js';
+
+const numbered = (count: number, orders = count) => Array.from({ length: count }, (_, n) => `${n % orders}`);
 
 describe('a forwarder', () => {
   it('empties the journal, one call per order however many deliveries it has', async () => {
-    const journal = await aJournal();
-    await Promise.all(Array.from({ length: 300 }, (_, n) => journal.append(aDelivery({ orderId: `${n % 3}` }))));
-    const { port, calls, delivered } = recordedPort();
-    aForwarder({ journal, port });
-    await expect.poll(() => journal.depth()).toBe(0);
-    expect([calls.length, delivered.length]).toEqual([3, 300]);
+    const { recorded, isEmpty } = await aScene(numbered(300, 3));
+    await isEmpty();
+    expect([recorded.calls.length, recorded.delivered.length]).toEqual([3, 300]);
   });
 
   it('forwards a new delivery at once', async () => {
-    const journal = await aJournal();
-    const { port, delivered } = recordedPort();
-    aForwarder({ journal, port });
+    const { journal, recorded } = await aScene();
     const waits: number[] = [];
     for (let made = 0; made < 20; made += 1) {
       await journal.append(aDelivery());
       const since = performance.now();
-      while (delivered.length <= made) await sleep(1);
+      while (recorded.delivered.length <= made) await sleep(1);
       waits.push(performance.now() - since);
     }
     expect(Math.min(...waits), 'with ticks, each would wait for most of one').toBeLessThan(50);
   });
 
-  it('forwards what comes for an order while a call for it is under way, and not twice', async () => {
-    const journal = await aJournal();
-    const recorded = recordedPort();
-    const release = recorded.hold();
-    aForwarder({ journal, port: recorded.port });
-    await journal.append(aDelivery());
-    await expect.poll(() => recorded.calls.length).toBe(1);
+  it('forwards once the deliveries that come for an order during a call for it', async () => {
+    const { journal, recorded, release, isEmpty } = await aScene(['42'], { isHeld: true });
     await Promise.all([journal.append(aDelivery()), journal.append(aDelivery())]);
     release();
-    await expect.poll(() => journal.depth()).toBe(0);
+    await isEmpty();
     expect([recorded.calls.length, recorded.delivered.length]).toEqual([2, 3]);
   });
 
-  it('goes through the journal again when that was reopened, without a second call for an order in flight', async () => {
+  it('reads the journal again after it was reopened, without a second call for an order in flight', async () => {
     const journal = await aJournal();
     await journal.append(aDelivery());
     const recorded = recordedPort();
@@ -58,18 +50,13 @@ describe('a forwarder', () => {
     expect(recorded.delivered.length).toBe(2);
   });
 
-  it('keeps what Temporal refuses and lets the others pass', async () => {
-    const journal = await aJournal();
-    const recorded = recordedPort();
-    recorded.refuse = (call) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
-    aForwarder({ journal, port: recorded.port });
-    const about = (orderId: string) => journal.append(aDelivery({ orderId }));
-    await about('stuck');
-    await Promise.all(Array.from({ length: 100 }, (_, n) => about(`${n}`)));
+  it('keeps what Temporal refuses and forwards the others', async () => {
+    const refuse = (call: string) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
+    const { journal, recorded, isEmpty } = await aScene(['stuck', ...numbered(100)], { refuse });
     await expect.poll(() => journal.depth()).toBe(1);
     expect(recorded.delivered.length).toBe(100);
     recorded.refuse = () => undefined;
-    await expect.poll(() => journal.depth()).toBe(0);
+    await isEmpty();
   });
 
   it('passes over what is gone from the journal by the time it is read', async () => {
@@ -99,8 +86,6 @@ describe('a forwarder', () => {
   });
 
   it('has no more groups in flight than it may', async () => {
-    const journal = await aJournal();
-    await Promise.all(Array.from({ length: 40 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
     let inFlight = 0;
     let most = 0;
     const toOrder = async () => {
@@ -110,16 +95,14 @@ describe('a forwarder', () => {
       inFlight -= 1;
       return 'signalled' as const;
     };
-    aForwarder({ journal, port: { ...recordedPort().port, toOrder }, concurrency: 8 });
-    await expect.poll(() => journal.depth()).toBe(0);
+    const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toOrder }, concurrency: 8 });
+    await isEmpty();
     expect(most).toBe(8);
   });
 
   it('is not held up by a delivery that cannot be parked', async () => {
-    const journal = await aJournal();
-    const recorded = recordedPort();
-    recorded.refuse = (call) => (call.startsWith('parked otherCompany') ? new Error('no') : undefined);
-    aForwarder({ journal, port: recorded.port });
+    const refuse = (call: string) => (call.startsWith('parked otherCompany') ? new Error('no') : undefined);
+    const { journal, recorded } = await aScene([], { refuse });
     await journal.append(aDelivery({ orderId: null, parkReason: 'otherCompany' }));
     await journal.append(aDelivery({ orderId: null, parkReason: 'noOrderId' }));
     await expect.poll(() => journal.depth()).toBe(1);
@@ -127,12 +110,7 @@ describe('a forwarder', () => {
   });
 
   it('finishes what is in flight when it is stopped, and starts nothing more', async () => {
-    const journal = await aJournal();
-    const recorded = recordedPort();
-    const release = recorded.hold();
-    const forwarder = aForwarder({ journal, port: recorded.port });
-    await journal.append(aDelivery({ orderId: 'first' }));
-    await expect.poll(() => recorded.calls.length).toBe(1);
+    const { journal, recorded, forwarder, release } = await aScene(['first'], { isHeld: true });
     const stopped = forwarder.stop(60_000);
     await journal.append(aDelivery({ orderId: 'second' }));
     release();
@@ -142,12 +120,7 @@ describe('a forwarder', () => {
   });
 
   it('does not wait longer than it may when it is stopped', async () => {
-    const journal = await aJournal();
-    const recorded = recordedPort();
-    recorded.hold();
-    const forwarder = aForwarder({ journal, port: recorded.port });
-    await journal.append(aDelivery());
-    await expect.poll(() => recorded.calls.length).toBe(1);
+    const { recorded, forwarder } = await aScene(['42'], { isHeld: true });
     await forwarder.stop(50); // the call never ends
     expect(recorded.delivered).toEqual([]);
   });
@@ -155,12 +128,9 @@ describe('a forwarder', () => {
 
 describe('a forwarder while Temporal is down', () => {
   it('makes few calls, and goes on within about a second once it is back', async () => {
-    const journal = await aJournal();
-    await Promise.all(Array.from({ length: 2_000 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
-    const recorded = recordedPort();
     const outages: boolean[] = [];
-    recorded.refuse = unavailable;
-    aForwarder({ journal, port: recorded.port, onOutage: (isOut) => outages.push(isOut) });
+    const onOutage = (isOut: boolean) => void outages.push(isOut);
+    const { journal, recorded, isEmpty } = await aScene(numbered(2_000), { refuse: unavailable, onOutage });
     const outSince = Date.now();
     for (let made = 0; made < 100; made += 1) {
       await journal.append(aDelivery({ orderId: `new ${made}` }));
@@ -172,35 +142,26 @@ describe('a forwarder while Temporal is down', () => {
     const backAt = Date.now();
     await expect.poll(() => recorded.delivered.length, { interval: 10 }).toBeGreaterThan(0);
     expect(Date.now() - backAt, 'half a second, on a quiet machine').toBeLessThan(3_000);
-    await expect.poll(() => journal.depth()).toBe(0);
+    await isEmpty();
     expect(new Set(recorded.delivered).size).toBe(2_100);
     expect(outages).toEqual([true, false]);
   });
 
   it('asks with one delivery at a time, however many wait for an order', async () => {
-    const journal = await aJournal();
-    await Promise.all(Array.from({ length: 200 }, () => journal.append(aDelivery())));
-    const recorded = recordedPort();
-    recorded.refuse = unavailable;
-    aForwarder({ journal, port: recorded.port });
+    const { recorded, isEmpty } = await aScene(numbered(200, 1), { refuse: unavailable });
     await expect.poll(() => recorded.calls.length).toBeGreaterThan(2);
     const sizes = recorded.calls.map((call) => call.split(': ')[1]?.split(' ').length);
     expect(sizes).toEqual([200, ...sizes.slice(1).map(() => 1)]);
     recorded.refuse = () => undefined;
-    await expect.poll(() => journal.depth()).toBe(0);
+    await isEmpty();
     expect(recorded.delivered.length).toBe(200);
   });
 
   it('still notices its return while all calls hang', async () => {
-    const journal = await aJournal();
-    await Promise.all(Array.from({ length: 200 }, (_, n) => journal.append(aDelivery({ orderId: `${n}` }))));
-    const recorded = recordedPort();
-    recorded.delayMs = 800;
-    recorded.refuse = unavailable;
-    aForwarder({ journal, port: recorded.port });
+    const { recorded, isEmpty } = await aScene(numbered(200), { refuse: unavailable, delayMs: 800 });
     await sleep(2_500);
     recorded.delayMs = 0;
     recorded.refuse = () => undefined;
-    await expect.poll(() => journal.depth()).toBe(0);
+    await isEmpty();
   });
 });

@@ -23,6 +23,8 @@ function aPlan(orders: readonly string[]) {
 }
 
 type Plan = ReturnType<typeof aPlan>['plan'];
+/** Takes the next group, which there must be. */
+const takeNext = (plan: Plan): GroupId => plan.take() ?? expect.fail('no group waits');
 const orderOf = (id: GroupId | undefined) => (id === undefined ? undefined : (JSON.parse(id) as string[])[2]);
 
 /** Takes the next group, forwards all it is given, and says whose it was. */
@@ -74,10 +76,9 @@ describe('a plan of what to forward', () => {
 
   it('takes no group twice at a time, and again when something came meanwhile', () => {
     const { plan, append } = aPlan(['1']);
-    const id = plan.take();
+    const id = takeNext(plan);
     append('1');
     expect([orderOf(id), plan.take()]).toEqual(['1', undefined]);
-    if (id === undefined) return;
     plan.noteRemoved(id, plan.oldestOf(id).slice(0, 1));
     plan.over(id, 'succeeded');
     expect(orderOf(plan.take())).toBe('1');
@@ -97,8 +98,7 @@ describe('a plan of what to forward', () => {
 
   it('lets a group that failed wait, all of its deliveries, while the others pass', () => {
     const { plan, append, stage } = aPlan(['stuck', '1']);
-    const id = plan.take();
-    if (id === undefined) throw new Error('nothing to take');
+    const id = takeNext(plan);
     plan.over(id, 'failed');
     append('stuck');
     expect(forwardAll(plan)).toEqual(['1']);
@@ -108,29 +108,26 @@ describe('a plan of what to forward', () => {
     expect(forwardAll(plan)).toEqual(['stuck']);
   });
 
-  it('keeps what could not be forwarded for a reason that was not its own', () => {
+  it('keeps in turn a group that was postponed', () => {
     const { plan } = aPlan(['1', '2']);
-    const id = plan.take();
-    if (id !== undefined) plan.over(id, 'postponed');
+    plan.over(takeNext(plan), 'postponed');
     expect(forwardAll(plan)).toEqual(['2', '1']);
   });
 
-  it('looks again when nobody knows what is there, and forgets what was gone meanwhile', () => {
+  it('reads the journal again when that was reopened, and forgets what was removed meanwhile', () => {
     const { plan } = aPlan(['1', '2']);
-    const id = plan.take();
+    const id = takeNext(plan);
     plan.noteAppend(null);
     expect(forwardNext(plan)).toBe('2');
-    if (id === undefined) throw new Error('nothing to take');
     plan.noteRemoved(id, [[1, toAccountName('business'), 'status_changed', toOrderId('1')]]);
     plan.over(id, 'succeeded');
     expect(forwardAll(plan)).toEqual([]);
   });
 
-  it('counts a delivery once that it has found before it is told of it', () => {
+  it('counts a delivery once when it has read it before the journal announces it', () => {
     const { plan } = aPlan(['1']);
-    const id = plan.take();
-    const [key] = id === undefined ? [] : plan.oldestOf(id);
-    if (id === undefined || !key) throw new Error('nothing to take');
+    const id = takeNext(plan);
+    const [key = expect.fail('no key')] = plan.oldestOf(id);
     plan.noteAppend(key);
     expect(plan.oldestOf(id)).toEqual([key]);
     expect(groupIdOf(key)).toBe(id);
@@ -150,17 +147,10 @@ describe('the back-off of a group', () => {
     expect(backoff.takeDue(1_000)).toEqual(['a']);
   });
 
-  it('is spread, at least half of its time', () => {
+  it('is at least half of its time, after which it gives the group once', () => {
     const backoff = createBackoff<string>(() => 0);
     backoff.failed('a', 0);
-    expect([backoff.takeDue(499), backoff.takeDue(500)]).toEqual([[], ['a']]);
-  });
-
-  it('gives a group once, and then waits to hear how it went', () => {
-    const backoff = createBackoff<string>();
-    backoff.failed('a', 0);
-    expect(backoff.isWaiting('a')).toBe(true);
-    expect(backoff.takeDue(60_000)).toEqual(['a']);
+    expect([backoff.isWaiting('a'), backoff.takeDue(499), backoff.takeDue(500)]).toEqual([true, [], ['a']]);
     expect([backoff.isWaiting('a'), backoff.takeDue(60_000)]).toEqual([false, []]);
   });
 });

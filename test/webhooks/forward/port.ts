@@ -1,6 +1,7 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { TemporalUnavailable } from '../../../src/webhooks/delivery-port.js';
 import { createForwarder, type Forwarder, type ForwarderOptions } from '../../../src/webhooks/forward/forwarder.js';
+import { aDelivery, aJournal } from '../journal/folders.js';
 
 /** One call to Temporal, as text: `order 42: <delivery ids>`, `report 42: ...`, `parked noOrderId: ...`. */
 export interface RecordedPort {
@@ -8,15 +9,17 @@ export interface RecordedPort {
   calls: string[];
   /** Ids of the deliveries that Temporal has, with repetitions. */
   delivered: string[];
-  /** What to reject this call with; undefined lets it pass. */
+  /** The error that rejects this call; undefined lets it pass. */
   refuse: (call: string) => Error | undefined;
-  /** Every call takes this. */
+  /** How long every call takes. */
   delayMs: number;
-  /** From now on calls end only when what this gives is called. */
+  /** From now on calls end only when the result is called. */
   hold(): () => void;
 }
 
 export const unavailable = () => new TemporalUnavailable();
+
+const idsOf = (deliveries: readonly { deliveryId: string }[]) => deliveries.map(({ deliveryId }) => deliveryId);
 
 export function recordedPort(): RecordedPort {
   const recorded: RecordedPort = {
@@ -45,17 +48,11 @@ export function recordedPort(): RecordedPort {
   }
   recorded.port = {
     async toOrder({ orderId }, deliveries) {
-      await take(
-        `order ${orderId}`,
-        deliveries.map(({ deliveryId }) => deliveryId),
-      );
+      await take(`order ${orderId}`, idsOf(deliveries));
       return 'signalled';
     },
     async toReport({ about }, deliveries) {
-      await take(
-        `report ${about}`,
-        deliveries.map(({ deliveryId }) => deliveryId),
-      );
+      await take(`report ${about}`, idsOf(deliveries));
       return 'reported';
     },
     park: ({ reason, deliveryId }) => take(`parked ${reason}`, [deliveryId]),
@@ -69,4 +66,26 @@ export function aForwarder(options: Partial<ForwarderOptions> & Pick<ForwarderOp
   forwarder.start();
   onTestFinished(() => forwarder.stop(1_000));
   return forwarder;
+}
+
+interface SceneOptions extends Pick<RecordedPort, 'refuse' | 'delayMs'> {
+  /** Holds the first call, for which the scene waits. */
+  isHeld: boolean;
+}
+
+/** A recorded port, a journal with one delivery for each of these orders, and the forwarder between them. */
+export async function aScene(
+  orders: readonly string[] = [],
+  { refuse, delayMs = 0, isHeld = false, ...options }: Partial<ForwarderOptions & SceneOptions> = {},
+) {
+  const journal = await aJournal();
+  await Promise.all(orders.map((orderId) => journal.append(aDelivery({ orderId }))));
+  const recorded = recordedPort();
+  if (refuse) recorded.refuse = refuse;
+  recorded.delayMs = delayMs;
+  const release = isHeld ? recorded.hold() : () => undefined;
+  const forwarder = aForwarder({ journal, port: recorded.port, ...options });
+  if (isHeld) await expect.poll(() => recorded.calls.length).toBe(1);
+  const isEmpty = () => expect.poll(() => journal.depth()).toBe(0);
+  return { journal, recorded, forwarder, release, isEmpty };
 }

@@ -6,6 +6,7 @@ import { startJournalProcess } from './process.js';
 // A bound on the size of files stands for a full disk: the system refuses the same write, and lets go of it while the
 // process runs. Only Linux can do that.
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+const isKept = (line: string) => line.startsWith('kept ');
 const bounded = (kib: number) => ['bash', '-c', `trap '' XFSZ; ulimit -S -f ${kib}; exec "$@"`, '-'];
 
 describe.skipIf(!hasPrlimit)('a journal on a disk without room', () => {
@@ -18,20 +19,13 @@ describe.skipIf(!hasPrlimit)('a journal on a disk without room', () => {
 
     const before = child.lines().length;
     spawnSync('prlimit', ['--pid', `${child.pid}`, '--fsize=unlimited']);
-    const keptSince = () =>
-      child
-        .lines()
-        .slice(before)
-        .filter((line) => line.startsWith('kept '));
-    await expect.poll(() => keptSince().length, { timeout: 50_000 }).toBeGreaterThan(1_000);
+    const keptSince = (since: number) => child.lines().slice(since).filter(isKept);
+    await expect.poll(() => keptSince(before).length, { timeout: 50_000 }).toBeGreaterThan(1_000);
     await child.kill();
 
     const journal = await aJournal({ folder, maxBytes: 2 ** 30 });
     const kept = new Set(contentOf(journal).map(({ deliveryId }) => `kept ${deliveryId}`));
-    const first = child
-      .lines()
-      .filter((line) => line.startsWith('kept '))
-      .slice(0, 2_000);
+    const first = keptSince(0).slice(0, 2_000);
     expect(first.filter((line) => !kept.has(line))).toEqual([]);
   }, 150_000);
 

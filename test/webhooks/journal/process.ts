@@ -29,13 +29,8 @@ export async function startJournalProcess(
   command: string[] = [],
 ): Promise<JournalProcess> {
   code ??= bundle();
-  const [program = process.execPath, ...words] = [
-    ...command,
-    process.execPath,
-    '--input-type=module',
-    '-e',
-    await code,
-  ];
+  const node = [process.execPath, '--input-type=module', '-e', await code];
+  const [program = '', ...words] = [...command, ...node];
   const root = fileURLToPath(new URL('../../..', import.meta.url)); // packages are looked for from here
   const child = spawn(program, words, {
     cwd: root,
