@@ -83,7 +83,13 @@ const shown = { scheduled_at: '2031-05-01T10:00:00Z' };
 
 describe('a cancellation or a change whose answer was lost', () => {
   it.each<[string, BusinessOperation, Turn[], string, object]>([
-    ['is done when the order reads cancelled', 'cancelOrder', [lost(), cancelled], 'POST GET', { status: 200 }],
+    [
+      'is done when the order reads cancelled',
+      'cancelOrder',
+      [lost(), order({ status: 'canceled' })],
+      'POST GET',
+      { status: 200 },
+    ],
     [
       'is sent again when the order still lives',
       'cancelOrder',
@@ -108,7 +114,7 @@ describe('a cancellation or a change whose answer was lost', () => {
     [
       'is done when every field is as it was wanted',
       'updateOrder',
-      [lost(), order(wanted)],
+      [lost(), order({ ...wanted, ...shown })],
       'PATCH GET',
       { status: 200 },
     ],
