@@ -161,7 +161,7 @@ describe('settings of the codec endpoint', () => {
 });
 
 describe('settings of payload encryption', () => {
-  it('need a key to encrypt with, and one that nobody else holds', () => {
+  it('need a key for encryption, which no other setting may hold', () => {
     const encrypts = { FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
     expect(problemsOf(() => loadCliConfig(encrypts))[0]).toMatch(/^FARETRAIL_PAYLOAD_KEYS: missing; make one with/);
     const shared = { FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}`, FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(1)}` };

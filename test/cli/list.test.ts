@@ -10,9 +10,9 @@ import { quote } from '../../src/temporal/counts.js';
 describe('the query of order list', () => {
   it('asks for runs of orders, each once, that fit the options', () => {
     expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
-    expect(orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', running: true })).toBe(
-      "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'",
-    );
+    const running = "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running'";
+    const query = orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', running: true });
+    expect(query).toBe(`${running} AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
   });
 
   it('of attention asks for whatever runs and needs a person', () => {

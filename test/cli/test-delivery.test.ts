@@ -86,7 +86,7 @@ describe('the test delivery', () => {
     expect(createWebhookPaths(keys).readCapability(key, capability)).toBe('new1');
   });
 
-  it('is read by the ingress as what was asked for, and is another one each time', async () => {
+  it('has for the ingress the order, status and event type of the command, and is a new one each time', async () => {
     await run({});
     await run({});
     const { pointers, statuses } = defaultContractProfile;

@@ -88,7 +88,7 @@ describe('the compose file', () => {
     },
   );
 
-  it.each(ours)('starts %s by a command of the image, in a file system that nobody changes', (_name, service) => {
+  it.each(ours)('starts %s by a command of the image, with a read-only file system', (_name, service) => {
     const [command = ''] = service.command ?? [];
     expect(commandFile(command)).toBeDefined();
     expect(service.read_only).toBe(true);
@@ -142,7 +142,7 @@ describe('the settings in it', () => {
 });
 
 describe('the secrets', () => {
-  it('are made once, readable for containers and for nobody else on the machine', () => {
+  it('are made once, readable for containers but not for other users of the machine', () => {
     expect(firstRun).toMatchObject({ status: 0, stderr: '' });
     const names = Object.keys(composeFile.secrets);
     const read = () => names.map((name) => readFileSync(join(folder, 'secrets', name), 'utf8'));

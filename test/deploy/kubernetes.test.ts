@@ -87,7 +87,7 @@ describe.each([
   ['worker', worker, besideWorker],
   ['ingress', ingress, besideIngress],
 ])('the %s', (command, owner, beside) => {
-  it('runs its command of the image, as no root, in a file system that nobody changes', () => {
+  it('runs its command of the image, not as root, with a read-only file system', () => {
     const container = containerOf(owner);
     expect(container.args).toEqual([command]);
     expect(commandFile(command)).toBeDefined();

@@ -114,7 +114,7 @@ describe('unless private addresses are allowed', () => {
     return lookUp as unknown as NonNullable<NotifySenderOptions['lookUp']>;
   };
 
-  it('a name that also stands for a private address is not even connected to', async () => {
+  it('a name that also resolves to a private address gets no connection', async () => {
     let connected = 0;
     const host = await serveBytes(() => {
       connected += 1;

@@ -53,7 +53,7 @@ describe('the request for a subscription', () => {
     expect(JSON.parse(String(body))).toEqual({ hook_address: deliveryAddress, event_types: 'status_changed' });
   });
 
-  it('goes with a token that was asked for without scope', () => {
+  it('uses the token without scope', () => {
     expect(subscriberScope('createSubscriber', profile)).toBe('');
   });
 

@@ -101,7 +101,7 @@ describe('the answer to a token request', () => {
     expect(() => interpret(answer(status))).toThrow(failure('RideApiError', code, { retryable: false }));
   });
 
-  it('without a usable token is to be asked for again', () => {
+  it('without a usable token is an UnusableReply', () => {
     expect(() => interpret(answer(200, {}))).toThrow(failure('UnusableReply', 'NO_TOKEN'));
     expect(() => interpret(answer(200))).toThrow(failure('UnusableReply', 'NO_TOKEN'));
   });

@@ -33,7 +33,7 @@ beforeEach(() => sandbox.resetLedger());
 afterAll(() => sandbox.close());
 
 describe('the ledger', () => {
-  it('tells of a token request who asked for what, and which token it got', async () => {
+  it('has client, scope and token of a token request', async () => {
     await askToken(sandbox, 'business', { scope: 'finance' });
     const entry = {
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -43,7 +43,7 @@ describe('the ledger', () => {
     expect(sandbox.ledger()).toEqual([entry]);
   });
 
-  it('tells of a read which order, which token and which fault, and never a token, a secret or a query', async () => {
+  it('has order, token number and fault of a read, and never a token, a secret or a query', async () => {
     sandbox.setFault({ kind: 'unavailable', times: 1 });
     await readPartnerOrder(sandbox, 'p-1', token);
     const entry = { orderId: 'p-1', clientId: partnerId, scope: 'demand_partner', tokenNumber: 1 };

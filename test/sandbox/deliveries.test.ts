@@ -187,7 +187,7 @@ describe('deliveries on demand', () => {
     expect([receiver.received.length, bodies().size]).toEqual([6, 4]);
   });
 
-  it('can come by the thousand, so many at a time as asked for', async () => {
+  it('can come by the thousand, as many at a time as the command says', async () => {
     await start({ timeoutMs: 60_000 }, { speed: 1 });
     subscribe();
     const report = await sandbox.deliver({ ...about, count: 2_000, concurrency: 64 });

@@ -36,7 +36,7 @@ describe('a payload codec', () => {
     );
   });
 
-  it('marks what it has encrypted as others do, and makes each anew', async () => {
+  it('marks what it has encrypted as the samples of Temporal do, and never twice the same', async () => {
     const [one, other] = await codecWith(p1).encode([clear('same'), clear('same')]);
     const texts = Object.entries(one?.metadata ?? {}).map(([name, bytes]) => [name, Buffer.from(bytes).toString()]);
     expect(Object.fromEntries(texts)).toEqual({ encoding: 'binary/encrypted', 'encryption-key-id': 'p1' });

@@ -62,7 +62,7 @@ describe('a good delivery', () => {
     expect(await stand.post(`\uFEFF${about('1')}`)).toMatchObject({ status: 202 });
   });
 
-  it('is asked for only when its address is ours, by a sender that waits for it', async () => {
+  it('that waits with Expect gets 100 Continue only at an address that we made', async () => {
     const fields = `Expect: 100-continue\r\nContent-Length: ${about('1').length}`;
     const good = await openRaw(stand.url);
     good.socket.write(head(fields));

@@ -29,64 +29,46 @@ const hmac = (over: object = {}): VerificationSettings => ({
   ...over,
 });
 
-describe('mode path', () => {
-  it('needs no secret', () => {
-    expect(verdict({ mode: 'path' }, { secrets: [] })).toBe('verified');
-    expect(createVerification({ mode: 'path' })).toMatchObject({ needsSecret: false, headers: [] });
-  });
+const signed = (value: string): Case => ({ headers: { 'x-signature': value } });
+
+it('says which header it reads, in any case, and whether it needs a secret', () => {
+  expect(createVerification({ mode: 'path' })).toMatchObject({ needsSecret: false, headers: [] });
+  expect(createVerification(header)).toMatchObject({ needsSecret: true, headers: ['x-secret'] });
 });
 
-describe('mode header', () => {
-  it('wants the secret in the header of that name, in any case', () => {
-    expect(verdict(header, { headers: { 'x-secret': secretId } })).toBe('verified');
-    expect(createVerification(header)).toMatchObject({ needsSecret: true, headers: ['x-secret'] });
-  });
-
-  it.each([{}, { 'x-secret': '' }, { 'x-secret': `${secretId}x` }, { 'x-secret': older }, { 'x-other': secretId }])(
-    'refuses anything else: %j',
-    (headers) => {
-      expect(verdict(header, { headers })).toBe('wrongSecret');
-    },
-  );
+it.each<[VerificationSettings, Case]>([
+  [{ mode: 'path' }, { secrets: [] }],
+  [header, { headers: { 'x-secret': secretId } }],
+  [inBody, { body: { auth: { secret: secretId } } }],
+  [hmac(), signed(mac(secretId, 'hex'))],
+  [hmac(), signed(mac(secretId, 'hex').toUpperCase())],
+  [hmac({ prefix: 'sha256=' }), signed(`sha256=${mac(secretId, 'hex')}`)],
+  [hmac({ encoding: 'base64' }), signed(mac(secretId, 'base64'))],
+])('%j verifies a delivery with %j', (settings, given) => {
+  expect(verdict(settings, given)).toBe('verified');
 });
 
-describe('mode body', () => {
-  it('wants the secret at the pointer', () => {
-    expect(verdict(inBody, { body: { auth: { secret: secretId } } })).toBe('verified');
-  });
-
-  it.each([
-    {},
-    { auth: { secret: older } },
-    { auth: { secret: [secretId] } },
-    { auth: secretId },
-    { secret: secretId },
-  ])('refuses anything else: %j', (body) => {
-    expect(verdict(inBody, { body })).toBe('wrongSecret');
-  });
-});
-
-describe('mode hmac', () => {
-  it.each([
-    [hmac(), mac(secretId, 'hex')],
-    [hmac(), mac(secretId, 'hex').toUpperCase()],
-    [hmac({ prefix: 'sha256=' }), `sha256=${mac(secretId, 'hex')}`],
-    [hmac({ encoding: 'base64' }), mac(secretId, 'base64')],
-  ] as const)('takes the mac of the raw bytes: %j %s', (settings, value) => {
-    expect(verdict(settings, { headers: { 'x-signature': value } })).toBe('verified');
-  });
-
-  it.each([
-    [hmac(), mac(older, 'hex')],
-    [hmac(), mac(secretId, 'hex').slice(2)],
-    [hmac(), `${mac(secretId, 'hex')}00`],
-    [hmac(), ''],
-    [hmac({ prefix: 'sha256=' }), mac(secretId, 'hex')],
-    [hmac({ encoding: 'base64' }), mac(secretId, 'hex')],
-    [hmac(), secretId],
-  ] as const)('refuses any other: %j %s', (settings, value) => {
-    expect(verdict(settings, { headers: { 'x-signature': value } })).toBe('wrongSecret');
-  });
+it.each<[VerificationSettings, Case]>([
+  [header, {}],
+  ...['', `${secretId}x`, older].map((value): [VerificationSettings, Case] => [
+    header,
+    { headers: { 'x-secret': value } },
+  ]),
+  [header, { headers: { 'x-other': secretId } }],
+  [inBody, {}],
+  [inBody, { body: { auth: { secret: older } } }],
+  [inBody, { body: { auth: { secret: [secretId] } } }],
+  [inBody, { body: { auth: secretId } }],
+  [inBody, { body: { secret: secretId } }],
+  [hmac(), signed(mac(older, 'hex'))],
+  [hmac(), signed(mac(secretId, 'hex').slice(2))],
+  [hmac(), signed(`${mac(secretId, 'hex')}00`)],
+  [hmac(), signed('')],
+  [hmac(), signed(secretId)],
+  [hmac({ prefix: 'sha256=' }), signed(mac(secretId, 'hex'))],
+  [hmac({ encoding: 'base64' }), signed(mac(secretId, 'hex'))],
+])('%j refuses a delivery with %j', (settings, given) => {
+  expect(verdict(settings, given)).toBe('wrongSecret');
 });
 
 describe('what is accepted', () => {
@@ -101,7 +83,7 @@ describe('what is accepted', () => {
     expect(verdict(each, { secrets: [], isSecretLost: true })).toBe('verified');
   });
 
-  it.each(settings)('cannot be said while no secret is stored, or ours cannot be read: $mode', (each) => {
+  it.each(settings)('is undecided while no secret is stored, or none can be decrypted: $mode', (each) => {
     expect(verdict(each, { secrets: [] })).toBe('noSecretYet');
     expect(verdict(each, { hasUnreadableSecret: true })).toBe('noSecretYet');
   });
