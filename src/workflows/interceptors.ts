@@ -6,8 +6,7 @@ import {
   type WorkflowInternalsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { askedAhead } from '../domain/asked-ahead.js';
-import { InvalidInput } from '../domain/errors.js';
+import { askedAhead, InvalidInput } from '../domain/errors.js';
 import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
 import { leftByRunQuery } from './messages.js';
 import { refuseBadInput } from './run-kit.js';
