@@ -3,15 +3,9 @@ import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
-import {
-  judge,
-  type ReadTrouble,
-  type Struggle,
-  struggleAfter,
-  type TroubleCode,
-  utcText,
-} from '../domain/struggle.js';
+import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import { SealingError } from '../sealing/sealer.js';
@@ -20,7 +14,7 @@ import { notYet, plainFailure, toDelay } from './failures.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** Refusals that mean more than "cannot be read". A 401 gets here only with a token that was renewed for this call. */
-const codeByRefusal: Partial<Record<RideApiErrorCode, TroubleCode>> = {
+const codeByRefusal: Partial<Record<RideApiErrorCode, AttentionCode>> = {
   TOKEN_REJECTED: 'credentialsRejected',
   FORBIDDEN: 'forbidden',
   ORDER_UNKNOWN: 'orderNotFound',
@@ -54,11 +48,11 @@ const remedies: Record<AttentionCode, (asked: Asked) => string> = {
 export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
 
 /** The type of the Temporal failure for a code: `OrderNotFound`, `CredentialsRejected`. */
-export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
+export const toFailureType = (code: AttentionCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
 /** What a failed look means for the run. Undefined for errors that are not about the service: Temporal repeats those. */
 export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
-  const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
+  const trouble = (code: AttentionCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
     message: `${message}. ${remedies[code](asked)}`.trimEnd(),
     afterMs,
@@ -118,9 +112,6 @@ export type Looking = ReturnType<typeof createLooking>;
 
 /** Longer waits are made of several, so that a worker with other settings is heard in time. */
 const longestPieceMs = 600_000;
-
-/** An instant as it stands in payloads. */
-export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 type Clock = Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>;
 

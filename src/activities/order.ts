@@ -2,7 +2,7 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
-import { readInstant } from '../domain/instant.js';
+import { iso, readInstant } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { nextReadMs } from '../domain/order/cadence.js';
 import { isSameStatus, toRideStatus } from '../domain/order/status.js';
@@ -12,7 +12,7 @@ import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
 import { notYet } from './failures.js';
-import { createLooking, iso, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
+import { createLooking, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** How a read is made. */
 interface ReadManner {

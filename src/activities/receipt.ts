@@ -1,6 +1,7 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
+import { iso } from '../domain/instant.js';
 import type { OrderId } from '../domain/keys.js';
 import {
   type ReceiptLookInput,
@@ -12,7 +13,7 @@ import type { ReadTrouble, Struggle } from '../domain/struggle.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { notYet } from './failures.js';
-import { createLooking, iso, type LookingPorts, toReadTrouble } from './looking.js';
+import { createLooking, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** One read of a receipt with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
 type ReceiptReader = (account: Account, orderId: OrderId, signal?: AbortSignal) => Promise<Record<string, unknown>>;

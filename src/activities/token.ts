@@ -3,6 +3,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import { type RequestedToken, renewAheadMs, type TokenFailure } from '../domain/token/lease.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
@@ -57,8 +58,6 @@ export function createTokenActivities({
     },
   };
 }
-
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /** While credentials change, workers with old and new ones take tasks from one queue: another one will take it. */
 const notHeld = ({ account }: AccessTokenKey): ApplicationFailure =>

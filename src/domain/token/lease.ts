@@ -1,4 +1,4 @@
-import { PublishedInstantSchema } from '../instant.js';
+import { iso, PublishedInstantSchema } from '../instant.js';
 import { cell } from '../markdown.js';
 import * as s from '../schema.js';
 
@@ -118,7 +118,6 @@ const lifetimeShareAhead = 5;
 export const renewAheadMs = (lifetimeMs: number, earlyMs: number): number =>
   Math.min(earlyMs, lifetimeMs / lifetimeShareAhead);
 
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 const isAfter = (instant: string, now: number): boolean => Date.parse(instant) > now;
 
 /** May the token still be sent? */
