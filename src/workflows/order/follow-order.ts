@@ -102,7 +102,7 @@ async function leave({ inbox, notifier, input }: Follow, mayEnd: () => boolean):
   const settled = (): Promise<void> => condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
   inbox.closing = true;
   await settled();
-  await handOverNotices({ urls: notifier.urls, account: input.account, mayEnd });
+  await handOverNotices(notifier.urls, input.account, mayEnd);
   await settled(); // for new callers
   if (mayEnd()) return true;
   inbox.closing = false;

@@ -1,10 +1,6 @@
 import { ApplicationFailure, CancellationScope, condition, setHandler } from '@temporalio/workflow';
-import {
-  parseCancelRideInput,
-  parseResolveRideInput,
-  parseUpdateRideInput,
-  type RideResolution,
-} from '../../domain/ride/input.js';
+import { parseNoInput } from '../../domain/input-fields.js';
+import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
 import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
 import { performCall } from '../business-call.js';
 import {
@@ -23,13 +19,12 @@ export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ride.standing);
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
   onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
-  onUpdate(cancelRideUpdate, parseCancelRideInput, () => cancel(ride));
+  onUpdate(cancelRideUpdate, parseNoInput, () => cancel(ride));
   const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);
   onUpdate(resolveRideUpdate, parseResolveRideInput, takes, () => checkUnresolved(ride));
 }
 
 const isUnknown = ({ standing }: Ride): boolean => standing.attention?.code === 'outcomeUnknown';
-const isEnded = ({ standing }: Ride): boolean => standing.stage === 'ended';
 
 /** What it says is shown; what the ride does is decided by reading the run of the order. Anybody may send a signal. */
 function recordChange(ride: Ride, change: unknown): void {
@@ -68,7 +63,7 @@ async function cancel(ride: Ride): Promise<RideStanding> {
   if (!ride.isSent) ride.isWithdrawn = true;
   await untilOrdered(ride);
   return await inTurn(ride, async () => {
-    const isOver = (): boolean => ride.standing.outcome !== null || isEnded(ride);
+    const isOver = (): boolean => ride.standing.outcome !== null || ride.standing.stage === 'ended';
     if (['cancelled', 'withdrawn'].includes(ride.standing.outcome ?? '')) return ride.standing;
     await change(ride, { operation: 'cancelOrder' });
     // The call was accepted; the order is cancelled when it reads so.

@@ -99,16 +99,14 @@ async function create(ride: Ride): Promise<void> {
   const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(ride.standing) } as const;
   try {
     const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
-    if (orderId === undefined) throw noOrderId();
+    if (orderId === undefined)
+      throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
     setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
     setStanding(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
   }
 }
-
-const noOrderId = (): ApplicationFailure =>
-  ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
 
 /** Waits for a person, however long that takes. */
 async function awaitResolution(ride: Ride): Promise<void> {
