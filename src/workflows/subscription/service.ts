@@ -89,21 +89,17 @@ export async function removeSubscriber(
   }
 }
 
-/** What ended a rest: silence that began or ended, or something that the main body finds by itself. */
-type Waking = SilenceVerdict | undefined;
-
-/** Waits, with a subscription in force, until an address ends, deliveries fall silent or come again, or `interrupted`. */
-export async function rest(
+/** Waits until `interrupted`, the end of an address, or news about silence, which it returns. */
+export const rest = (
   state: SubscriptionState,
   input: SubscriptionInput,
   interrupted: () => boolean,
-): Promise<Waking> {
-  return await firstOf<Waking>(() => [
+): Promise<SilenceVerdict | undefined> =>
+  firstOf<SilenceVerdict | undefined>(() => [
     condition(interrupted).then(() => undefined),
     ...untilNextEnd(state),
     ...watchSilence(state, input),
   ]);
-}
 
 function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
   const end = nextEnd(state);
