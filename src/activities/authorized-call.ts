@@ -4,7 +4,7 @@ import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { AccessToken, TokenSource } from './token-source.js';
 
-/** The account has to wait, because the service asked for it or for its own budget: nothing was sent. */
+/** The account must wait, because the service asked for it or for the account's budget: the worker sent nothing. */
 export class QuietTime extends FaretrailError<'QuietTime'> {
   override readonly name = 'QuietTime';
   readonly leftMs: number;
@@ -15,34 +15,29 @@ export class QuietTime extends FaretrailError<'QuietTime'> {
   }
 }
 
-/** Until when the service asked accounts to wait. It speaks to the account, so all its orders keep to it. */
-export interface QuietTimes {
-  /** Throws `QuietTime` while it lasts. */
-  check(account: AccountName): void;
-  begin(account: AccountName, forMs: number): void;
-  leftMs(account: AccountName): number;
-  /** For one call that a person waits for, whatever the wait: 0 once a minute, then how long until the next turn. */
-  takeTurn(account: AccountName): number;
-}
+/** The waits that the service has asked for. Each is for a whole account, so all its orders observe it. */
+export type QuietTimes = ReturnType<typeof createQuietTimes>;
 
-/** What one person may ask of a service that wants to be left alone. */
+/** A person's calls in spite of a wait: one per account in this time. */
 const turnEveryMs = 60_000;
 
-/** Kept in the memory of the process: another worker learns it by a call of its own. */
-export function createQuietTimes(now: () => number = Date.now): QuietTimes {
+/** Kept in the memory of the process: another worker learns of a wait by a call of its own. */
+export function createQuietTimes(now: () => number = Date.now) {
   const until = new Map<AccountName, number>();
   const nextTurn = new Map<AccountName, number>();
   const leftMs = (account: AccountName): number => Math.max(0, (until.get(account) ?? 0) - now());
   return {
     leftMs,
-    check(account) {
+    /** Throws `QuietTime` during a wait. */
+    check(account: AccountName): void {
       const left = leftMs(account);
       if (left > 0) throw new QuietTime(left);
     },
-    begin(account, forMs) {
+    begin(account: AccountName, forMs: number): void {
       until.set(account, Math.max(until.get(account) ?? 0, now() + forMs));
     },
-    takeTurn(account) {
+    /** For a call in spite of a wait: 0 once a minute, otherwise the time until the next turn. */
+    takeTurn(account: AccountName): number {
       const left = Math.max(0, (nextTurn.get(account) ?? 0) - now());
       if (left === 0) nextTurn.set(account, now() + turnEveryMs);
       return left;
@@ -51,8 +46,8 @@ export function createQuietTimes(now: () => number = Date.now): QuietTimes {
 }
 
 /**
- * One call with the fleet's token; `operation` names it. Throws what `send` throws, `TokenUnavailable`, and `QuietTime` unless it
- * `isThrough`: let through whatever the account has to wait for.
+ * One call with the fleet's token; `operation` names it. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. A call that
+ * `isThrough` ignores waits.
  */
 export type AuthorizedCall = <T>(
   account: Account,
@@ -68,21 +63,19 @@ interface AuthorizedCallPorts {
   now?: () => number;
 }
 
-/**
- * Temporal hands out calls within the account's budget; those that had to wait for a token would all be sent at once when
- * it comes. After a longer wait they take another turn.
- */
+/** Temporal dispatches calls within the account's budget. After a longer wait for a token they go back to Temporal, or all would be
+ *  sent at once when the token comes. */
 const longestTokenWaitMs = 250;
 const anotherTurnMs = 100;
 
 const isTokenRejected = (error: unknown): boolean => error instanceof RideApiError && error.code === 'TOKEN_REJECTED';
 
-/** Two are enough, unless the second is as old as the first: renewed in time, then ended by the service like the first. */
+/** Two are enough, unless the second one is also from before the rejection. */
 const mostTokens = 3;
 
 /**
- * After a 401 the call is repeated with another token (given). It fails when a token is rejected that was
- * requested after that: then the service rejects this call, and the fleet is told, so that it replaces no more tokens for it.
+ * Repeats the call with another token after a 401 (given). If the service rejects a token that was requested after the 401, it rejects
+ * this call: the call fails, and the fleet replaces no more tokens for it.
  */
 export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: AuthorizedCallPorts): AuthorizedCall {
   return async (account, scope, operation, send, isThrough = false) => {
@@ -91,7 +84,7 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
     const token = await tokens.get(account, scope);
     if (!isThrough) {
       if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
-      quietTimes.check(account.name); // it may have begun while the token was waited for
+      quietTimes.check(account.name); // a wait may have begun meanwhile
     }
     try {
       return await sendWith(token, {
@@ -131,7 +124,7 @@ async function sendWith<T>(
     } catch (error) {
       if (!isTokenRejected(error)) throw error;
       const isAfresh = token.askedAt >= rejectedAt;
-      // One that serves others of its kind was rejected by chance, such as by one of several servers.
+      // If the token serves other calls of this operation, only one of several servers may have rejected it.
       if (isAfresh && !token.served.has(operation)) await rejectAfresh(token);
       if (isAfresh || left === 1) throw error;
       rejectedAt = Math.min(rejectedAt, now());

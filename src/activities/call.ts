@@ -21,15 +21,15 @@ import {
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { utcText } from '../domain/struggle.js';
-import { isOutcomeUnclear, RideApiError, type RideApiErrorCode } from '../ride-api/errors.js';
+import { isOutcomeUnclear, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { plainFailure, toDelay } from './failures.js';
-import { sealingRemedy } from './looking.js';
+import { type RefusalType, refusals, sealingRemedy } from './looking.js';
 import { TokenUnavailable } from './token-source.js';
 
-/** What the activity works with. */
+/** The ports of the activity. */
 export interface CallActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
@@ -38,7 +38,7 @@ export interface CallActivityPorts {
   now?: () => number;
 }
 
-/** The activities that carry out calls for callers, as workflows see them. */
+/** The activity that carries out calls, as workflows see it. */
 export type CallActivities = ReturnType<typeof createCallActivities>;
 
 /** What one attempt leaves for the next, in the heartbeat details: they add no event. */
@@ -47,8 +47,7 @@ interface Progress extends CallDoubt {
   attempt: number;
 }
 
-/** 503 says "not taken", but something on the way may say it after the service did take the call; nothing here is worth
- *  that risk. */
+/** May the service have carried out the call? A 503 says no, but a proxy may send it after the service took the call. */
 const isUnclear = (error: unknown): boolean =>
   isOutcomeUnclear(error) || (error instanceof RideApiError && error.code === 'UPSTREAM_FAILED');
 
@@ -56,8 +55,8 @@ const isUnclear = (error: unknown): boolean =>
 type AttemptEnd = { kind: 'done'; result: BusinessCallResult } | (AttemptOutcome & { error?: unknown });
 
 /**
- * Makes the activity. One attempt is one request; repeating is left to Temporal's retry, which writes no history. A changing
- * call whose outcome is unclear is repeated only where that cannot make a second effect.
+ * Makes the activity. One attempt is one request; Temporal's retry repeats it without history events. A changing call with an unclear
+ * outcome is repeated only if that cannot have a second effect.
  */
 export function createCallActivities({
   account: accountOf,
@@ -65,7 +64,7 @@ export function createCallActivities({
   call: authorized,
   now = Date.now,
 }: CallActivityPorts) {
-  /** `tellSent` learns how each request ends. */
+  /** Calls `tellSent` after a failed request. */
   async function send(
     account: Account,
     call: ServiceCall,
@@ -86,7 +85,7 @@ export function createCallActivities({
       : result;
   }
 
-  /** The order tells what became of the call. Where that was nothing, the next attempt sends it again. */
+  /** Reads the order to find out what became of the call. If it had no effect, the next attempt sends it again. */
   async function clarify(account: Account, call: ServiceCall): Promise<AttemptEnd> {
     const scope = rideApi.operationScope(account, 'orderDetails');
     const result = await authorized(account, scope, 'readOrder', (token) => rideApi.readEffect(account, call, token));
@@ -100,7 +99,7 @@ export function createCallActivities({
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
-      rideApi.operationScope(account, operation); // refuses what this account cannot ask for
+      rideApi.operationScope(account, operation); // throws if the account's interface lacks the operation
       if (before.inDoubt && showsInOrder(operation)) return await clarify(account, call);
       if (before.inDoubt && isUnrepeatable) {
         const trouble = passingTrouble(call, 'a worker stopped during the request');
@@ -117,7 +116,7 @@ export function createCallActivities({
   }
 
   return {
-    /** One call for a caller. Its failures have the types of `callFailureTypes`; others are repeated. */
+    /** One call for a caller. A failure with one of `callFailureTypes` is about the call; Temporal repeats any other. */
     async callService(call: ServiceCall): Promise<BusinessCallResult> {
       const before = doubtBefore(call.operation);
       const end = await attempt(call, before);
@@ -130,8 +129,8 @@ export function createCallActivities({
 }
 
 /**
- * An attempt that comes to its end leaves word of it; one that left none was cut off, perhaps in the middle of a request. What
- * is there may be of an attempt before that one: Temporal keeps it.
+ * An attempt that ends leaves its doubt in the heartbeat details. If they are from an older attempt, the previous one broke off, perhaps
+ * during a request.
  */
 function doubtBefore(operation: BusinessOperation): CallDoubt {
   const { attempt, heartbeatDetails } = activityInfo();
@@ -142,28 +141,22 @@ function doubtBefore(operation: BusinessOperation): CallDoubt {
 
 const leave = (left: CallDoubt): void => heartbeat({ ...left, attempt: activityInfo().attempt } satisfies Progress);
 
-/** The pause that the retry policy of the activity makes where nothing else is said. */
+/** The pause of the activity's retry policy after this attempt. */
 function ownBackOffMs(): number {
   const { attempt, retryPolicy } = activityInfo();
   const { initialInterval = 1_000, backoffCoefficient = 2, maximumInterval = 30_000 } = retryPolicy ?? {};
   return Math.min(Number(initialInterval) * backoffCoefficient ** (attempt - 1), Number(maximumInterval));
 }
 
-const typeByRefusal: Partial<Record<RideApiErrorCode, CallFailureType>> = {
-  TOKEN_REJECTED: 'CredentialsRejected',
-  FORBIDDEN: 'Forbidden',
-  ORDER_UNKNOWN: 'OrderNotFound',
-};
-
-const remedies: Record<'CredentialsRejected' | 'Forbidden' | 'OrderNotFound' | 'Refused', string> = {
+const remedies: Record<RefusalType, string> = {
   CredentialsRejected: 'Check base URL, token URL, client id and secret of the account',
   Forbidden: 'Check the business id and the permissions of the account',
   OrderNotFound: 'Check the order id, and that the order belongs to the account',
   Refused: 'The details hold what the service says; correct the request and use another key',
 };
 
-/** What a failed attempt means for the caller, had the call never been sent before. Undefined for errors that are not about
- *  the call: Temporal repeats those. */
+/** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call, which
+ *  Temporal repeats. */
 export function toCallTrouble(
   error: unknown,
   { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
@@ -183,10 +176,12 @@ export function toCallTrouble(
   if (error instanceof InvalidInput) return trouble('InvalidInput', error.message);
   if (error instanceof RideApiError) {
     const { retryAfterMs: askedMs } = error;
-    // A service that asks for a second each time gets no more requests than one that does not say.
+    // A short `Retry-After` must not lead to more requests than none.
     if (error.retryable) return passing(error.message, askedMs && Math.max(askedMs, backOffMs));
-    const type = (typeByRefusal[error.code] ?? 'Refused') as keyof typeof remedies;
-    return trouble(type, `${error.message}. ${remedies[type]}.`, { details: [saidBy(error)] });
+    const { failure } = refusals[error.code];
+    // Only the caller sees the details, whereas error texts are shown to everybody.
+    const details = [{ status: error.status, code: error.upstreamCode, message: error.upstreamMessage }];
+    return trouble(failure, `${error.message}. ${remedies[failure]}.`, { details });
   }
   if (error instanceof TokenUnavailable) {
     const afterMs = Math.max(error.retryAt - now, 1_000);
@@ -199,7 +194,7 @@ export function toCallTrouble(
   return error instanceof FaretrailError ? passing(error.message) : undefined;
 }
 
-/** Has the service said all that it will? An answer that is missing or makes no sense may be a better one next time. */
+/** Is the answer final? After a missing or unexpected answer a repeat may get a better one. */
 const isLastWord = (error: unknown): boolean => {
   if (!(error instanceof RideApiError)) return error instanceof InvalidInput;
   return !error.retryable && error.code !== 'TOKEN_REJECTED' && error.code !== 'UNEXPECTED_STATUS';
@@ -214,10 +209,3 @@ const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): A
     nonRetryable: isFinal,
     ...(afterMs === undefined ? {} : { nextRetryDelay: toDelay(afterMs) }),
   });
-
-/** For the caller alone: details are data of the run, where an error text is shown to everybody. */
-const saidBy = ({ status, upstreamCode, upstreamMessage }: RideApiError) => ({
-  status,
-  code: upstreamCode,
-  message: upstreamMessage,
-});

@@ -1,4 +1,4 @@
-// What the worker, and the ports of Temporal's side, need of this folder.
+// What the worker and src/temporal import from this folder.
 export { type AuthorizedCall, createAuthorizedCall, createQuietTimes } from './authorized-call.js';
 export * from './call.js';
 export * from './notify.js';

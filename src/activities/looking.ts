@@ -3,15 +3,9 @@ import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
-import {
-  judge,
-  type ReadTrouble,
-  type Struggle,
-  struggleAfter,
-  type TroubleCode,
-  utcText,
-} from '../domain/struggle.js';
+import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import { SealingError } from '../sealing/sealer.js';
@@ -19,19 +13,40 @@ import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
 import { TokenUnavailable } from './token-source.js';
 
-/** Refusals that mean more than "cannot be read". A 401 gets here only with a token that was renewed for this call. */
-const codeByRefusal: Partial<Record<RideApiErrorCode, TroubleCode>> = {
-  TOKEN_REJECTED: 'credentialsRejected',
-  FORBIDDEN: 'forbidden',
-  ORDER_UNKNOWN: 'orderNotFound',
-  RATE_LIMITED: 'upstreamUnavailable',
-  UPSTREAM_FAILED: 'upstreamUnavailable',
+/** A failure type of a call that the service refused. */
+export type RefusalType = 'CredentialsRejected' | 'Forbidden' | 'OrderNotFound' | 'Refused';
+
+interface Refusal {
+  /** The attention of a run that reads. */
+  attention: AttentionCode;
+  /** The failure type of a call, unless it is repeated. */
+  failure: RefusalType;
+}
+
+const unexpected: Refusal = { attention: 'unreadableStatus', failure: 'Refused' };
+const passing: Refusal = { attention: 'upstreamUnavailable', failure: 'Refused' };
+
+/** The meaning of each refusal. `TOKEN_REJECTED` gets here only after a renewal of the token. */
+export const refusals: Record<RideApiErrorCode, Refusal> = {
+  TOKEN_REJECTED: { attention: 'credentialsRejected', failure: 'CredentialsRejected' },
+  FORBIDDEN: { attention: 'forbidden', failure: 'Forbidden' },
+  ORDER_UNKNOWN: { attention: 'orderNotFound', failure: 'OrderNotFound' },
+  RATE_LIMITED: passing,
+  UPSTREAM_FAILED: passing,
+  BAD_REQUEST: unexpected,
+  PAYMENT_REQUIRED: unexpected,
+  NOT_FOUND: unexpected,
+  UNPROCESSABLE: unexpected,
+  REFUSED: unexpected,
+  REDIRECTED: unexpected,
+  ERROR_IN_SUCCESS: unexpected,
+  UNEXPECTED_STATUS: unexpected,
 };
 
-/** What the look was about. */
+/** The subject of the look. */
 interface Asked {
   account: AccountName;
-  /** What a 404 calls in question. */
+  /** The order and the operation that a 404 may be about. */
   lookup?: { orderId: OrderId; operation: string };
 }
 
@@ -50,15 +65,15 @@ const remedies: Record<AttentionCode, (asked: Asked) => string> = {
   subscriptionSilent: () => '',
 };
 
-/** Of a token that another worker has sealed. */
+/** The remedy for a token that this worker cannot unseal. */
 export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
 
 /** The type of the Temporal failure for a code: `OrderNotFound`, `CredentialsRejected`. */
-export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
+export const toFailureType = (code: AttentionCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
-/** What a failed look means for the run. Undefined for errors that are not about the service: Temporal repeats those. */
+/** What a failed look means for the run. Undefined for an error that is not about the service, which Temporal repeats. */
 export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
-  const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
+  const trouble = (code: AttentionCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
     message: `${message}. ${remedies[code](asked)}`.trimEnd(),
     afterMs,
@@ -67,7 +82,7 @@ export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTr
     return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000), isUnsent: true };
   }
   if (error instanceof RideApiError) {
-    return trouble(codeByRefusal[error.code] ?? 'unreadableStatus', error.message, error.retryAfterMs);
+    return trouble(refusals[error.code].attention, error.message, error.retryAfterMs);
   }
   if (error instanceof QuietTime)
     return { ...trouble('upstreamUnavailable', error.message, error.leftMs), isUnsent: true };
@@ -80,34 +95,34 @@ export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTr
   return isUnreadable ? trouble('unreadableStatus', error.message) : undefined;
 }
 
-/** What activities that look at the service work with. */
+/** The ports of activities that look at the service. */
 export interface LookingPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  /** No wait that was written down, here or by an earlier release, goes on for longer. */
+  /** The limit of all waits, also of those that an earlier release has recorded. */
   longestWaitMs?: number;
   now?: () => number;
   random?: () => number;
 }
 
-/** Looks that began together drift apart by up to a tenth of their pace. */
+/** Spreads looks that began together by up to a tenth of their pace. */
 const jitterShare = 0.1;
 
 /** One look of an activity at the service. */
 interface Look<Found, Seen> {
-  /** The trouble that the run shows, which is no news. */
+  /** The trouble that the run shows: finding it again is no news. */
   shown: AttentionCode | null;
-  /** What the attempt before left; null when there was no trouble. */
+  /** The struggle of the previous attempt; null if it had no trouble. */
   before: Struggle | null;
   /** One request. May throw "not yet" instead of sending it. */
   read(): Promise<Found>;
-  /** What the run is told of it. May throw "not yet": it is no news. */
+  /** The answer for the run. Throws "not yet" if the result is no news. */
   answer(found: Found): Seen;
-  /** What an error of `read` means; undefined: it is not about the service, and Temporal repeats the look. */
+  /** The meaning of an error of `read`; undefined for one that is not about the service: Temporal repeats the look. */
   toTrouble(error: unknown): ReadTrouble | undefined;
-  /** An answer in spite of trouble that is not to be shown yet. */
+  /** An answer in spite of trouble that need not be shown yet. */
   settle?(struggle: Struggle, error: unknown): Seen | undefined;
-  /** Trouble as the answer of the look. */
+  /** Trouble as the answer. */
   show(struggle: Struggle): Seen;
   /** Hands the struggle to the next attempt; by default in the heartbeat details. */
   leave?(struggle: Struggle | null): void;
@@ -116,25 +131,22 @@ interface Look<Found, Seen> {
 /** How activities look at the service, and wait between looks by Temporal's retry, which writes no history. */
 export type Looking = ReturnType<typeof createLooking>;
 
-/** Longer waits are made of several, so that a worker with other settings is heard in time. */
+/** A longer wait consists of several pieces, so that a worker with other settings can shorten it. */
 const longestPieceMs = 600_000;
-
-/** An instant as it stands in payloads. */
-export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 type Clock = Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>;
 
-/** Waits that the input of an activity names. */
+/** Waits in the input of an activity. */
 function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random }: Clock) {
-  /** The clock of this worker may be behind the server's, which says when the attempt was due. */
+  /** The clock of this worker may be behind the server's, which scheduled the attempt. */
   const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
 
-  /** How long the input of the activity forbids a request: 0 when it does not, or no longer. `ownMs`: the longest pause of our own. */
+  /** How long the input still forbids a request; 0 if it does not. `ownMs`: the longest pause of our own. */
   function leftMs(notBefore: string | null, ownMs = 0): number {
     if (notBefore === null) return 0;
     const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
     const until = Math.min(Date.parse(notBefore), latest);
-    return Math.max(0, until - present()) || 0; // an instant that cannot be read forbids nothing
+    return Math.max(0, until - present()) || 0; // an unreadable instant forbids nothing
   }
 
   function wait(waitMs: number): never {
@@ -149,7 +161,7 @@ function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random 
     jittered: (ms: number): number => ms * (1 + random() * jitterShare),
     slowest: (ms: number): number => ms * (1 + jitterShare),
 
-    /** Throws until the instant that the input of the activity names. */
+    /** Throws until the instant in the input of the activity. */
     waitUntil(notBefore: string | null, ownMs = 0): void {
       const waitMs = leftMs(notBefore, ownMs);
       if (waitMs > 0) wait(waitMs);
@@ -157,20 +169,20 @@ function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random 
   };
 }
 
-/** See `Looking`. What one attempt knows of trouble is handed to the next, as a `Struggle`. */
+/** See `Looking`. Each attempt hands its trouble to the next one as a `Struggle`. */
 export function createLooking(clock: Clock) {
   const { longestWaitMs = defaultMaxWaitMs, random = Math.random } = clock;
   const waits = createWaits(clock);
   const { now, present } = waits;
 
-  /** Is the struggle to be shown to a person now? Throws until its wait is over. */
+  /** Must a person see the struggle now? Throws until its wait is over. */
   function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
     const verdict = judge(struggle, shown, present());
     if (verdict.act === 'wait') throw troubled(struggle, Math.min(verdict.waitMs, longestPieceMs));
     return verdict.act === 'raise';
   }
 
-  /** What an attempt before left, with a wait that is allowed today. */
+  /** The struggle of an earlier attempt, with its wait cut to today's limit. */
   function shortened(struggle: Struggle): Struggle {
     const latest = present() + longestWaitMs;
     return Date.parse(struggle.notBefore) <= latest ? struggle : { ...struggle, notBefore: iso(latest) };
@@ -185,7 +197,7 @@ export function createLooking(clock: Clock) {
     ...waits,
     shortened,
 
-    /** The struggle in the heartbeat details, for activities that keep nothing else there. */
+    /** The struggle in the heartbeat details, for activities that put nothing else there. */
     leftBehind(): Struggle | null {
       const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
       const struggle = left && shortened(left);
@@ -193,10 +205,10 @@ export function createLooking(clock: Clock) {
       return struggle;
     },
 
-    /** When the next look may be sent, for a run that looks by another activity: that must keep to the wait of this one. */
+    /** The earliest next look, for another activity of the run, which must observe the wait too. */
     nextLookAt: ({ notBefore }: Struggle): string => (Date.parse(notBefore) > now() ? notBefore : iso(now())),
 
-    /** Waits out the trouble of the attempt before, then reads once. Shows trouble that has outlasted our patience; throws otherwise. */
+    /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
     async look<Found, Seen>(look: Look<Found, Seen>): Promise<Seen> {
       const { shown, before, show, leave = heartbeat } = look;
       if (before && isDue(before, shown)) return show(before);

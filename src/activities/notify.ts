@@ -3,7 +3,7 @@ import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
 import { retryAfterMs } from '../ride-api/retry-decision.js';
 import { toDelay } from './failures.js';
 
-/** What the activity below works with. */
+/** The ports of the activity. */
 export interface NotifyActivityPorts {
   /** One signed POST; follows no redirect, and never throws for what a receiver does. */
   send(input: NotifyInput): Promise<NotifyOutcome>;
@@ -13,19 +13,23 @@ export interface NotifyActivityPorts {
 
 export type NotifyActivities = ReturnType<typeof createNotifyActivities>;
 
-/** A longer wish than that of `Retry-After` is not granted: all attempts must fit into a day. */
+/** The limit of a `Retry-After`, since all attempts must fit into a day. */
 const maxRetryAfterMs = 3_600_000;
 
-/** Later the same request may be answered otherwise, RFC 9110 section 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4. */
+/** A repeat may succeed after these: RFC 9110 section 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4. */
 const passing4xx: readonly number[] = [408, 425, 429];
 
-/** Tells URLs. It calls no ride service, so it runs beside the token requests. */
+/** Sends notices to URLs. It does not call the ride service, so it shares the queue of the token requests. */
 export function createNotifyActivities({ send, now = Date.now, random = Math.random }: NotifyActivityPorts) {
   return {
-    /** Completes once the receiver has answered 2xx. What cannot change by itself fails for good; the rest is tried again. */
+    /** Completes once the receiver has answered 2xx. Trouble that cannot pass by itself fails for good; Temporal repeats the rest. */
     async notifyUrl(input: NotifyInput): Promise<void> {
       const outcome = await send(input);
-      if (outcome.kind === 'busy') throw busy(1_000 + random() * 2_000);
+      if (outcome.kind === 'busy') {
+        const message = 'Too many receivers are being told by this worker.';
+        const nextRetryDelay = toDelay(1_000 + random() * 2_000);
+        throw ApplicationFailure.create({ type: 'NotifyBusy', message, category: 'BENIGN', nextRetryDelay });
+      }
       if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) return;
       // The path and the query of a URL may be secrets of its owner.
       throw toFailure(outcome, new URL(input.url).host, now());
@@ -34,14 +38,6 @@ export function createNotifyActivities({ send, now = Date.now, random = Math.ran
 }
 
 const forGood = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
-
-const busy = (delayMs: number): ApplicationFailure =>
-  ApplicationFailure.create({
-    type: 'NotifyBusy',
-    message: 'Too many receivers are being told by this worker.',
-    category: 'BENIGN',
-    nextRetryDelay: toDelay(delayMs),
-  });
 
 function toFailure(outcome: Exclude<NotifyOutcome, { kind: 'busy' }>, host: string, now: number): ApplicationFailure {
   switch (outcome.kind) {

@@ -2,7 +2,7 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
-import { readInstant } from '../domain/instant.js';
+import { iso, readInstant } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { nextReadMs } from '../domain/order/cadence.js';
 import { isSameStatus, toRideStatus } from '../domain/order/status.js';
@@ -12,35 +12,32 @@ import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
 import { notYet } from './failures.js';
-import { createLooking, iso, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
+import { createLooking, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
 
-/** How a read is made. */
+/** Options of a read. */
 interface ReadManner {
   signal?: AbortSignal;
-  /** Sent whatever the account has to wait for. */
+  /** Ignores all waits of the account. */
   isThrough?: boolean;
 }
 
 /** One read of an order with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
 export type OrderReader = (account: Account, orderId: OrderId, manner?: ReadManner) => Promise<OrderReading>;
 
-/** Whether look-ups of orders work at all for an account: from outside, a wrong path and an unknown order look the same. */
-export interface ProvenPaths {
-  prove(account: AccountName, orderId: OrderId): void;
-  /** Has this process read an order of the account, other than this one, since then (epoch milliseconds)? */
-  isProven(account: AccountName, since: number, orderId: OrderId): boolean;
-}
+/** Whether look-ups of orders work for an account: a wrong path and an unknown order get the same answer. */
+export type ProvenPaths = ReturnType<typeof createProvenPaths>;
 
-/** Kept in the memory of the process: another worker may run with another contract profile. */
-export function createProvenPaths(now: () => number = Date.now): ProvenPaths {
-  /** The last two orders that were read; one of them is another one than that in question. */
+/** Kept in the memory of the process, since another worker may have another contract profile. */
+export function createProvenPaths(now: () => number = Date.now) {
+  /** The last two orders that were read: at least one of them is not the order in question. */
   const lastRead = new Map<AccountName, { orderId: OrderId; at: number }[]>();
   return {
-    prove(account, orderId) {
+    prove(account: AccountName, orderId: OrderId): void {
       const others = (lastRead.get(account) ?? []).filter((read) => read.orderId !== orderId);
       lastRead.set(account, [{ orderId, at: now() }, ...others].slice(0, 2));
     },
-    isProven: (account, since, orderId) =>
+    /** Has this process read another order of the account since then (epoch milliseconds)? */
+    isProven: (account: AccountName, since: number, orderId: OrderId): boolean =>
       (lastRead.get(account) ?? []).some((read) => read.orderId !== orderId && read.at >= since),
   };
 }
@@ -68,45 +65,46 @@ export interface OrderActivityPorts extends LookingPorts {
   provenPaths: Pick<ProvenPaths, 'isProven'>;
 }
 
-/** What a run of `followOrder` shows now, and how many events it has. */
+/** Reads what a run of `followOrder` shows now. */
 export type ShownReader = (run: { workflowId: string; runId: string }) => Promise<Shown>;
 
 export interface Shown {
-  /** In our words; null before the first read. */
+  /** Null before the first read. */
   status: string | null;
+  /** The number of events of the run. */
   runLength: number;
 }
 
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
-/** An order that was made a moment ago is found on all replicas of the service long before that. */
+/** All replicas of the service know a new order long before that. */
 const unknownAfterMs = 5 * 60_000;
-/** More than the pause between two looks for an order that is not found: the path was right between the two. */
+/** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
 
-/** A wait that began just now does not hold up a person: the next attempt takes their turn. */
+/** After a wait that began during a person's read, the next attempt takes that person's turn. */
 const turnPauseMs = 100;
 
 /** What a read found. */
 interface Found {
   reading: OrderReading;
-  /** What the run shows by then, of a poll that asked it. */
+  /** What the run shows now, if the poll has asked it. */
   run: Shown | null;
-  /** The input of the look, with that. */
+  /** The input of the look, with the status of `run`. */
   wanted: LookInput;
 }
 
 /** How one of the activities looks. */
 interface Manner {
-  /** A caller waits for the answer: everything is one, also trouble that the run shows already. */
+  /** A caller waits, so any result is an answer, also trouble that the run shows already. */
   isOneShot: boolean;
-  /** When the run read the order last: the first attempt only waits for the rest of the pace. Null: it reads at once. */
+  /** The last read of the run: the first attempt only waits for the rest of the pace. Null: it reads at once. */
   lastReadAt: string | null;
 }
 
 /**
- * Activities that look at an order. They complete only with news; everything else is left to Temporal's retry, which
- * writes no history. What must be remembered from one attempt to the next stands in the heartbeat details.
+ * Activities that look at an order. They complete only with news. Otherwise Temporal's retry repeats them without history events, and the
+ * heartbeat details carry state from attempt to attempt.
  */
 export function createOrderActivities({
   account,
@@ -146,7 +144,7 @@ export function createOrderActivities({
       toTrouble: (error) => toReadTrouble(error, { account: input.account, lookup }, now()),
       settle(struggle, error) {
         if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
-        // A wait is no answer to a caller that wants a read.
+        // A caller that wants a read gets no wait as an answer.
         const isAnswer = manner.isOneShot && struggle.code === shown && !(error instanceof QuietTime);
         return isAnswer ? show(struggle) : undefined;
       },
@@ -158,7 +156,9 @@ export function createOrderActivities({
     const isThrough = goAhead(input, before, { looking, quietTimes });
     if (manner.lastReadAt !== null && activityInfo().attempt === 1)
       throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(manner.lastReadAt));
-    const run = input.pushed && !manner.isOneShot ? await askRun(readShown) : null;
+    // The run of a pushed order may show another status than at the start of the poll, since deliveries lead to reads.
+    const { workflowExecution } = activityInfo();
+    const run = input.pushed && !manner.isOneShot && workflowExecution ? await readShown(workflowExecution) : null;
     const wanted = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
     try {
       const options = { signal: cancellationSignal(), isThrough };
@@ -183,8 +183,8 @@ export function createOrderActivities({
 }
 
 /**
- * May a 404 mean that the order does not exist? Found out before the look: another order may be read in the moment in which the
- * path is mended, and this one just before.
+ * Can a 404 mean that the order does not exist? Checked before the look, since a repair of the path between this look and the read of
+ * another order would prove nothing.
  */
 function isProven(
   { mayBeUnknown, account, orderId }: LookInput,
@@ -195,12 +195,12 @@ function isProven(
   return provenPaths.isProven(account, Math.max(Date.parse(before.since), now - provenWithinMs), orderId);
 }
 
-/** How long an order may go unread, and how long it did. */
+/** The pace of reads, and the time between them. */
 function createPace(account: OrderActivityPorts['account'], { now, jittered }: Looking) {
   const stillSo = (status: string, input: LookInput, elapsedMs: number): ApplicationFailure =>
     notYet(`Still ${status}.`, jittered(paceMs(status, input, now())) - elapsedMs);
 
-  /** The clock of another process may go ahead. */
+  /** The clock of another process may be ahead. */
   const msSince = (instant: string): number => Math.max(0, now() - Date.parse(instant));
 
   function paceMs(status: string | null, { since, scheduledAt, pushed, account: name }: LookInput, at: number): number {
@@ -208,7 +208,7 @@ function createPace(account: OrderActivityPorts['account'], { now, jittered }: L
     return nextReadMs({ status, since: Date.parse(since), scheduledAt: pickup, pushed, now: at }, account(name).poll);
   }
 
-  /** The pause that was wished for, and what the queue added. Trouble since then makes it longer. */
+  /** The planned pause and the time in the queue; longer after trouble. */
   function sinceLastLook(input: LookInput, trouble: Struggle | null): number {
     const { currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
     const from = trouble ? Math.min(Date.parse(trouble.since), dueAt) : dueAt;
@@ -218,13 +218,13 @@ function createPace(account: OrderActivityPorts['account'], { now, jittered }: L
   return { stillSo, msSince, sinceLastLook };
 }
 
-/** Throws while the order has to wait. True: it has to, and yet is read, since a person asked and it is their turn. */
+/** Throws while the order must wait. True: it must wait, but a person asked for the read and it is their turn. */
 function goAhead(
   { account, notBefore, forPerson = false }: LookInput,
   before: Struggle | null,
   { looking, quietTimes }: { looking: Looking } & Pick<OrderActivityPorts, 'quietTimes'>,
 ): boolean {
-  const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle has the later word
+  const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle is newer
   const waitMs = forPerson ? Math.max(leftMs, quietTimes.leftMs(account)) : leftMs;
   if (waitMs === 0) return false;
   const turnMs = forPerson ? quietTimes.takeTurn(account) : waitMs;
@@ -232,18 +232,12 @@ function goAhead(
   return true;
 }
 
-/** Does the service itself say, and for long, that there is no such order? A proxy or a lagging replica answers 404 as well. */
+/** Has the service itself said for long that there is no such order? A proxy or a lagging replica may answer 404 too. */
 const isUnknown = (error: unknown, { code, since }: Struggle, now: number): boolean =>
   code === 'orderNotFound' &&
   error instanceof RideApiError &&
   error.upstreamCode !== null &&
   now - Date.parse(since) >= unknownAfterMs;
-
-/** A poll goes on when a delivery has led to a change, so the run may show another status than when the poll began. */
-async function askRun(readShown: ShownReader): Promise<Shown | null> {
-  const { workflowExecution } = activityInfo();
-  return workflowExecution ? await readShown(workflowExecution) : null;
-}
 
 function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details }: OrderReading): boolean {
   const pickup = readInstant(details?.scheduledAt);

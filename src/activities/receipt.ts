@@ -1,6 +1,7 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
+import { iso } from '../domain/instant.js';
 import type { OrderId } from '../domain/keys.js';
 import {
   type ReceiptLookInput,
@@ -12,7 +13,7 @@ import type { ReadTrouble, Struggle } from '../domain/struggle.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { notYet } from './failures.js';
-import { createLooking, iso, type LookingPorts, toReadTrouble } from './looking.js';
+import { createLooking, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** One read of a receipt with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
 type ReceiptReader = (account: Account, orderId: OrderId, signal?: AbortSignal) => Promise<Record<string, unknown>>;
@@ -30,7 +31,7 @@ export const createReceiptReader =
       rideApi.readReceipt(account, orderId, token, signal),
     );
 
-/** What the activities below work with. */
+/** The ports of the activities. */
 export interface ReceiptActivityPorts extends LookingPorts {
   readReceipt: ReceiptReader;
 }
@@ -39,8 +40,8 @@ export interface ReceiptActivityPorts extends LookingPorts {
 export type ReceiptActivities = ReturnType<typeof createReceiptActivities>;
 
 /**
- * Activities that look at a receipt. They complete with the receipt, or when trouble has outlasted our patience; all else
- * is left to Temporal's retry, which writes no history. What an attempt must tell the next stands in its heartbeat.
+ * Activities that look at a receipt. They complete with the receipt, or with trouble that has lasted too long. Otherwise Temporal's retry
+ * repeats them without history events, and the heartbeat details carry state from attempt to attempt.
  */
 export function createReceiptActivities({ account, readReceipt, ...ports }: ReceiptActivityPorts) {
   const looking = createLooking(ports);
@@ -51,7 +52,7 @@ export function createReceiptActivities({ account, readReceipt, ...ports }: Rece
     const { shown } = input;
     const before = looking.leftBehind();
 
-    /** Trouble that is shown already answers a caller that wants one read, and is no news to one that looks on. */
+    /** Trouble that the run shows already is an answer to a single read, and no news to a continued look. */
     function found(code: ReceiptTroubleCode, message: string, struggle?: Struggle): ReceiptObservation {
       const paceMs = looking.jittered(receiptPaceMs(code));
       const askedMs = struggle?.isLongWait ? Date.parse(struggle.notBefore) - now() : 0;
@@ -86,7 +87,7 @@ export function createReceiptActivities({ account, readReceipt, ...ports }: Rece
     /** One read, repeated while trouble may pass by itself. */
     readReceipt: (input: ReceiptLookInput): Promise<ReceiptObservation> => look(input, true),
 
-    /** Looks now and then, until there is a receipt or another trouble than the one shown. */
+    /** Looks until it finds a receipt, or other trouble than the run shows. */
     awaitReceipt: (input: ReceiptLookInput): Promise<ReceiptObservation> => look(input, false),
   };
 }

@@ -14,26 +14,26 @@ import {
 import type { CompanyReportKey, FollowOrderKey } from '../domain/workflow-ids.js';
 import { notYet } from './failures.js';
 
-// Activities by which one run asks another. They call Temporal and no service, so they run beside the token requests.
+// Activities by which one run uses another. They call Temporal and not the service, so they share the queue of the token requests.
 
-/** The runs that follow orders, whoever started them. */
+/** The runs that follow orders. */
 export interface FollowedOrders {
-  /** Once however often it is asked for. One whose following broke off is followed again; another end stays (I5). */
+  /** May be repeated. Starts a new run after one that broke off, but not after any other end (I5). */
   start(follow: StartFollowingInput): Promise<void>;
   /** Null while the order is followed. */
   readEnd(key: FollowOrderKey): Promise<FollowedEnd | null>;
-  /** The trail after one more read; null when there was none in time, or the run has ended. */
+  /** The trail after one more read; null if there was none in time, or the run has ended. */
   refresh(key: FollowOrderKey): Promise<OrderTrail | null>;
 }
 
-/** The activities that let one run depend on another one that follows an order, as workflows see them. */
+/** The activities by which a ride uses the run that follows its order, as workflows see them. */
 export type FollowingActivities = ReturnType<typeof createFollowingActivities>;
 
 /** See `FollowingActivities`. */
 export const createFollowingActivities = ({ orders }: { orders: FollowedOrders }) => ({
   startFollowing: (follow: StartFollowingInput): Promise<void> => orders.start(follow),
 
-  /** Waits for the end of the run by Temporal's own retry, which holds no slot and writes no history. */
+  /** Waits for the end of the run by Temporal's retry, which holds no slot and adds no event. */
   async awaitFollowed({ isEndTold, ...key }: AwaitFollowedInput): Promise<FollowedEnd> {
     const end = await orders.readEnd(key);
     if (end) return end;
@@ -43,10 +43,10 @@ export const createFollowingActivities = ({ orders }: { orders: FollowedOrders }
   refreshFollowed: (key: FollowOrderKey): Promise<OrderTrail | null> => orders.refresh(key),
 });
 
-/** Asks a run that has ended what it leaves. Null when it is not known any more, or cannot say. Throws while Temporal cannot be asked. */
+/** Queries a run that has ended. Null if Temporal has forgotten it or it cannot answer. Throws while Temporal is unavailable. */
 export type EarlierRunReader = (key: EarlierRunKey) => Promise<EarlierRun | null>;
 
-/** The activity that lets a run go on from an earlier one, as workflows see it. */
+/** The activity by which a run continues an earlier one, as workflows see it. */
 export type EarlierRunActivities = ReturnType<typeof createEarlierRunActivities>;
 
 /** See `EarlierRunActivities`. */
@@ -54,14 +54,14 @@ export const createEarlierRunActivities = ({ readRun }: { readRun: EarlierRunRea
   readEarlierRun: (key: EarlierRunKey): Promise<EarlierRun | null> => readRun(key),
 });
 
-/** One update of a ride, under an id by which the ride knows it when it comes again. */
-export interface SentRideChange extends ChangeRideInput {
+/** One update of a ride. The ride recognizes a repeated update by its id. */
+interface SentRideChange extends ChangeRideInput {
   updateId: string;
 }
 
 /** The runs of rides. */
 export interface RequestedRides {
-  /** Sends the update, and again for its answer; null while the ride still works on it. Throws its failure for good. */
+  /** Sends the update, or asks again for its answer; null while the ride works on it. Throws its failure as not retryable. */
   change(change: SentRideChange): Promise<RideStanding | null>;
 }
 
@@ -72,7 +72,7 @@ const longestPauseMs = 5_000;
 
 /** See `RideChangeActivities`. */
 export const createRideChangeActivities = ({ rides }: { rides: RequestedRides }) => ({
-  /** Waits a little at a time, so that many that wait do not fill the slots that a token request needs. */
+  /** Waits by Temporal's retry, so that many waiting changes do not take the slots of token requests. */
   async sendRideChange(change: SentRideChange): Promise<RideStanding> {
     const standing = await rides.change(change);
     if (standing) return standing;
@@ -81,9 +81,9 @@ export const createRideChangeActivities = ({ rides }: { rides: RequestedRides })
   },
 });
 
-/** Where deliveries go, as the ingress sends them too. A call that rejects may be repeated without harm. */
+/** Sends deliveries to runs, as the ingress does. A failed call may be repeated. */
 export interface DeliveryRoutes {
-  /** Never starts an order again that has ended at the service (I5). */
+  /** Never starts a run for an order that has ended at the service (I5). */
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
 }

@@ -15,7 +15,7 @@ import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { toReadTrouble } from './looking.js';
 
-/** This worker cannot make an address: the ingress could not tell deliveries to it from forged ones. */
+/** This worker cannot make an address that the ingress could verify. */
 class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
   override readonly name = 'WebhookKeysMissing';
 
@@ -24,7 +24,7 @@ class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
   }
 }
 
-/** What a failed call about subscribers means for the run. Undefined for errors that Temporal just repeats. */
+/** What a failed call about subscribers means for the run. Undefined for an error that Temporal repeats. */
 export function toSubscriptionTrouble(
   error: unknown,
   { account }: { account: AccountName },
@@ -35,13 +35,13 @@ export function toSubscriptionTrouble(
     return { code: 'credentialsRejected', message: `${error.message}. ${remedy}.` };
   }
   const trouble = toReadTrouble(error, { account }, now);
-  // There is no status to read here: what is left is a subscription that the service refuses as it is asked for.
+  // This call reads no status, so the service refuses the subscription.
   if (trouble?.code !== 'unreadableStatus' || !(error instanceof Error)) return trouble;
   const remedy = 'Check the public URL, the permissions of the account and createSubscriber in the contract profile';
   return { ...trouble, code: 'forbidden', message: `${error.message}. ${remedy}.` };
 }
 
-/** What only holders of the webhook keys can do. */
+/** Operations that need the webhook keys. */
 interface WebhookSecrets {
   /** Path of an address, its secret part included. */
   pathOf(address: SubscriptionAddress): string;
@@ -59,14 +59,15 @@ export interface SubscriberCallPorts {
   enabled: { list: boolean; delete: boolean };
 }
 
-/** Whether a request is out of which nothing has been heard; kept up to date while it is made. */
+/** The state of a request. */
 export interface Sending {
+  /** The outcome of the request is unclear. */
   isSent: boolean;
 }
 
 export type SubscriberCalls = ReturnType<typeof createSubscriberCalls>;
 
-/** The calls about subscribers. Addresses and secrets stay in here: what comes out is sealed or harmless. */
+/** The calls about subscribers. Their results hold no address and no unsealed secret. */
 export function createSubscriberCalls({ account: accountOf, rideApi, call, webhooks, enabled }: SubscriberCallPorts) {
   function addressOf(address: SubscriptionAddress): string {
     if (!webhooks) throw new WebhookKeysMissing();
@@ -82,7 +83,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
     return { subscriber, sealedSecret: await webhooks.seal(secretId, subscriptionId(address)) };
   }
 
-  /** The newest subscriber at this address, by the service's list. Undefined when there is no list or it has none. */
+  /** The newest subscriber at this address in the service's list. Undefined if there is no list or it has none. */
   async function find(address: SubscriptionAddress): Promise<Registration | undefined> {
     if (!enabled.list) return undefined;
     const deliveryAddress = addressOf(address);
@@ -96,7 +97,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
   return {
     find,
 
-    /** `onSend` is told each time before a request goes out. */
+    /** Calls `onSend` before each request. */
     async create(address: SubscriptionAddress, sending: Sending, onSend: () => void): Promise<Registration> {
       const account = accountOf(address.account);
       const subscriber = { deliveryAddress: addressOf(address), eventType: address.eventType };

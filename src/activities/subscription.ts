@@ -29,7 +29,7 @@ interface Progress extends Sending {
   struggle: Struggle | null;
 }
 
-/** Activities that change which subscribers the service has. No address and no secret leaves them in clear. */
+/** Activities that change the subscribers at the service. No address or secret leaves them in clear. */
 export function createSubscriptionActivities({ account, calls, ...ports }: SubscriptionActivityPorts) {
   const looking = createLooking(ports);
   const { now } = looking;
@@ -42,12 +42,12 @@ export function createSubscriptionActivities({ account, calls, ...ports }: Subsc
   }
 
   return {
-    /** One request for a subscription. What surely failed is repeated slowly by Temporal, and the run learns of it when a
-     *  person should. What may have been carried out is never repeated at the same address. */
+    /** One request for a subscription. Temporal slowly repeats a request that surely failed, and the run learns of lasting trouble.
+     *  A request with an unclear outcome is never repeated at the same address. */
     async createSubscriber(input: CreateSubscriberInput): Promise<SubscribingOutcome> {
       const { attempt: number, heartbeatDetails } = activityInfo();
       const before = (heartbeatDetails ?? null) as Progress | null;
-      // Every attempt that comes to its end leaves word of it; what is there may be of one before the last.
+      // Each attempt that ends leaves its progress. Progress of an older attempt means that the previous one broke off.
       const isWellEnded = before?.attempt === number - 1 && !before.isSent;
       if (number > 1 && !isWellEnded) return await clarify(input, 'A worker stopped during a request');
       const struggle = before?.struggle ? looking.shortened(before.struggle) : null;
@@ -79,7 +79,7 @@ export function createSubscriptionActivities({ account, calls, ...ports }: Subsc
       });
     },
 
-    /** Makes the service forget a subscriber, where the contract profile lets us. */
+    /** Removes a subscriber at the service, if the contract profile allows it. */
     async removeSubscriber(input: RemoveSubscriberInput): Promise<RemovalOutcome> {
       return await calls.remove(input).catch((error: unknown) => {
         const trouble = toSubscriptionTrouble(error, input, now());
@@ -103,25 +103,25 @@ const toTrouble = ({ code, message, since, notBefore }: Struggle): SubscribingOu
   notBefore,
 });
 
-/** What a watch needs to know of the run that watches. */
+/** The input of a watch for silence. */
 export interface WatchSilenceInput extends SilenceWatch {
   account: AccountName;
   /** ISO instant since which the service delivers to the newest address. */
   registeredAt: string;
-  /** What the run shows by now. */
+  /** What the run shows now. */
   isSilent: boolean;
-  /** ISO instant from which lasting silence is told again; null: never. */
+  /** ISO instant from which lasting silence is news again; null: never. */
   tellAgainAt: string | null;
 }
 
-/** What a watch found that the run does not show yet. */
+/** The news of a watch. */
 export interface SilenceVerdict {
   isSilent: boolean;
   counts: OrderCounts;
 }
 
 export interface SilenceActivityPorts {
-  /** Two counts in visibility, of orders of the account that started after this instant (epoch milliseconds). */
+  /** Counts, in visibility, orders of the account that started after this instant (epoch milliseconds). */
   countOrders(account: AccountName, startedAfter: number): Promise<OrderCounts>;
   now?: () => number;
   random?: () => number;
@@ -129,13 +129,13 @@ export interface SilenceActivityPorts {
 
 export type SilenceActivities = ReturnType<typeof createSilenceActivities>;
 
-/** Subscriptions that began together drift apart: visibility takes few calls a second. */
+/** Spreads subscriptions that began together, since visibility accepts few calls a second. */
 const jitterShare = 0.1;
 
-/** The activity that notices when deliveries do not come. It spends nothing of an account's request budget. */
+/** The activity that notices missing deliveries. It uses nothing of an account's request budget. */
 export function createSilenceActivities({ countOrders, now = Date.now, random = Math.random }: SilenceActivityPorts) {
   return {
-    /** Completes only with news; until then Temporal repeats it every `everyMs`, which adds no event. */
+    /** Completes only with news. Until then Temporal repeats it every `everyMs`, which adds no event. */
     async watchSilence(input: WatchSilenceInput): Promise<SilenceVerdict> {
       const { everyMs, isSilent, tellAgainAt } = input;
       const counts = await countOrders(input.account, silenceWindowStart(input.registeredAt, everyMs, now()));

@@ -15,21 +15,21 @@ import {
 } from '../domain/token/lease.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 
-/** Where the fleet keeps its tokens: the `accessToken` workflows. Both calls answer or fail within seconds. */
+/** The fleet's tokens, which the `accessToken` workflows keep. Both calls answer or fail within seconds. */
 export interface TokenLeases {
-  /** The published lease; null when there is none. Needs no worker and adds no event. */
+  /** The published lease; null if there is none. Needs no worker and adds no event. */
   read(key: AccessTokenKey): Promise<TokenLease | null>;
-  /** Asks for a new token; starts the run when there is none. */
+  /** Asks for a new token, and starts the run if there is none. */
   renew(key: AccessTokenKey, wish: RenewalWish): Promise<void>;
 }
 
-/** An access token in clear, for the `Authorization` header alone. */
+/** An access token in clear, only for the `Authorization` header. */
 export interface AccessToken {
   id: string;
   value: string;
-  /** When this process asked for it, in milliseconds since the epoch: it was requested after that. 0: it was there already. */
+  /** When this process asked for it, in milliseconds since the epoch; the token is newer. 0: the lease had it already. */
   askedAt: number;
-  /** Operations of which it has served calls in this process. */
+  /** Operations for which the service has accepted it in this process. */
   readonly served: Set<string>;
 }
 
@@ -37,7 +37,7 @@ export interface AccessToken {
 export interface RejectedCall {
   tokenId: string;
   operation: string;
-  /** The token has served calls of this operation. */
+  /** The service has accepted the token for this operation before. */
   hasServed: boolean;
 }
 
@@ -45,11 +45,11 @@ export interface RejectedCall {
 export interface TokenSource {
   /** After a 401 on `rejected` another token is given. Throws `TokenUnavailable`. */
   get(account: Account, scope: Scope, rejected?: RejectedCall): Promise<AccessToken>;
-  /** Tells the fleet that a token was rejected which was requested because of a 401 on this same call. Never fails. */
+  /** Tells the fleet that a token was rejected although a 401 on the same call had caused its request. Never fails. */
   rejectAfresh(account: Account, scope: Scope, rejected: Omit<RejectedCall, 'hasServed'>): Promise<void>;
 }
 
-/** There is no token to be had now. Not a 401 on a call: that is the service's answer to a token that was had. */
+/** The lease has no usable token. Not for a 401 on a call, which is the service's answer to a token. */
 export class TokenUnavailable extends FaretrailError<TokenFailure['code']> {
   override readonly name = 'TokenUnavailable';
   /** When it makes sense to ask again, in milliseconds since the epoch. */
@@ -71,7 +71,7 @@ interface TokenSourcePorts {
 
 interface Held extends AccessToken {
   token: SealedToken;
-  /** From here on, by the clock of the lease, this process asks for the next one, while this one still serves. */
+  /** From this instant of the lease's clock on, the process asks for the next token while it still uses this one. */
   dueAt: number;
 }
 
@@ -79,15 +79,15 @@ interface Held extends AccessToken {
 interface Entry {
   readonly key: AccessTokenKey;
   held?: Held;
-  /** By what is looked for. */
+  /** By the reason of the search. */
   readonly pending: Map<string, Promise<Held>>;
-  /** How far the clock of this process goes ahead of that of the lease, as far as is known. */
+  /** An estimate of how far the clock of this process is ahead of the lease's clock. */
   aheadMs: number;
-  /** Rejections that the fleet was told of. */
+  /** Rejections that the fleet knows. */
   readonly told: Set<string>;
 }
 
-/** What is looked for: any token that serves; one that is not due; another than a rejected one. */
+/** The wanted token: any usable one; with `isAhead`, one that is not due; with `rejected`, another one than the rejected. */
 type Search = { rejected?: RejectedCall; isAhead?: true };
 
 /** A token request takes well under a second; a caller that waited this long tries again later by Temporal's retry. */
@@ -97,9 +97,9 @@ const longestPauseMs = 1_000;
 const refreshRetryMs = 5_000;
 const mostTold = 100;
 
-/** Looks for a token in a lease, and asks for one where that is needed. */
+/** Reads a token from a lease, and asks for a new one if necessary. */
 function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSourcePorts) {
-  /** Instants of a lease are by the clock of Temporal's server. */
+  /** A lease uses the clock of Temporal's server. */
   const leaseNow = ({ aheadMs }: Entry): number => now() - aheadMs;
 
   async function find(entry: Entry, search: Search): Promise<Held> {
@@ -112,14 +112,14 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
       if (isAnswered) setClock(entry, lease, askedAt);
       const token = lease?.token;
       if (token && suits(token, search, leaseNow(entry))) return await hold(entry, token, askedAt);
-      // The answer may be a failure whose time is over already.
+      // A failure that answers this search counts even if its cool-down is over.
       const failure = lease?.failure;
       const counts = failure && (isAnswered || isCoolingDown(failure, leaseNow(entry)));
       if (counts && isAbout(failure, search.rejected)) {
         throw unavailable(failure, Date.parse(failure.retryAt), entry);
       }
       if (lease && search.rejected) refuseWhilePaced(lease, entry);
-      if (now() >= deadline) throw stillWaiting(now());
+      if (now() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, now() + 1_000);
       if (askedAt === 0 || isAnswered) {
         before = lease;
         askedAt = now();
@@ -129,7 +129,7 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
     }
   }
 
-  /** A lease answers wishes that come too fast by saying that its token stands. */
+  /** A lease confirms its token to wishes that come too fast. */
   function refuseWhilePaced(lease: TokenLease, entry: Entry): void {
     const isEarly = lease.token !== null && !isDue(lease.token, leaseNow(entry));
     const againAt = pacedAgainAt(lease);
@@ -138,19 +138,19 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
     throw unavailable({ code: 'credentialsRejected', message }, againAt, entry);
   }
 
-  /** `retryAt` by the clock of the lease; whoever wrote it, callers try again within the longest wait. */
+  /** `retryAt` is by the clock of the lease. Callers try again within the longest wait, whatever a memo says. */
   function unavailable({ code, message }: Pick<TokenFailure, 'code' | 'message'>, retryAt: number, entry: Entry) {
     return new TokenUnavailable(code, message, Math.min(retryAt + entry.aheadMs, now() + longestWaitMs));
   }
 
-  /** What was published can be read only later: a clock that says otherwise goes behind. */
+  /** A lease is published before it is read: if this clock says otherwise, it is behind. */
   async function read(entry: Entry): Promise<TokenLease | null> {
     const lease = await leases.read(entry.key);
     if (lease?.publishedAt) entry.aheadMs = Math.min(entry.aheadMs, now() - Date.parse(lease.publishedAt));
     return lease;
   }
 
-  /** An answer is published after the question: a clock that says otherwise goes ahead. */
+  /** An answer is published after the wish: if this clock says otherwise, it is ahead. */
   function setClock(entry: Entry, { publishedAt }: TokenLease, askedAt: number): void {
     if (publishedAt) entry.aheadMs = Math.max(entry.aheadMs, askedAt - Date.parse(publishedAt));
   }
@@ -158,7 +158,7 @@ function createSearch({ leases, unseal, now = Date.now, sleep = pause }: TokenSo
   async function hold(entry: Entry, token: SealedToken, askedAt: number): Promise<Held> {
     const value = await unseal(token, accessTokenId(entry.key));
     const renewAt = Date.parse(token.renewAt);
-    // Spread over the first half of the time ahead, so that one process asks and the others find the new token.
+    // Spread over the first half of the time before the end, so that one process asks and the others find the new token.
     const dueAt = renewAt + (Math.random() * (Date.parse(token.expiresAt) - renewAt)) / 2;
     const served = entry.held?.id === token.id ? entry.held.served : new Set<string>();
     entry.held = { id: token.id, value, askedAt, served, token, dueAt };
@@ -192,7 +192,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
 
   function refreshAhead(entry: Entry, held: Held): void {
     held.dueAt = leaseNow(entry) + refreshRetryMs;
-    // The old token still serves; when it ends, the next caller gets this error itself.
+    // The old token is still usable. When it ends, the next caller gets this error.
     share(entry, { isAhead: true }).catch(() => undefined);
   }
 
@@ -216,7 +216,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       if (told.has(rejection)) return;
       if (told.size >= mostTold) told.clear();
       told.add(rejection);
-      // Untold, it costs one more token.
+      // If this fails, the fleet only requests one more token.
       await leases
         .renew(key, { insteadOf: tokenId, cause: 'rejectedAfresh', operation, hasServed: false })
         .catch(() => undefined);
@@ -236,9 +236,4 @@ function toWish(token: SealedToken | null | undefined, { rejected }: Search): Re
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const stillWaiting = (now: number): TokenUnavailable =>
-  new TokenUnavailable(
-    'upstreamUnavailable',
-    'No access token yet: the token request has not been answered.',
-    now + 1_000,
-  );
+const stillWaiting = 'No access token yet: the token request has not been answered.';

@@ -3,6 +3,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import { type RequestedToken, renewAheadMs, type TokenFailure } from '../domain/token/lease.js';
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
@@ -10,7 +11,7 @@ import { RideApiError, RideApiGarbled, RideApiUnreachable, TokenRefused } from '
 import type { RideApi } from '../ride-api/ride-api.js';
 import { toFailureType } from './looking.js';
 
-/** Why a token request failed, as the `accessToken` workflow is told in the details of the failure. */
+/** Why a token request failed: the details of the failure, for the `accessToken` workflow. */
 export interface TokenRequestTrouble {
   code: TokenFailure['code'];
   message: string;
@@ -43,31 +44,29 @@ export function createTokenActivities({
       const account = accountWith(key.account, key.credentialId);
       if (!account) throw notHeld(key);
       const obtained = await rideApi.requestToken(account, key.scope, cancellationSignal()).catch(toFailure);
-      const lifetimeMs = obtained.lifetimeMs;
-      const expiresAt = obtained.requestedAt + lifetimeMs;
+      const { accessToken, lifetimeMs, requestedAt, grantedScope } = obtained;
+      const expiresAt = requestedAt + lifetimeMs;
       return {
         id: randomUUID(),
-        sealed: await seal(obtained.accessToken, accessTokenId(key)),
-        requestedAt: iso(obtained.requestedAt),
+        sealed: await seal(accessToken, accessTokenId(key)),
+        requestedAt: iso(requestedAt),
         renewAt: iso(expiresAt - renewAheadMs(lifetimeMs, refreshEarlyMs)),
         expiresAt: iso(expiresAt),
-        grantedScope: obtained.grantedScope,
-        ageMs: Math.max(0, now() - obtained.requestedAt),
+        grantedScope,
+        ageMs: Math.max(0, now() - requestedAt),
       };
     },
   };
 }
 
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
-
-/** While credentials change, workers with old and new ones take tasks from one queue: another one will take it. */
+/** While credentials change, workers with old and new ones share a queue: another worker will take the task. */
 const notHeld = ({ account }: AccessTokenKey): ApplicationFailure =>
   ApplicationFailure.create({
     type: 'CredentialsNotHeld',
     message: `This worker does not hold these credentials of account ${account}; another worker is asked.`,
   });
 
-/** What the service answered ends the activity: the workflow publishes it to the fleet and decides when to ask again. */
+/** Any answer of the service ends the activity: the workflow publishes it to the fleet and decides when to try again. */
 function toFailure(error: unknown): never {
   const trouble = toTrouble(error);
   if (!trouble) throw error;

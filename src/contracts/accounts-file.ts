@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RideInterface, rideInterfaces } from '../domain/account.js';
 import { toWebAddress, webAddressRule } from '../domain/web-address.js';
 
-/** The one rule for addresses we call or publish. The result has no trailing slash. */
+/** An address that we call or publish. The result has no trailing slash. */
 export const BaseUrl = z.string(webAddressRule).transform((value, context) => {
   const url = toWebAddress(value);
   if (url === undefined) context.addIssue(webAddressRule);
@@ -12,7 +12,7 @@ export const BaseUrl = z.string(webAddressRule).transform((value, context) => {
 const secretRule =
   'must be {"env": "NAME"} or {"file": "PATH"}; a secret itself does not belong in this file, move it there and rotate it';
 
-/** Where a secret of the accounts file is kept. */
+/** Where a secret of an account is kept. */
 export const SecretSource = z.union(
   [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
   secretRule,
@@ -37,20 +37,20 @@ const entries = {
     interface: z.literal('business'),
     ...common,
     authUrl: BaseUrl.optional(),
-    // Any version of UUID, also the made-up ones of test environments (given: a UUID identifies the company).
+    // Any UUID version, since test environments use made-up ones (given: a UUID identifies the company).
     businessId: z.guid('must be the UUID of the company'),
   }),
 } satisfies Record<RideInterface, z.ZodType>;
 
-/** One account of the file, in its own words. */
+/** One account of the file. */
 export const AccountEntry = z.discriminatedUnion('interface', [entries.partner, entries.business], {
   error: (issue) => (issue.code === 'invalid_union' ? `must be "${rideInterfaces.join('" or "')}"` : undefined),
 });
 
-/** The accounts file as a whole. Entries are read one by one, so that every problem of every account is found at once. */
+/** The whole accounts file. The settings parse each entry separately, so that they report the problems of all accounts at once. */
 export const AccountsFile = z.strictObject({ accounts: z.record(z.string(), z.unknown()) });
 
 /** An account as read from the file. */
 export type AccountEntry = z.infer<typeof AccountEntry>;
-/** See the shape of the same name. */
+/** Where a secret of an account is kept. */
 export type SecretSource = z.infer<typeof SecretSource>;

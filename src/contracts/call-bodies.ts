@@ -4,8 +4,8 @@ import { InvalidInput } from '../domain/errors.js';
 import { readInstant } from '../domain/instant.js';
 import { isJsonObject } from './json.js';
 
-// What we know of the bodies (all assumed, docs/explanation/service.md). Only forms are checked: words such as `category`
-// are the service's own. Unknown fields are sent as they came. No message holds a value.
+// The known fields of request bodies (all assumed, docs/explanation/service.md). Only their form is checked: values such as
+// `category` are the service's own. Unknown fields are sent unchanged. No message holds a value.
 
 const Text = z.string('must be a text').min(1, 'must not be empty');
 const Uuid = z.guid('must be a UUID');
@@ -82,14 +82,14 @@ function listOf<Shape extends z.ZodType>(shape: Shape, name: string) {
   return z.array(shape, 'must be an array').min(1, `must hold at least one ${name}`);
 }
 
-/** `product_ID` is another spelling of `product_id`, which is the one to send. */
+/** Callers may write `product_ID`; the service gets `product_id`. */
 function withOneSpelling(body: unknown): unknown {
   if (!isJsonObject(body) || !Object.hasOwn(body, 'product_ID')) return body;
   const { product_ID: productId, ...rest } = body;
   return { product_id: productId, ...rest };
 }
 
-/** The body as it is sent; undefined for an operation that has none. Throws `InvalidInput` that names every bad field. */
+/** The body to send; undefined for an operation without one. Throws `InvalidInput` that names every bad field. */
 export function parseCallBody(operation: BusinessOperation, body: unknown): unknown {
   const shape = shapes[operation];
   if (!shape) return undefined;
@@ -101,7 +101,7 @@ export function parseCallBody(operation: BusinessOperation, body: unknown): unkn
   throw new InvalidInput(problems.join('; '));
 }
 
-/** Phone numbers in a body: nothing that is shown may repeat one. */
+/** Phone numbers in a body, which no text for people may repeat. */
 export function phonesIn(body: unknown): string[] {
   if (typeof body !== 'object' || body === null) return [];
   return Object.entries(body).flatMap(([name, value]) =>

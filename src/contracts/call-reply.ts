@@ -4,27 +4,26 @@ import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
 import { findOrderId, findStatus, type Keeping } from './order-reply.js';
 
-/** All that is kept of these: whatever else comes, under whatever name, may say who the driver is. */
+/** The only fields that are kept of these objects. Any other field may identify the driver. */
 const impersonalFields: Readonly<Record<string, readonly string[]>> = {
   driver: ['rating', 'vehicle'],
   'driver.vehicle': ['model'],
 };
 
-/** An answer as it may be kept: who the driver is stays out unless that is kept, too (assumed spelling). Null for no answer. */
+/** An answer without the fields that identify the driver, unless they may be kept (assumed field names). Null for no answer. */
 export const toKeptAnswer = (answer: unknown, { keepsPersonalData = false }: Keeping = {}): unknown =>
   keep(answer, '', keepsPersonalData);
 
 function keep(value: unknown, name: string, keepsAll: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value ?? null;
-  const inside = (inner: unknown, name: string): unknown => keep(inner, name, keepsAll);
-  if (Array.isArray(value)) return value.map((item) => inside(item, name));
+  if (Array.isArray(value)) return value.map((item) => keep(item, name, keepsAll));
   const fields = keepsAll || !Object.hasOwn(impersonalFields, name) ? undefined : impersonalFields[name];
   const kept = Object.entries(value).filter(([field]) => fields?.includes(field) ?? true);
   const nameOf = (field: string): string => (name === 'driver' ? `driver.${field}` : field);
-  return Object.fromEntries(kept.map(([field, inner]) => [field, inside(inner, nameOf(field))]));
+  return Object.fromEntries(kept.map(([field, inner]) => [field, keep(inner, nameOf(field), keepsAll)]));
 }
 
-/** The id in the answer to a create; undefined when there is none that can be used. */
+/** The order id in the answer to a create; undefined if it has no usable one. */
 export function findCreatedOrder(body: unknown, { createOrder }: ContractProfile['pointers']): OrderId | undefined {
   const orderId = findOrderId(body, createOrder.orderId);
   return orderId !== undefined && isOrderId(orderId) ? orderId : undefined;
@@ -35,13 +34,13 @@ type OrderProfile = Pick<ContractProfile, 'pointers' | 'statuses'>;
 const statusIn = (body: unknown, { pointers, statuses }: OrderProfile) =>
   findStatus(body, pointers.orderDetails.status, statuses.notOrderStatus);
 
-/** Does the order, as it was read, show that a cancellation has been carried out? */
+/** Does the order show that the service has carried out a cancellation? */
 export function isCancelled(body: unknown, profile: OrderProfile): boolean {
   const status = statusIn(body, profile);
   return status !== undefined && toRideStatus(status.word) === 'Cancelled';
 }
 
-/** Does the order, as it was read, show every field of a change as it was wanted? */
+/** Does the order have every field as the change requested? */
 export function isChanged(body: unknown, wanted: unknown, profile: OrderProfile): boolean {
   const status = statusIn(body, profile);
   return status !== undefined && holds(valueAt(body, parentPointer(status.pointer)), wanted);
@@ -65,7 +64,7 @@ const isSameInstant = (one: unknown, other: unknown): boolean =>
   [one, other].every((value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)) &&
   Date.parse(String(one)) === Date.parse(String(other));
 
-/** Words for "there already"; which one the service uses is unknown. */
+/** Words for "exists already". Which one the service uses is unknown. */
 const duplicateCode = /duplicat|exist|taken|uniq|conflict/i;
 
 function codesOf(error: JsonObject): unknown[] {
@@ -79,8 +78,8 @@ const isDuplicate = (error: unknown): error is JsonObject & { index: number } =>
   codesOf(error).some((code) => typeof code === 'string' && duplicateCode.test(code));
 
 /**
- * The answer to codes that had been sent before, with nothing heard of it: those refused as duplicates are there as they were
- * meant, so they count as added, with a null `id`. Any other answer stays as it came.
+ * The answer to a repeated request that adds codes, where the first answer was lost. Codes that the service refuses as duplicates
+ * were added by the first request, so they count as added, with a null `id`. Any other answer stays unchanged.
  */
 export function withDuplicatesAdded(body: unknown, sent: unknown): unknown {
   const errors = ownValue(body, 'errors');

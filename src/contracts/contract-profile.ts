@@ -15,7 +15,7 @@ const Operation = z.strictObject({
   /** Whether the service's document states method and path. */
   source: z.enum(['given', 'assumed']),
   enabled: z.boolean().optional(),
-  /** The header that keeps a repeated request from a second effect; empty for none, so that an override can take it away. */
+  /** The header that keeps a repeated request from having a second effect. Empty for none, so that an override can remove it. */
   requestIdHeader: z.string().optional(),
 });
 
@@ -32,7 +32,7 @@ const Verification = z.discriminatedUnion('mode', [
   }),
 ]);
 
-/** The shape of the contract profile: all that the service does not show, as data. */
+/** The shape of the contract profile: every fact about the service that may need correction, as data. */
 export const ContractProfileSchema = z.strictObject({
   operations: z.strictObject({
     orderStatus: Operation,
@@ -63,13 +63,13 @@ export const ContractProfileSchema = z.strictObject({
     fallbackLifetimeMs: z.int().min(1_000).max(86_400_000),
   }),
   statuses: z.strictObject({ terminal: z.array(z.string().min(1)).min(1), notOrderStatus: z.array(z.string()) }),
-  /** Of each account, at either interface, that says nothing of its own. */
+  /** For each account, at either interface, without limits of its own. */
   limits: z.strictObject({ requestsPerSecond: z.number().positive().max(1000) }),
 });
 
-/** A profile that has been read. */
+/** A parsed profile. */
 export type ContractProfile = z.infer<typeof ContractProfileSchema>;
-/** One operation of the service: how it is called, and whether its document says so. */
+/** One operation of the service: how to call it, and whether the service's document states that. */
 export type Operation = z.infer<typeof Operation>;
 /** The names of all operations, given and assumed. */
 export type OperationName = keyof ContractProfile['operations'];

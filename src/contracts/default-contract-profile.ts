@@ -3,7 +3,7 @@ import { InvalidInput } from '../domain/errors.js';
 import { type ContractProfile, ContractProfileSchema, type Operation } from './contract-profile.js';
 import { isJsonObject, ownValue } from './json.js';
 
-/** An operation of the business interface, always asked for one company. */
+/** An operation of the business interface; every request names one company. */
 const ofCompany = (
   method: Operation['method'],
   path: string,
@@ -13,7 +13,7 @@ const ofCompany = (
   ...{ scope, success, source },
 });
 
-/** Pointers, the likeliest first. */
+/** Pointers, the likeliest one first. */
 const places = (text: string): string[] => text.split(' ');
 
 /** The profile in force unless a file overrides parts of it. `source` says whether method and path are given or assumed. */
@@ -72,18 +72,18 @@ export const defaultContractProfile: ContractProfile = {
   limits: { requestsPerSecond: 16 },
 };
 
-/** The names that may stand in braces in the path of an operation. */
+/** The placeholders that the path of an operation may hold in braces. */
 const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'id'] as const;
 
 /** One of the names in `pathPlaceholders`. */
 export type PathPlaceholder = (typeof pathPlaceholders)[number];
 
-// Settings of one verification mode mean nothing in another, so half of an old one must not survive.
+// Settings of one verification mode mean nothing in another, so an override replaces all of them.
 const replacedWhole = new Set(['delivery.verification']);
 const needOrderId = ['orderStatus', 'orderDetails'];
 const sendablePath = /^\/[\x21\x22\x24-\x7e]*$/; // printable ASCII, no blank, no "#"
 
-/** Fields of earlier profiles, and what to say instead. */
+/** Renamed fields of earlier profiles, with their new names. */
 const renamedFields = new Map([
   ['tokens.refreshEarlySeconds', 'tokens.refreshEarlyMs, in milliseconds'],
   ['tokens.fallbackLifetimeSeconds', 'tokens.fallbackLifetimeMs, in milliseconds'],
@@ -97,7 +97,7 @@ function unknownField(field: string): string {
 
 const joined = (at: string, key: string): string => (at === '' ? key : `${at}.${key}`);
 
-/** Objects merge, arrays and scalars replace. Own keys only, and `fromEntries` defines: `__proto__` stays a mere name. */
+/** Objects merge; arrays and scalars replace. With own keys and `fromEntries`, `__proto__` is an ordinary name. */
 function merged(base: unknown, override: unknown, at = ''): unknown {
   if (!isJsonObject(base) || !isJsonObject(override) || replacedWhole.has(at)) return override;
   const keys = new Set([...Object.keys(base), ...Object.keys(override)]);
@@ -136,7 +136,7 @@ function pathProblems(profile: unknown): string[] {
   });
 }
 
-/** The contract profile in force: the default with a parsed override file laid over it (`{}` for none).
+/** The default contract profile with the overrides of a parsed file (`{}` for none).
  *  Throws `InvalidInput` that lists every bad field by its path. */
 export function parseContractProfile(overrides: unknown): ContractProfile {
   if (!isJsonObject(overrides)) throw new InvalidInput('contract profile: must be a JSON object');

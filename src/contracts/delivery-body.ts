@@ -3,56 +3,44 @@ import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
-import { type JsonObject, ownValue, valueAt } from './json.js';
-import { usableText } from './order-reply.js';
+import { type JsonObject, valueAt } from './json.js';
+import { findStatus, usableText } from './order-reply.js';
 
-/** What the body of a delivery claims, wherever the profile looks for it. Never the truth about an order. */
+/** What a delivery claims, read at the pointers of the profile. A claim is a hint: only a read of the order is the truth. */
 export interface DeliveryReading {
   orderId: OrderId | null;
-  /** Something stands where an order id belongs, but no order can be named so. */
+  /** The body has a value at an order id pointer, but it is not a valid order id. */
   isOrderIdUnusable: boolean;
   status?: string;
   eventType?: string;
   businessId?: string;
 }
 
-/** Where a delivery says what it is about, and which words at `/status` do not speak of the order. */
-export type DeliveryPointers = ContractProfile['pointers']['delivery'];
-
 const maxTextLength = 100;
 /** A delivery may name the event in the plural (assumed). */
 const otherNames: ReadonlyMap<string, EventType> = new Map([['business_reports', 'business_report']]);
 
-/** A reader for one profile. It never throws and looks only where the pointers say, however large or deep the body. */
+/** A reader for one profile. It never throws, and it reads only the values at the pointers, however large or deep the body is. */
 export function createDeliveryReader(
-  pointers: DeliveryPointers,
+  pointers: ContractProfile['pointers']['delivery'],
   notOrderStatus: readonly string[],
 ): (body: JsonObject) => DeliveryReading {
-  const skipped = new Set(notOrderStatus.map((word) => word.toLowerCase()));
-  const orderIdPlaces = pointers.orderId.map(toPlace);
-  const statusPlaces = pointers.status.map(toPlace);
-  const eventTypePlaces = pointers.eventType.map(toPlace);
-  const businessIdPlaces = pointers.businessId.map(toPlace);
-  // There the word may speak of the message ("success") instead of the order.
-  const isStatus = (word: string, { pointer }: Place): boolean =>
-    pointer !== '/status' || !skipped.has(word.toLowerCase());
-
   return (body) => {
-    const reading: DeliveryReading = findOrderId(body, orderIdPlaces);
-    const status = findText(body, statusPlaces, isStatus);
+    const reading: DeliveryReading = findOrderId(body, pointers.orderId);
+    const status = findStatus(body, pointers.status, notOrderStatus)?.word;
     if (status !== undefined) reading.status = status;
-    const eventType = findText(body, eventTypePlaces);
+    const eventType = findText(body, pointers.eventType);
     if (eventType !== undefined) reading.eventType = eventType;
-    const businessId = findText(body, businessIdPlaces);
+    const businessId = findText(body, pointers.businessId);
     if (businessId !== undefined) reading.businessId = businessId;
     return reading;
   };
 }
 
-/** Made to try an address: acknowledged, and nothing else happens (assumed). */
+/** Is this a delivery that only tests the address? The ingress acknowledges it and does nothing else (assumed). */
 export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
 
-/** Why this delivery must be parked; null when it can be forwarded. Event type and company follow from its address. */
+/** Why the ingress must park this delivery; null if it can forward it. The address determines event type and company. */
 export function whyToPark(
   { orderId, isOrderIdUnusable, eventType, businessId }: DeliveryReading,
   address: { eventType: EventType; businessId?: string | undefined },
@@ -69,48 +57,21 @@ export function whyToPark(
   return mustNameOrder[address.eventType] ? 'noOrderId' : null;
 }
 
-interface Place {
-  pointer: string;
-  /** The names on the way; null when they are written with escapes. */
-  names: readonly string[] | null;
-}
-
-const toPlace = (pointer: string): Place => ({
-  pointer,
-  names: pointer.includes('~') ? null : pointer.split('/').slice(1),
-});
-
-/** `valueAt`, with the pointer read once: reading all of them for each body would cost more than parsing it does. */
-function lookAt(body: JsonObject, { pointer, names }: Place): unknown {
-  if (names === null) return valueAt(body, pointer);
-  let value: unknown = body;
-  for (const name of names) {
-    if (Array.isArray(value)) return valueAt(body, pointer);
-    value = ownValue(value, name);
-    if (value === undefined) return undefined;
-  }
-  return value;
-}
-
-function findText(
-  body: JsonObject,
-  places: readonly Place[],
-  isMeant: (word: string, place: Place) => boolean = () => true,
-): string | undefined {
-  for (const place of places) {
-    const text = usableText(lookAt(body, place), maxTextLength);
-    if (text !== undefined && isMeant(text, place)) return text;
+function findText(body: JsonObject, pointers: readonly string[]): string | undefined {
+  for (const pointer of pointers) {
+    const text = usableText(valueAt(body, pointer), maxTextLength);
+    if (text !== undefined) return text;
   }
   return undefined;
 }
 
 function findOrderId(
   body: JsonObject,
-  places: readonly Place[],
+  pointers: readonly string[],
 ): Pick<DeliveryReading, 'orderId' | 'isOrderIdUnusable'> {
   let isOrderIdUnusable = false;
-  for (const place of places) {
-    const value = lookAt(body, place);
+  for (const pointer of pointers) {
+    const value = valueAt(body, pointer);
     if ((typeof value !== 'string' && typeof value !== 'number') || value === '') continue;
     try {
       return { orderId: toOrderId(value), isOrderIdUnusable: false };

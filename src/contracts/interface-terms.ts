@@ -4,9 +4,9 @@ import type { ContractProfile } from './contract-profile.js';
 /** How a token request carries its fields. */
 export type TokenEncoding = ContractProfile['tokens']['businessEncoding'];
 
-/** What differs from one interface of the service to the other. */
+/** What differs between the interfaces of the service. */
 interface InterfaceTerms {
-  /** The operation that reads one order: each order is read at the interface it belongs to. */
+  /** The operation that reads one order of this interface. */
   readOperation: keyof ContractProfile['pointers'] & keyof ContractProfile['operations'];
   /** Path of the token endpoint. */
   tokenPath: string;
@@ -15,7 +15,7 @@ interface InterfaceTerms {
   headers: Readonly<Record<string, string>>;
 }
 
-/** The terms of each interface, as far as no profile can change them. */
+/** The terms of each interface that no profile can change. */
 export const interfaceTerms = {
   partner: {
     readOperation: 'orderStatus',

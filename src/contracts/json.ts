@@ -1,4 +1,4 @@
-import { inUnicode, maxJsonDepth, measureJson, parseJson, UnreadableJson } from '../domain/json.js';
+import { inUnicode, maxJsonDepth, measureJson, parseJson } from '../domain/json.js';
 
 /** A JSON object, as opposed to an array, a scalar or null. */
 export type JsonObject = Record<string, unknown>;
@@ -21,17 +21,26 @@ function childOf(parent: unknown, token: string): unknown {
   return ownValue(parent, token);
 }
 
-/** Follows a JSON pointer (RFC 6901) through own properties only; undefined where it leads nowhere or is no pointer. */
-export function valueAt(document: unknown, pointer: string): unknown {
-  if (pointer === '') return document;
-  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
-  return pointer.slice(1).split('/').map(unescaped).reduce(childOf, document);
+// Splitting all pointers of a profile for each delivery would take longer than parsing its body. The profile bounds their number.
+const tokensByPointer = new Map<string, readonly string[] | null>();
+
+function tokensOf(pointer: string): readonly string[] | null {
+  const known = tokensByPointer.get(pointer);
+  if (known !== undefined) return known;
+  const isPointer = pointer === '' || (pointer.startsWith('/') && !/~(?![01])/.test(pointer));
+  const tokens = isPointer ? pointer.split('/').slice(1).map(unescaped) : null;
+  tokensByPointer.set(pointer, tokens);
+  return tokens;
 }
 
-/** The pointer to the object or array that holds what `pointer` names. */
+/** Follows a JSON pointer (RFC 6901) through own properties only; undefined if it leads nowhere or is not a pointer. */
+export const valueAt = (document: unknown, pointer: string): unknown =>
+  tokensOf(pointer)?.reduce<unknown>(childOf, document);
+
+/** The pointer to the object or array that holds the value at `pointer`. */
 export const parentPointer = (pointer: string): string => pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')));
 
-/** Why JSON that came over the network cannot be taken for what its sender meant. */
+/** Why incoming JSON cannot be used: its meaning is unclear, or it is too large. */
 export type JsonFlaw =
   /** Nested deeper than 64 levels. */
   | 'TOO_DEEP'
@@ -40,25 +49,25 @@ export type JsonFlaw =
   /** A name twice in one object (RFC 8259 section 4), or a name that means something to some readers. */
   | 'AMBIGUOUS';
 
-/** JSON of the service. `value` holds well-formed texts alone unless it is too large to be looked through. */
+/** JSON of the service. All texts in `value` are well-formed Unicode, unless it is too large to check. */
 interface IncomingJson {
   value: unknown;
-  /** Null: it can be read in one way only. */
+  /** Null: the JSON has only one meaning. */
   flaw: JsonFlaw | null;
 }
 
-/** More than any answer of the service has; each costs memory, here and in Temporal. */
+/** More than any answer of the service has. Each item costs memory, in the process and in Temporal. */
 const maxItems = 100_000;
-/** Readers in some languages take these for more than names. */
+/** Names with a special meaning in some languages. */
 const strangeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
 
-// A byte order mark is passed over (RFC 8259 section 8.1 lets a reader do so).
+// Both decoders skip a byte order mark, as RFC 8259 section 8.1 allows.
 const lenient = new TextDecoder('utf-8');
 const strict = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The one way in for JSON of the service: answers and deliveries. Undefined for what is no JSON. Bytes that are no UTF-8 become
- * U+FFFD, or with `mustBeUtf8` are no JSON. Takes time in proportion to the bytes, whatever they hold.
+ * Reads JSON of the service: answers and deliveries. Undefined for anything that is not JSON. Bytes that are not UTF-8 become
+ * U+FFFD; with `mustBeUtf8` they count as not JSON. The time is linear in the number of bytes.
  */
 export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {}): IncomingJson | undefined {
   const text = decoded(bytes, mustBeUtf8);
@@ -68,7 +77,7 @@ export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {})
   if (depth > maxJsonDepth) return { value: parsed, flaw: 'TOO_DEEP' };
   if (members > maxItems || commas > maxItems) return { value: parsed, flaw: 'TOO_MANY' };
   const value = inUnicode(text, parsed);
-  // A name that came twice was read once.
+  // `JSON.parse` keeps a repeated name once, so the counts differ.
   return { value, flaw: countNames(value) === members ? null : 'AMBIGUOUS' };
 }
 
@@ -83,13 +92,12 @@ function decoded(bytes: Uint8Array, mustBeUtf8: boolean): string | undefined {
 function parsedOrNone(text: string): unknown {
   try {
     return parseJson(text);
-  } catch (error) {
-    if (error instanceof UnreadableJson) return undefined;
-    throw error;
+  } catch {
+    return undefined; // `UnreadableJson`
   }
 }
 
-/** Members of all objects as they were read; NaN when one of them has a strange name. */
+/** The number of members in all objects; NaN if one has a strange name. */
 function countNames(value: unknown): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + countNames(one), 0);
   if (!isJsonObject(value)) return 0;

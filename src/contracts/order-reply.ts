@@ -5,8 +5,8 @@ import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, parentPointer, valueAt } from './json.js';
 import { UnusableReply } from './unusable-reply.js';
 
-/** What a service may want of an order besides its status. `driver` and the plate are personal data, and only there where
- *  they may be kept. Texts as they came; the spelling on the wire is assumed. */
+/** What a service may need of an order besides its status. `driver` and the plate are personal data, present only if they may
+ *  be kept. The texts are unchanged; the field names on the wire are assumed. */
 type RideDetails = {
   requestedAt?: string;
   scheduledAt?: string;
@@ -20,10 +20,9 @@ type RideDetails = {
 
 const maxTextLength = 200;
 
-/** A non-empty text of bounded length; a longer one is not cut, since its first part may say something else. */
-export function usableText(value: unknown, maxLength: number): string | undefined {
-  return typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
-}
+/** A non-empty text of bounded length. A longer text is refused and not cut, since a part may mean something else. */
+export const usableText = (value: unknown, maxLength: number): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
 
 function textsAt<Key extends string>(order: unknown, pointers: Record<Key, string>): { [K in Key]?: string } {
   const texts: { [K in Key]?: string } = {};
@@ -36,7 +35,7 @@ function textsAt<Key extends string>(order: unknown, pointers: Record<Key, strin
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
-/** Whether personal data of drivers is kept of an answer. Default: it is not. */
+/** Whether an answer keeps personal data of drivers. Default: no. */
 export interface Keeping {
   keepsPersonalData?: boolean | undefined;
 }
@@ -47,7 +46,7 @@ const personalPointers = {
   imageUrl: '/supplier/driver/image_url',
 };
 
-/** The details in the object that holds the status; null when none of them is there. */
+/** The details in the object that holds the status; null if it has none. */
 function parseRideDetails(order: unknown, { keepsPersonalData = false }: Keeping = {}): RideDetails | null {
   const times = textsAt(order, {
     requestedAt: '/requested_at',
@@ -65,35 +64,31 @@ function parseRideDetails(order: unknown, { keepsPersonalData = false }: Keeping
   return isEmpty(details) ? null : details;
 }
 
-/** Where in a reply status and order id may stand, the first usable value wins. */
-type OrderPointers = ContractProfile['pointers']['orderStatus'];
-
 const maxStatusLength = 100;
 
-/** The first usable status word and where it stood; undefined when there is none. */
-export function findStatus(body: unknown, pointers: string[], notOrderStatus: string[]) {
-  const skipped = new Set(notOrderStatus.map((word) => word.toLowerCase()));
+/** The first usable status word and its pointer; undefined if the body has none. */
+export function findStatus(body: unknown, pointers: readonly string[], notOrderStatus: readonly string[]) {
   for (const pointer of pointers) {
     const word = usableText(valueAt(body, pointer), maxStatusLength);
-    // There the word may speak of the answer ("success") instead of the order.
-    const speaksOfAnswer = pointer === '/status' && word !== undefined && skipped.has(word.toLowerCase());
-    if (word !== undefined && !speaksOfAnswer) return { word, pointer };
+    // At `/status` the word may describe the message ("success") instead of the order.
+    const isOther = (): boolean => notOrderStatus.some((other) => other.toLowerCase() === word?.toLowerCase());
+    if (word !== undefined && !(pointer === '/status' && isOther())) return { word, pointer };
   }
   return undefined;
 }
 
-/** The first usable order id as text; undefined when there is none. */
+/** The first usable order id as text; undefined if the body has none. */
 export function findOrderId(body: unknown, pointers: string[]): string | undefined {
   const values = pointers.map((pointer) => valueAt(body, pointer));
   const usable = values.find((value) => (typeof value === 'string' && value !== '') || Number.isSafeInteger(value));
   return usable === undefined ? undefined : String(usable);
 }
 
-/** Reads what an order look-up returned, at either interface.
- *  Throws `UnusableReply`: ORDER_MISMATCH when it names another order, UNREADABLE_STATUS when no status is found. */
+/** Reads the answer of an order look-up at either interface.
+ *  Throws `UnusableReply`: ORDER_MISMATCH if it names another order, UNREADABLE_STATUS if it has no status. */
 export function parseOrderReply(
   body: unknown,
-  pointers: OrderPointers,
+  pointers: ContractProfile['pointers']['orderStatus'],
   statuses: ContractProfile['statuses'],
   askedOrderId: OrderId,
   keeping?: Keeping,
@@ -111,12 +106,10 @@ export function parseOrderReply(
   };
 }
 
-/** In characters. A receipt has a few dozen fields; a far bigger answer is none, and Temporal would have to keep it. */
+/** In characters. A receipt has a few dozen fields. A far bigger answer is not a receipt, and Temporal would have to keep it. */
 const maxReceiptLength = 65_536;
 
-/** Reads the answer of the receipt call (assumed): an object, kept as it came, since amounts may be
- *  numbers or text and more fields may come. Undefined for anything else. */
-export function parseReceiptReply(body: unknown): JsonObject | undefined {
-  if (!isJsonObject(body)) return undefined;
-  return JSON.stringify(body).length <= maxReceiptLength ? body : undefined;
-}
+/** Reads the answer of the receipt call (assumed): an object, kept unchanged, since amounts may be numbers or text and the
+ *  service may add fields. Undefined for anything else. */
+export const parseReceiptReply = (body: unknown): JsonObject | undefined =>
+  isJsonObject(body) && JSON.stringify(body).length <= maxReceiptLength ? body : undefined;

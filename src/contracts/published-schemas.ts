@@ -13,7 +13,7 @@ import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '
 import { RideResultSchema, RideStandingSchema } from '../domain/ride/ride.js';
 import { SubscriptionInputSchema } from '../domain/subscription/input.js';
 
-/** What other programs send and get, by the names under which it is published in docs/schema. */
+/** Inputs and answers of workflows, by their published names in docs/schema. */
 export const publishedSchemas = {
   'follow-order-input': FollowOrderInputSchema,
   'order-trail': OrderTrailSchema,
@@ -36,7 +36,7 @@ export const publishedSchemas = {
   'subscription-input': SubscriptionInputSchema,
 } as const;
 
-/** One of them as a JSON Schema of draft 2020-12. What we answer may have more fields in a later release. */
+/** One of them as a JSON Schema of draft 2020-12. A later release may add fields to answers. */
 export const toPublishedSchema = (name: keyof typeof publishedSchemas): object => ({
   title: name,
   $schema: 'https://json-schema.org/draft/2020-12/schema',

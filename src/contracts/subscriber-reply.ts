@@ -1,14 +1,14 @@
 import { shownText } from '../domain/json.js';
 import { isJsonObject, ownValue } from './json.js';
 
-/** One subscriber as the service tells of it. */
+/** One subscriber as the service describes it. */
 export interface Subscriber {
   id: string;
-  /** The secret that the service gives once; null when the answer lacks it. Never log it, never keep it in clear. */
+  /** The service sends this secret once; null if the answer lacks it. Never log it or keep it in clear. */
   secretId: string | null;
-  /** Holds the secret part of our path: never log it. */
+  /** Holds the secret part of the webhook path: never log it. */
   deliveryAddress: string | null;
-  /** Texts as they came: fractions of a second have up to nine digits, more than a `Date` holds. */
+  /** Unchanged texts: fractions of a second have up to nine digits, more than a `Date` holds. */
   createdAt: string | null;
   updatedAt: string | null;
 }
@@ -17,16 +17,15 @@ const maxLength = 1_000;
 const maxIdLength = 200;
 const maxTimeLength = 64;
 
-function textOf(value: unknown, longest = maxLength): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= longest ? value : null;
-}
+const textOf = (value: unknown, longest = maxLength): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= longest ? value : null;
 
 function timeOf(value: unknown): string | null {
   const text = textOf(value, maxTimeLength);
   return text === null ? null : shownText(text);
 }
 
-/** Reads one subscriber (fields given). Undefined when nothing names it: all else may be missing. */
+/** Reads one subscriber (fields given). Undefined without a usable id; any other field may be missing. */
 export function parseSubscriber(body: unknown): Subscriber | undefined {
   const idOnWire = ownValue(body, 'id');
   const id = textOf(Number.isSafeInteger(idOnWire) ? String(idOnWire) : idOnWire, maxIdLength);
@@ -40,8 +39,7 @@ export function parseSubscriber(body: unknown): Subscriber | undefined {
   };
 }
 
-/** Reads a list of subscribers, bare or under `subscribers` (assumed). Undefined when there is no list; what cannot be
- *  read in it is left out. */
+/** Reads a list of subscribers, bare or under `subscribers` (assumed), without unreadable entries. Undefined if there is no list. */
 export function parseSubscriberList(body: unknown): Subscriber[] | undefined {
   const list = isJsonObject(body) ? ownValue(body, 'subscribers') : body;
   if (!Array.isArray(list)) return undefined;

@@ -6,22 +6,16 @@ import { UnusableReply } from './unusable-reply.js';
 /** What a token endpoint granted. */
 export interface TokenReply {
   accessToken: string;
-  /** As the reply says it, in milliseconds. */
+  /** The lifetime in the reply, in milliseconds, or the fallback. */
   lifetimeMs: number;
-  /** Scope values in our order, empty for the unscoped token; null when the reply does not say, which means as asked. */
+  /** Sorted scope values, empty for the unscoped token; null if the reply names none, which means the requested scope. */
   grantedScope: string | null;
 }
 
-/** What the reader of a token reply has to know of the request. */
-export interface TokenExpectation {
-  wantedScope: Scope;
-  fallbackLifetimeMs: number;
-}
-
-// VSCHAR without the blank (RFC 6749 A.12): anything else cannot stand in an Authorization header.
+// VSCHAR without the blank (RFC 6749 A.12): an Authorization header takes no other characters.
 const sendableToken = /^[\x21-\x7e]{1,16384}$/;
 const numericText = /^\d+(\.\d+)?$/;
-const maxLifetimeMs = 7 * 86_400_000; // A longer claim has no use: a 401 ends the token anyway.
+const maxLifetimeMs = 7 * 86_400_000; // Longer is of no use: a 401 ends the token anyway.
 const maxScopeLength = 1000;
 
 function lifetimeOf(expiresIn: unknown, fallbackMs: number): number {
@@ -40,9 +34,11 @@ function grants(granted: string, wanted: Scope): boolean {
   return wanted === '' || wanted.split(' ').every((value) => values.has(value));
 }
 
-/** Reads a success of the token endpoint with the tolerance that token endpoints need.
- *  Throws `UnusableReply`: NO_TOKEN, WRONG_TOKEN_TYPE or SCOPE_NOT_GRANTED. */
-export function parseTokenReply(body: unknown, expected: TokenExpectation): TokenReply {
+/** Reads a success answer of the token endpoint. Throws `UnusableReply`: NO_TOKEN, WRONG_TOKEN_TYPE or SCOPE_NOT_GRANTED. */
+export function parseTokenReply(
+  body: unknown,
+  expected: { wantedScope: Scope; fallbackLifetimeMs: number },
+): TokenReply {
   const accessToken = ownValue(body, 'access_token');
   const scope = ownValue(body, 'scope');
   if (typeof accessToken !== 'string' || !sendableToken.test(accessToken)) throw new UnusableReply('NO_TOKEN');

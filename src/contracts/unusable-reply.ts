@@ -1,22 +1,22 @@
 import { FaretrailError } from '../domain/errors.js';
 
-/** What a success lacked. */
+/** Why a success answer cannot be used. */
 export type UnusableReplyCode =
-  /** A success that holds no order status. Read again on the usual rhythm; change nothing. */
+  /** It has no order status. The worker reads the order again at the usual pace and changes nothing. */
   | 'UNREADABLE_STATUS'
-  /** The answer speaks of another order than the one asked for. Do not apply it. */
+  /** It names another order than the requested one, so the worker does not apply it. */
   | 'ORDER_MISMATCH'
-  /** A create that succeeded without telling the id of the order: the service made an order that we cannot name. */
+  /** A create succeeded without an order id: the service has made an order that the worker cannot name. */
   | 'NO_ORDER_ID'
-  /** A success of the token endpoint without a token. Ask again as after a server failure, bounded. */
+  /** The token endpoint answered without a token. The worker repeats the request as after a server failure. */
   | 'NO_TOKEN'
-  /** `token_type` is something other than bearer. */
+  /** `token_type` is not bearer. */
   | 'WRONG_TOKEN_TYPE'
-  /** The scope that was asked for is not among those granted. */
+  /** The granted scope lacks a requested value. */
   | 'SCOPE_NOT_GRANTED';
 
-/** A success whose JSON does not say what we need. Holds no part of the body.
- *  Not for a body that is no JSON (`RideApiGarbled`), nor for an answer that says no (`RideApiError`). */
+/** A success answer whose JSON lacks a required value. Holds no part of the body.
+ *  Not for a body that is not JSON (`RideApiGarbled`) or a refusal (`RideApiError`). */
 export class UnusableReply extends FaretrailError<UnusableReplyCode> {
   override readonly name = 'UnusableReply';
 

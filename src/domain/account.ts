@@ -6,10 +6,10 @@ export const rideInterfaces = ['partner', 'business'] as const;
 /** `partner` or `business`. */
 export type RideInterface = (typeof rideInterfaces)[number];
 
-/** Does an account at this interface act for a company? Only such an account has a business id, and subscribes to events. */
+/** Does an account at this interface act for a company? Only such an account has a business id and can subscribe to events. */
 export const actsForCompany: Record<RideInterface, boolean> = { partner: false, business: true };
 
-/** How often an open order is read while nothing announces its changes. Milliseconds, 100 to 86,400,000. */
+/** The pace of reads of an open order. Milliseconds, 100 to 86,400,000. */
 export interface Cadence {
   activeMs: number;
   reservedMs: number;
@@ -30,6 +30,6 @@ export interface Account {
   businessId?: string;
   requestsPerSecond: number;
   poll: Cadence;
-  /** What a delivery does whose order no run follows. */
+  /** What happens to a delivery about an order that no run follows. */
   untracked: 'follow' | 'ignore';
 }

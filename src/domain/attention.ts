@@ -15,7 +15,7 @@ export const attentionCodes = [
 
 export type AttentionCode = (typeof attentionCodes)[number];
 
-/** Why a run needs a person: shown while a condition lasts; the run goes on by itself once it is repaired. */
+/** Why a run needs a person. The run shows it while the condition lasts and goes on by itself once it is repaired. */
 export const AttentionSchema = answerOf({
   code: answered<AttentionCode>(),
   message: answered(),

@@ -24,12 +24,11 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 
 /** One call for the activity `callService`. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
-  /** Stands in the header that keeps the service from doing this twice, where the profile names one. Fixed before the
-   *  first attempt. */
+  /** The same in every attempt. Sent in the header, if the profile names one, that keeps the service from acting twice. */
   requestId: string;
 }
 
-/** What a call makes at the service, even when no answer comes. */
+/** What a call changes at the service, even if its answer is lost. */
 type CallEffect = 'none' | 'newOrder' | 'changedOrder' | 'newCodes';
 
 /** The effect of each operation. */
@@ -44,15 +43,15 @@ export const effects: Record<BusinessOperation, CallEffect> = {
   orderReceipt: 'none',
 };
 
-/** Does a call of it change something at the service? */
+/** Does a call of this operation change something at the service? */
 export const isChanging = (operation: BusinessOperation): boolean => effects[operation] !== 'none';
 
-/** Can the effect be read in the order? */
+/** Does a read of the order show the effect? */
 export const showsInOrder = (operation: BusinessOperation): boolean => effects[operation] === 'changedOrder';
 
 /**
- * Types of the failures that a caller can switch on. `Refused` has `{ status, code, message }` of the service as details.
- * `OutcomeUnknown`: it may have been carried out; `Unavailable`: it was not, for want of an answer or of a worker.
+ * The failure types that a caller can switch on. The details of `Refused` are `{ status, code, message }` of the service.
+ * `OutcomeUnknown`: the service may have carried out the call. `Unavailable`: it did not; it or a worker was missing.
  */
 const callFailureTypes = [
   'InvalidInput',
@@ -67,7 +66,7 @@ const callFailureTypes = [
 /** One of `callFailureTypes`. */
 export type CallFailureType = (typeof callFailureTypes)[number];
 
-/** Is this the type of a failure that callers know? */
+/** Is this one of `callFailureTypes`? */
 export const isCallFailureType = (type: unknown): type is CallFailureType =>
   callFailureTypes.some((known) => known === type);
 
@@ -78,35 +77,35 @@ export interface CallTrouble {
   details: unknown[];
   /** Repeating the call cannot help. */
   isFinal: boolean;
-  /** The wait that was asked for; undefined leaves it to the retry policy. */
+  /** The requested wait; undefined leaves it to the retry policy. */
   afterMs?: number | undefined;
 }
 
 /** What one attempt of a call leaves for the next. */
 export interface CallDoubt {
-  /** The call may have been carried out, and no answer has told yet. */
+  /** The service may have carried out the call; no answer has said so. */
   inDoubt: boolean;
-  /** An earlier attempt has sent it. */
+  /** An earlier attempt has sent the call. */
   hadDoubt: boolean;
-  /** How the service refused it after a doubt; it stands unless the order shows that the call was carried out before. */
+  /** The refusal of a repeated call. It is final unless the order shows that an earlier attempt was carried out. */
   refusal: CallTrouble | null;
 }
 
 /** Before the first attempt. */
 export const noDoubt: CallDoubt = { inDoubt: false, hadDoubt: false, refusal: null };
 
-/** While a request of a changing call is under way, and after an attempt that was cut off. */
+/** During the request of a changing call, and after an attempt that broke off. */
 export const withDoubt = (before: CallDoubt): CallDoubt => ({ ...before, inDoubt: true, hadDoubt: true });
 
 /**
- * How an attempt without a result ended. `noEffect`: the order was read and does not show the call. `sent`: how the last request
- * ended, null when none was sent. `trouble`: null for an error that is not about the call. `isLast`: no repeat can tell more.
+ * How an attempt without a result ended. `noEffect`: a read of the order does not show the call. `sent`: how the last request
+ * ended, null if there was none. `trouble`: null for an error that is not about the call. `isLast`: no repeat can clear it up.
  */
 export type AttemptOutcome =
   | { kind: 'noEffect' }
   | { kind: 'failed'; sent: 'clear' | 'unclear' | null; trouble: CallTrouble | null; isLast: boolean };
 
-/** A trouble that a repeat may end. */
+/** A trouble that a repeat may clear up. */
 export const passingTrouble = ({ operation, account }: CallName, why: string): CallTrouble => ({
   type: 'Unavailable',
   message: `${operation} of account ${account}: ${why}`,
@@ -115,7 +114,7 @@ export const passingTrouble = ({ operation, account }: CallName, why: string): C
   afterMs: 1_000,
 });
 
-/** What an attempt leaves for the next, and how it fails; null: with the error that it met. */
+/** What an attempt leaves for the next, and how it fails; null: with its own error. */
 export function afterAttempt(
   call: CallName,
   before: CallDoubt,
@@ -131,14 +130,14 @@ export function afterAttempt(
   const trouble = outcome.trouble ?? (isUnclear ? passingTrouble(call, 'an attempt broke off') : null);
   if (trouble && isUnclear) return { left, trouble: toUnknown(trouble, outcome.isLast) };
   if (!trouble?.isFinal || !before.hadDoubt || !showsInOrder(call.operation)) return { left, trouble };
-  // The refusal may come from the effect that the call had the first time.
+  // The service may refuse the repeat because the first attempt took effect.
   return {
     left: { ...withDoubt(left), refusal: trouble },
     trouble: passingTrouble(call, 'refused after an unclear attempt'),
   };
 }
 
-/** The same trouble when the call may have been carried out, in this attempt or before. */
+/** The trouble of a call that the service may have carried out, in this attempt or an earlier one. */
 const toUnknown = (trouble: CallTrouble, isFinal: boolean): CallTrouble => ({
   ...trouble,
   type: 'OutcomeUnknown',
@@ -146,14 +145,14 @@ const toUnknown = (trouble: CallTrouble, isFinal: boolean): CallTrouble => ({
   isFinal,
 });
 
-/** Shown of a call that has come to no end for long. `since` is an ISO instant. */
+/** The attention of a call that takes long. `since` is an ISO instant. */
 export const callWaits = ({ operation, account }: CallName, since: string): Attention => ({
   code: 'upstreamUnavailable',
   message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; the pending activity of this run says what its last attempt met.`,
   since,
 });
 
-/** What each operation needs besides account and key; it takes nothing else of these. */
+/** The fields that each operation requires besides account and key; it refuses the other ones. */
 const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' | 'body')[]> = {
   companySettings: [],
   products: ['body'],
@@ -165,35 +164,32 @@ const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' 
   orderReceipt: ['orderId'],
 };
 
-/** Is it about one order, so that a 404 means that the service does not know that order? */
+/** Is the operation about one order, so that a 404 means an unknown order? */
 export const isAboutOrder = (operation: BusinessOperation): boolean => needs[operation].includes('orderId');
 
 const OperationSchema = s.wordOf(businessOperations);
-/** Reads the name of an operation. Throws `InvalidInput` naming `field`. */
-export const toBusinessOperation = (value: unknown, field = 'operation'): BusinessOperation =>
-  readInput(OperationSchema, value, field);
 
-/** A caller's own identity of a call or a ride: it becomes a part of the workflow id. */
+/** A caller's own id of a call or a ride, which becomes a part of the workflow id. */
 export const CallerKeySchema = s.matching(
   /^[A-Za-z0-9._~-]{1,100}$/,
   'must be 1 to 100 characters of A-Z, a-z, 0-9, ".", "_", "~" and "-"',
 );
-/** Reads a caller's own identity of a call or a ride. Throws `InvalidInput`. */
+/** Reads a caller's own id of a call or a ride. Throws `InvalidInput`. */
 export const toCallerKey = (value: unknown, field = 'key'): string => readInput(CallerKeySchema, value, field);
 
-/** The account of an input that only the business interface serves. */
+/** The account of an input for the business interface. */
 export const BusinessAccountSchema = s.described(
   AccountNameSchema,
   'Name of a business account that the workers hold.',
 );
 
-/** The company's settings give it as an integer (assumed). */
+/** Text, or an integer as in the company's settings (assumed). */
 const ReferenceFieldSchema: s.Schema<string, string | number> = {
   read: (value, at) => s.nameText.read(Number.isSafeInteger(value) ? String(value) : value, at),
   json: { anyOf: [s.nameText.json, s.wholeNumber().json] },
 };
 
-/** What `businessCall` is started with. Of `body` only the depth is looked at here. */
+/** The input of `businessCall`. The schema checks only the depth of `body`. */
 export const BusinessCallInputSchema = s.inputOf({
   account: BusinessAccountSchema,
   operation: OperationSchema,
@@ -202,23 +198,20 @@ export const BusinessCallInputSchema = s.inputOf({
   referenceFieldId: s.optional(ReferenceFieldSchema, 'For addReferenceCode.'),
   body: s.optional(shallow(s.anything), 'Sent to the service; fields nobody here knows are sent as they are.'),
 });
-/** What `businessCall` is started with, as it is read. */
+/** The parsed input of `businessCall`. */
 export type BusinessCallInput = s.Read<typeof BusinessCallInputSchema>;
 
-/** What `businessCall` answers. Who the driver is stands in `body` only while payloads are encrypted. */
+/** The result of `businessCall`. `body` identifies the driver only while payloads are encrypted. */
 export const BusinessCallResultSchema = s.answerOf({
   operation: OperationSchema,
   status: s.described(s.wholeNumber(), 'The status of HTTP.'),
   body: s.described(s.anything, 'The parsed answer; null when there was none.'),
   orderId: s.absentOr(s.answered<OrderId>(), 'Of createOrder only.'),
 });
-/** What `businessCall` answers. */
+/** The result of `businessCall`. */
 export type BusinessCallResult = s.Read<typeof BusinessCallResultSchema>;
 
-/**
- * Reads the input of `businessCall`, which any language may send. Throws `InvalidInput` that names the field; unknown
- * fields are refused, and those that the operation has no use for.
- */
+/** Reads the input of `businessCall`. Throws `InvalidInput` that names the field, also for a field that the operation does not use. */
 export function parseBusinessCallInput(value: unknown): BusinessCallInput {
   const input = readInput(BusinessCallInputSchema, value);
   const { operation } = input;

@@ -1,7 +1,7 @@
 import { InstantSchema, readInstant } from './instant.js';
 import * as s from './schema.js';
 
-/** What a traceparent says. */
+/** The content of a traceparent. */
 interface TraceContext {
   traceId: string;
   spanId: string;
@@ -19,7 +19,7 @@ export function readTraceparent(value: unknown): TraceContext | null {
 }
 
 const shortText = s.text(256);
-/** One webhook delivery as a run is told of it; the signal `deliveryReceived` carries `{ deliveries }`. */
+/** One webhook delivery in the signal `deliveryReceived`, which carries `{ deliveries }`. */
 export const DeliveryNoticeSchema = s.answerOf({
   deliveryId: shortText,
   eventType: shortText,
@@ -27,17 +27,17 @@ export const DeliveryNoticeSchema = s.answerOf({
   status: s.absentOr(shortText),
 });
 
-/** One webhook delivery as a run is told of it: a hint, never the truth. */
+/** One webhook delivery as a run receives it: a hint, never the truth. */
 export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
-  /** Of the trace that the delivery began, where traces are on. */
+  /** Of the trace that the delivery began, if tracing is on. */
   traceparent?: string;
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
 
 /**
- * Reads the argument of the signal `deliveryReceived`, which any program may send. Never throws, since an error would
- * end or block the run: what cannot be read counts as a delivery of unknown content, and so still leads to a read.
+ * Reads the argument of the signal `deliveryReceived`, which any program may send. Never throws, since an error would end or block
+ * the run. An unreadable delivery counts as one of unknown content, so it still leads to a read.
  */
 export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
   const list = (value as { deliveries?: unknown } | null)?.deliveries;
@@ -57,14 +57,14 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
 
 const unreadable = (now: string): DeliveryNotice => ({ deliveryId: '', eventType: 'unknown', receivedAt: now });
 
-/** How many deliveries reached a run, and those among them that it had seen before. */
+/** How many deliveries reached a run, and how many of them were duplicates. */
 export const DeliveryCountsSchema = s.answerOf({ received: s.wholeNumber(), duplicate: s.wholeNumber() });
 /** See `DeliveryCountsSchema`. */
 export type DeliveryCounts = s.Read<typeof DeliveryCountsSchema>;
 
 const maxSeen = 1_000;
 
-/** The counts with more deliveries. `seen`: ids counted so far, newest last; an empty id is never a duplicate. */
+/** Adds deliveries to the counts. `seen`: ids counted so far, newest last; an empty id is never a duplicate. */
 export function countDeliveries(
   { received, duplicate }: DeliveryCounts,
   seen: readonly string[],
@@ -84,10 +84,10 @@ export function countDeliveries(
   };
 }
 
-/** Why deliveries for an order wait for a person instead of starting it anew. */
+/** Why deliveries for an order wait for a person instead of starting a new run. */
 export type EndParkReason = 'followingStopped' | 'endUnreadable';
 
-/** Why a delivery was parked. The last two: the run that followed its order ended so that a person must decide. */
+/** Why a delivery was parked. The last two: a person must decide because of how the run of its order ended. */
 export const parkReasons = [
   'noOrderId',
   'orderIdUnusable',
@@ -107,7 +107,7 @@ export type ParkReason = (typeof parkReasons)[number];
 /**
  * What became of a delivery. `signalled`: the run that follows its order has it. `started`: it started such a run, for the first
  * time or again. `late`: its order has ended at the service. `ignored`: no run follows its order, and the account ignores such
- * orders. `reported`: the report of its order has it. The last two say why it must be parked: no run has it.
+ * orders. `reported`: the report of its order has it. The last two: no run has it, so the ingress parks it for that reason.
  */
 export type DeliveryResult = 'signalled' | 'started' | 'late' | 'ignored' | 'reported' | EndParkReason;
 

@@ -1,4 +1,4 @@
-/** Base of every error we throw on purpose. Branch on `code`, never on `message`; the message never holds a secret value. */
+/** Base of every error that we throw on purpose. Branch on `code`, never on `message`. The message never holds a secret. */
 export class FaretrailError<Code extends string = string> extends Error {
   override readonly name: string = 'FaretrailError';
   readonly code: Code;
@@ -9,7 +9,7 @@ export class FaretrailError<Code extends string = string> extends Error {
   }
 }
 
-/** An input that a caller can mend: the message names the field and the remedy, never the value of a secret. */
+/** An input that the caller can correct. The message names the field and the remedy, never a secret. */
 export class InvalidInput extends FaretrailError<'InvalidInput'> {
   override readonly name = 'InvalidInput';
 
@@ -17,3 +17,6 @@ export class InvalidInput extends FaretrailError<'InvalidInput'> {
     super('InvalidInput', message, options);
   }
 }
+
+/** The error text of a query that reaches a worker ahead of the workflow task for the latest events; the caller repeats it. */
+export const askedAhead = 'Something has just happened to this run; ask again.';

@@ -3,12 +3,12 @@ import { maxJsonDepth, measureJson } from './json.js';
 import * as s from './schema.js';
 
 /**
- * Stands for a payload that our converter cannot read. Every parser refuses it by name, so what a stranger sends is refused or
- * ignored, where an error in the converter would stop the run. `reason` is one line and holds no part of the payload.
+ * Replaces a payload that our converter cannot read. Every parser refuses it with `InvalidInput`, whereas an error in the converter
+ * would block the run. `reason` is one line and holds no part of the payload.
  */
 export class UndecodablePayload {
   readonly reason: string;
-  /** Encrypted: a worker with other keys may read it. `missing`: we do not hold its key; null: no key would help. */
+  /** Of an encrypted payload, which a worker with other keys may read. `missing`: we lack its key. Null: no key would help. */
   readonly key: 'missing' | 'damaged' | null;
 
   constructor(reason: string, key: UndecodablePayload['key'] = null) {
@@ -17,10 +17,10 @@ export class UndecodablePayload {
   }
 }
 
-/** In the metadata of an encrypted payload that its key does not open. Only our codec sets it, on the way to our converter. */
+/** Our codec sets this metadata field, for our converter, on an encrypted payload that its key does not decrypt. */
 export const damagedField = 'damaged';
 
-/** Reads an input, or the part of one that is called `name`. Throws `InvalidInput` that names the field. */
+/** Reads an input, or its field `name`. Throws `InvalidInput` that names the field. */
 export function readInput<Out>(schema: s.Schema<Out, unknown>, value: unknown, name = ''): Out {
   if (value instanceof UndecodablePayload)
     throw new InvalidInput(`${name || 'input'}: cannot be decoded: ${value.reason}`);
@@ -33,11 +33,11 @@ export const parserOf =
   (value: unknown): Out =>
     readInput(schema, value);
 
-/** Reads an input object of whatever fields. Throws `InvalidInput`. */
+/** Reads an input object with any fields. Throws `InvalidInput`. */
 export const toInputObject = (value: unknown, name?: string): Record<string, unknown> =>
   readInput(s.anyObject(), value, name);
 
-/** A body of others that must be no deeper than what a reader of JSON takes. */
+/** A schema that refuses a body nested deeper than our JSON readers take. */
 export const shallow = <Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> =>
   s.checked(
     schema,
@@ -50,7 +50,7 @@ const nothing = s.inputOf({});
 /** Reads the argument of a message that takes none: nothing, or an empty object. Throws `InvalidInput`. */
 export const parseNoInput = (value: unknown): void => void readInput(nothing, value ?? {});
 
-/** What may stand in the second argument of a run that somebody starts; the rest only a run hands to the run that continues it. */
+/** What a caller may put into the second argument of a run. Only a run that continues as new sets other fields. */
 const progressOfStarters = s.inputOf({
   limits: s.absentOr(s.anything),
   maxEvents: s.optional(s.anything),
@@ -58,8 +58,8 @@ const progressOfStarters = s.inputOf({
 });
 
 /**
- * Checks the second argument of a run, which any program may send. One that our own run has handed on is taken as it is: such a run
- * `isContinued`. Throws `InvalidInput` that names the field.
+ * Checks the second argument of a run, which any program may send. Of a run that `isContinued` it comes from our own run and is not
+ * checked. Throws `InvalidInput` that names the field.
  */
 export function checkProgress(value: unknown, isContinued: boolean): void {
   if (isContinued || value === undefined || value === null) return;

@@ -11,6 +11,9 @@ function isOnCalendar(instant: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
+/** An ISO 8601 instant of milliseconds since the epoch, in UTC. */
+export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
 /** An ISO 8601 instant with an offset, read as the same instant in UTC. */
 export const InstantSchema = s.described(
   s.mapped(
@@ -23,7 +26,7 @@ export const InstantSchema = s.described(
 /** Reads an ISO 8601 instant with an offset and gives it in UTC. Throws `InvalidInput` naming `field`. */
 export const toInstant = (value: unknown, field: string): string => readInput(InstantSchema, value, field);
 
-/** The same, undefined for anything else. */
+/** The same, but undefined for anything else. */
 export function readInstant(value: unknown): string | undefined {
   try {
     return toInstant(value, '');
@@ -32,5 +35,5 @@ export function readInstant(value: unknown): string | undefined {
   }
 }
 
-/** An instant in what a run has published. It is taken as it is. */
+/** An instant that a run has published; it is read unchanged. */
 export const PublishedInstantSchema = s.checked(s.answered(), (text) => !Number.isNaN(Date.parse(text)), rule);

@@ -1,18 +1,17 @@
-/** JSON that cannot be taken. `message` says why in one line and holds no part of the text. */
+/** JSON that we refuse to read. `message` says why in one line and holds no part of the text. */
 export class UnreadableJson extends Error {
   override readonly name = 'UnreadableJson';
 }
 
-/** Deeper than anything that a caller or the service would send; our own recursion stays far below the stack. */
+/** Deeper than any JSON of a caller or the service, and far below what our recursion can take. */
 export const maxJsonDepth = 64;
 
-/** Half of a surrogate pair in JSON can only come from an escape: UTF-8 holds none. */
+/** Only an escape can put half of a surrogate pair into JSON: UTF-8 has no form for it. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
- * Reads JSON so that nothing in it can harm a reader further on: every text and name is well-formed Unicode (half of a surrogate
- * pair becomes U+FFFD; the SDK ends the whole worker over one), and nothing is nested deeper than `levels`. Throws
- * `UnreadableJson`.
+ * Reads JSON into well-formed Unicode: half of a surrogate pair, which would make the SDK end the whole worker, becomes U+FFFD.
+ * Throws `UnreadableJson`, also for JSON nested deeper than `levels`.
  */
 export function readJson(text: string, levels = maxJsonDepth): unknown {
   const value = parseJson(text);
@@ -20,7 +19,7 @@ export function readJson(text: string, levels = maxJsonDepth): unknown {
   return inUnicode(text, value);
 }
 
-/** `JSON.parse`, which takes any depth, without an error that quotes the text. Throws `UnreadableJson`. */
+/** `JSON.parse` for any depth, with an error that does not quote the text: `UnreadableJson`. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -29,22 +28,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What `text` was read as, in well-formed texts; looked through only where the text has half of a surrogate pair. */
+/** The parsed `value` of `text` with well-formed texts; copied only if the text may have half of a surrogate pair. */
 export const inUnicode = (text: string, value: unknown): unknown =>
   surrogateEscape.test(text) ? withWellFormedTexts(value) : value;
 
-/** How large a JSON text is, before anything looks into what it was read as. */
-interface JsonMeasure {
-  /** Levels of objects and arrays. */
-  depth: number;
-  /** Members of all objects, as they are written. */
-  members: number;
-  /** What separates members and elements, so one less than there are in each object and array. */
-  commas: number;
-}
-
-/** Counts outside of strings, in one pass; of text that is no JSON it may say anything. */
-export function measureJson(text: string): JsonMeasure {
+/**
+ * Measures a JSON text in one pass: the levels of objects and arrays, the members of all objects, and the commas between members and
+ * elements. The result for text that is not JSON is arbitrary.
+ */
+export function measureJson(text: string): { depth: number; members: number; commas: number } {
   let level = 0;
   const measure = { depth: 0, members: 0, commas: 0 };
   for (let index = 0; index < text.length; index += 1) {
@@ -68,7 +60,7 @@ function endOfString(text: string, from: number): number {
   return index;
 }
 
-/** The same value, in which every text and every name is well-formed. Takes plain JSON values only. */
+/** A copy of a JSON value in which every text and every name is well-formed. */
 function withWellFormedTexts(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (Array.isArray(value)) return value.map(withWellFormedTexts);
@@ -78,16 +70,16 @@ function withWellFormedTexts(value: unknown): unknown {
   );
 }
 
-/** Replaces each character that steers a terminal, turns the reading direction, or that an index does not take. */
+/** Replaces each character that controls a terminal, changes the reading direction, or that an index refuses. */
 export const replaceUnshowable = (text: string, by: (character: string) => string): string =>
   text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, by);
 
-/** A word of others, fit to be shown and indexed: one line, without control, format and direction characters. */
+/** A text of another program made safe to show and to index: one line, without control, format and direction characters. */
 export const shownText = (text: string): string => replaceUnshowable(text, () => '\uFFFD');
 
 /**
- * The JSON of any value, such that `readJson` with the same `levels` takes it: the same text as `JSON.stringify` wherever that
- * has one. Elsewhere a BigInt becomes text, and null stands for what has no JSON, for what comes again and for what is nested deeper.
+ * The JSON of any value, which `readJson` with the same `levels` can read: the text of `JSON.stringify` if that has one. Otherwise a
+ * BigInt becomes text, and values without JSON, repeated objects and deeper levels become null.
  */
 export function writeJson(value: unknown, levels: number): string {
   const json = jsonOf(value);
@@ -96,7 +88,6 @@ export function writeJson(value: unknown, levels: number): string {
   return surrogateEscape.test(json) ? JSON.stringify(withWellFormedTexts(JSON.parse(json))) : json;
 }
 
-/** Undefined: there is none. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

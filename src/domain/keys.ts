@@ -12,7 +12,7 @@ export type OrderId = string & { readonly [brand]: 'OrderId' };
 /** Our own id of a delivery: the first 32 hex digits of SHA-256 over account, event type and raw body. */
 export type DeliveryId = string & { readonly [brand]: 'DeliveryId' };
 
-/** Scope values joined by a space, as the token endpoint wants them; empty for the token without scope. */
+/** Scope values joined by a space, as the token endpoint expects them; empty for the unscoped token. */
 export type Scope = string & { readonly [brand]: 'Scope' };
 
 /** The field `account`. */
@@ -36,7 +36,7 @@ export const OrderIdSchema: s.Schema<OrderId, string | number> = {
     // Control characters and "/" would make a workflow id that cannot be read back.
     if (/[/\p{C}]/u.test(text) || text.trim() !== text)
       return s.refuse(at, 'must not hold "/", control characters or outer blanks');
-    // No URL path can hold these two as a name.
+    // A URL path cannot hold these two as a name.
     return text === '.' || text === '..' ? s.refuse(at, 'must not be "." or ".."') : (text as OrderId);
   },
   json: {
@@ -60,7 +60,7 @@ export function isOrderId(text: string): text is OrderId {
   }
 }
 
-/** Puts scope values in one order, so that one set has one spelling. */
+/** Sorts scope values, so that one set has one spelling. */
 export function toScope(values: string): Scope {
   return [...new Set(values.split(/[ +]/).filter((value) => value !== ''))].sort().join(' ') as Scope;
 }

@@ -1,8 +1,8 @@
 import type { Attention } from './attention.js';
 
-// Texts for the Temporal UI. The words of the service may hold anything.
+// Texts for the Temporal UI. Words of the service may hold any character.
 
-/** So that 50 entries of three-byte letters stay below the 20,000 bytes that the server takes. */
+/** With this limit 50 entries of three-byte letters stay below the server's limit of 20,000 bytes. */
 const maxCell = 80;
 const maxMessage = 300;
 
@@ -16,13 +16,13 @@ export const messageCell = (text: string): string => cell(text, maxMessage);
 /** An ISO instant to the second: `2026-05-01 08:30:00`, in UTC. */
 export const second = (instant: string): string => cell(instant.slice(0, 19).replace('T', ' '));
 
-/** What needs a person, and since when; nothing where nothing does. */
+/** The line about what needs a person, and since when; empty without attention. */
 export const attentionLines = (attention: Attention | null): string[] =>
   attention === null
     ? []
     : [`**Attention: ${attention.code}** since ${second(attention.since)} UTC: ${messageCell(attention.message)}`];
 
-/** The UI puts columns side by side without any space between them. */
+/** The UI shows columns without any space between them. */
 const gap = '\u00a0\u00a0';
 
 /** A table of cells. */

@@ -10,7 +10,6 @@ import { type EventType, eventTypes } from './subscription/subscription.js';
 
 const DeliveryIdSchema = s.matching(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
 
-/** What `parkedDelivery` is started with: all that was kept of a delivery, its content sealed. */
 const ParkedDeliveryInputSchema = s.inputOf({
   account: AccountNameSchema,
   eventType: s.wordOf(eventTypes),
@@ -19,14 +18,13 @@ const ParkedDeliveryInputSchema = s.inputOf({
   reason: s.wordOf(parkReasons),
   // The order that it names; only with the last two reasons.
   aboutOrderId: s.optional(OrderIdSchema),
-  // JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context. Empty where nothing was kept of a
-  // delivery that names its order.
+  // JSON `{ body, headers }`, sealed under the webhook keys with `parkedDeliveryId` as context; empty with `aboutOrderId`.
   sealed: s.matching(/^\S*$/, 'must be a text without blanks'),
 });
-/** What `parkedDelivery` is started with. */
+/** The input of `parkedDelivery`: a delivery with its content sealed. */
 export type ParkedDeliveryInput = s.Read<typeof ParkedDeliveryInputSchema>;
 
-/** How a delivery stands that nobody could place: the answer of the query `parkedStatus`, and the result of the run. */
+/** A parked delivery: the answer of the query `parkedStatus`, and the result of the run. */
 export const ParkedDeliverySchema = s.answerOf({
   account: s.answered<AccountName>(),
   eventType: s.answered<EventType>(),
@@ -42,7 +40,7 @@ export const ParkedDeliverySchema = s.answerOf({
   // In the operator's words.
   discardReason: s.nullable(s.answered()),
 });
-/** How a delivery stands that nobody could place. */
+/** A parked delivery, and what became of it. */
 export type ParkedDelivery = s.Read<typeof ParkedDeliverySchema>;
 
 /** Answer of the update `routeDelivery`. */
@@ -50,10 +48,10 @@ export const RoutedDeliverySchema = s.answerOf({
   ...ParkedDeliverySchema.fields,
   handedOver: s.answered<DeliveryResult>('What became of it: signalled, started, late or reported.'),
 });
-/** The same with what became of it at its order. */
+/** A parked delivery with the result of giving it to its order. */
 export type RoutedDelivery = s.Read<typeof RoutedDeliverySchema>;
 
-/** What hands a parked delivery to an order. */
+/** A parked delivery for an order. */
 export interface HandOverInput
   extends Pick<ParkedDeliveryInput, 'account' | 'eventType' | 'deliveryId' | 'receivedAt'> {
   orderId: OrderId;
@@ -69,7 +67,7 @@ export const toDeliveryId = (value: unknown): DeliveryId =>
 /** Reads the input of `parkedDelivery`. Throws `InvalidInput` that names the field, never its value. */
 export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
   const input = readInput(ParkedDeliveryInputSchema, value);
-  // Only a delivery that was checked when it came, and so names its order, has left no body behind.
+  // The ingress drops the body only of a delivery that it has checked and that names its order.
   if (input.aboutOrderId === undefined && input.sealed === '')
     throw new InvalidInput('sealed: must not be empty, since the delivery names no order');
   return input;
@@ -79,7 +77,7 @@ export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
 export const parseRouteInput = parserOf(s.inputOf({ orderId: OrderIdSchema }));
 
 /** Reads the argument of `discardDelivery`. Throws `InvalidInput`. */
-export const parseDiscardInput: (value: unknown) => { reason: string } = parseStopInput;
+export const parseDiscardInput = parseStopInput;
 
 /** Each reason in words for people. */
 export const parkReasonTexts: Record<ParkReason, string> = {

@@ -5,16 +5,16 @@ import { type ParkedDelivery, ParkedDeliverySchema, parkedMemoField } from './pa
 import * as s from './schema.js';
 import {
   eventTypes,
-  generationPattern,
   type SubscriptionMemo,
+  SubscriptionMemoSchema,
   subscriptionMemoField,
 } from './subscription/subscription.js';
 import { readTokenLease, type TokenLease } from './token/lease.js';
 
-// Memos and results of runs with the ids of ours. Any program may have started such a run, with whatever memo, or a run of another
-// type under the id; so each reader answers null for what no run of ours has written.
+// Memos and results of runs. Any program may have started a run under such an id, so each reader answers null for a value that
+// none of our runs has written.
 
-/** The value as it is, with the fields of a later release, where the schema can read it; null elsewhere. */
+/** The unchanged value, with any fields of a later release, if the schema can read it; otherwise null. */
 function found<T>(schema: s.Schema<unknown, unknown>, value: unknown): T | null {
   try {
     schema.read(value, '');
@@ -28,20 +28,9 @@ function found<T>(schema: s.Schema<unknown, unknown>, value: unknown): T | null 
 export const publishedLease = (memo: Record<string, unknown> | undefined): TokenLease | null =>
   readTokenLease(memo?.lease) ?? null;
 
-const subscriptionMemo = s.answerOf({
-  accepted: s.listOf(
-    s.answerOf({
-      generation: s.matching(generationPattern, 'must be a generation'),
-      until: s.nullable(PublishedInstantSchema),
-      secrets: s.listOf(s.answered()),
-      isSecretLost: s.flag,
-    }),
-  ),
-});
-
 /** The addresses in the memo of `subscription`; null: none are published. */
 export const publishedAddresses = (memo: Record<string, unknown> | undefined): SubscriptionMemo | null =>
-  found(subscriptionMemo, memo?.[subscriptionMemoField]);
+  found(SubscriptionMemoSchema, memo?.[subscriptionMemoField]);
 
 const parkedMemo = s.answerOf({
   ...ParkedDeliverySchema.fields,
@@ -53,7 +42,7 @@ const parkedMemo = s.answerOf({
   discardReason: s.anything,
 });
 
-/** The delivery in the memo of `parkedDelivery`; null until a worker has seen the run. */
+/** The delivery in the memo of `parkedDelivery`; null until a worker has run it. */
 export const publishedDelivery = (memo: Record<string, unknown> | undefined): ParkedDelivery | null =>
   found(parkedMemo, memo?.[parkedMemoField]);
 

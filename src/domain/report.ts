@@ -7,16 +7,16 @@ import { cell, messageCell, second, tableOf } from './markdown.js';
 import { NotifyListSchema } from './notify/receivers.js';
 import * as s from './schema.js';
 
-/** What `companyReport` is started with. */
+/** The input of `companyReport`. */
 export const CompanyReportInputSchema = s.inputOf({
   account: BusinessAccountSchema,
   orderId: s.optional(OrderIdSchema, 'Absent where the reports name no order: then there is no receipt.'),
   notify: s.optional(NotifyListSchema),
 });
-/** What `companyReport` is started with, as it is read. */
+/** The parsed input of `companyReport`. */
 export type CompanyReportInput = s.Read<typeof CompanyReportInputSchema>;
 
-/** Reads the input of `companyReport`, which any language may send. Throws `InvalidInput` that names the field. */
+/** Reads the input of `companyReport`. Throws `InvalidInput` that names the field. */
 export const parseCompanyReportInput = parserOf(CompanyReportInputSchema);
 
 /**
@@ -25,26 +25,26 @@ export const parseCompanyReportInput = parserOf(CompanyReportInputSchema);
  */
 export type ReceiptTroubleCode = AttentionCode | 'notReady' | 'notOffered';
 
-/** Stands until a look finds the receipt; the run looks again by itself. `since` is an ISO instant. */
+// The run shows it until a look finds the receipt.
 const ReceiptTroubleSchema = s.answerOf({ ...AttentionSchema.fields, code: s.answered<ReceiptTroubleCode>() });
 type ReceiptTrouble = s.Read<typeof ReceiptTroubleSchema>;
 
-/** What a look at a receipt needs to know of the run that looks. */
+/** The input of a look at a receipt. */
 export interface ReceiptLookInput {
   account: AccountName;
   orderId: OrderId;
   /** What the run shows now: finding it again is no news. */
   shown: ReceiptTroubleCode | null;
-  /** ISO instant; no request to the service before. */
+  /** No request before this ISO instant. */
   notBefore: string | null;
 }
 
-/** What a look at a receipt found. `reads` counts the attempts behind it. */
+/** What a look at a receipt found. `reads` counts its attempts. */
 export type ReceiptObservation =
   | { kind: 'receipt'; receipt: Record<string, unknown>; at: string; reads: number }
   | { kind: 'trouble'; trouble: ReceiptTrouble; notBefore: string; reads: number };
 
-/** What a `notify` signal of a report carries. */
+/** The payload of a `notify` signal of a report. */
 export const CompanyReportNoticeSchema = s.answerOf({
   account: s.answered<AccountName>(),
   orderId: s.nullable(s.answered<OrderId>()),
@@ -65,10 +65,10 @@ export const CompanyReportEventSchema = s.answerOf({
   type: s.wordOf(['report.changed']),
   ...CompanyReportNoticeSchema.fields,
 });
-/** What a URL is told. */
+/** A notice of a report to a URL. */
 export type CompanyReportEvent = s.Read<typeof CompanyReportEventSchema>;
 
-/** What is known of a report and its receipt: the result of `companyReport`, and the answer to its query. */
+/** A report and its receipt: the result of `companyReport`, and the answer to its query. */
 export const CompanyReportSchema = s.answerOf({
   ...CompanyReportNoticeSchema.fields,
   deliveries: DeliveryCountsSchema,
@@ -76,12 +76,12 @@ export const CompanyReportSchema = s.answerOf({
   // Not for a scope that was never granted, nor for a receipt that is not ready.
   attention: s.nullable(AttentionSchema, 'The same as unavailable, where it needs a person.'),
 });
-/** What is known of a report and its receipt. */
+/** A report and its receipt. */
 export type CompanyReport = s.Read<typeof CompanyReportSchema>;
 
 const maxReports = 20;
 
-/** A report that nothing is known of yet. */
+/** A report before its first delivery. */
 export const openReport = ({ account, orderId }: CompanyReportInput): CompanyReport => ({
   account,
   orderId: orderId ?? null,
@@ -113,7 +113,7 @@ export function recordReceipt(report: CompanyReport, seen: ReceiptObservation): 
     return { ...report, reads, receipt, receiptAt: at, unavailable: null, attention: null };
   }
   const { code, message } = seen.trouble;
-  // Trouble that is found again goes on, it does not begin.
+  // Trouble that several looks find has begun with the first of them.
   const since = report.unavailable?.code === code ? report.unavailable.since : seen.trouble.since;
   const attention = needsPerson(code) ? { code, message, since } : null;
   return { ...report, reads, unavailable: { code, message, since }, attention };
@@ -121,10 +121,7 @@ export function recordReceipt(report: CompanyReport, seen: ReceiptObservation): 
 
 const minuteMs = 60_000;
 
-/**
- * Which troubles need a person, and how often a receipt is looked for while nothing new is reported. A scope that was never granted
- * is how some companies are set up.
- */
+/** Which troubles need a person, and the pace of looks without new reports. Some companies never grant the scope of receipts. */
 const troubles: Record<ReceiptTroubleCode, { needsPerson: boolean; paceMs: number }> = {
   credentialsRejected: { needsPerson: true, paceMs: minuteMs },
   grantRejected: { needsPerson: true, paceMs: minuteMs },
@@ -141,10 +138,10 @@ const troubles: Record<ReceiptTroubleCode, { needsPerson: boolean; paceMs: numbe
 
 const needsPerson = (code: ReceiptTroubleCode): code is AttentionCode => troubles[code].needsPerson;
 
-/** How often a receipt is looked for while `code` stands. */
+/** The pace of looks for a receipt while the run shows `code`. */
 export const receiptPaceMs = (code: ReceiptTroubleCode): number => troubles[code].paceMs;
 
-/** The part of a report that others are told of. */
+/** The part of a report that notices carry. */
 export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {
   const { account, orderId, reports, receipt, receiptAt, unavailable } = report;
   return { account, orderId, reports, receipt, receiptAt, unavailable };
@@ -173,19 +170,13 @@ export function describeReport(report: CompanyReport, undelivered: readonly stri
   const about = orderId === null ? 'A report that names no order' : `Receipt of order ${cell(orderId, 128)}`;
   const head = receiptAt === null ? about : `${about}, read at ${second(receiptAt)} UTC`;
   const why = unavailable && `${attention ? 'Attention' : 'No receipt'}: ${unavailable.code}`;
-  const fields = receipt === null ? [] : fieldsOf(receipt).slice(0, maxFields);
+  const fields = fieldsOf(receipt ?? {}).slice(0, maxFields);
+  const rows = fields.map((row) => row.map((text) => cell(text)));
   return [
     `**${head}**`,
     ...(why ? [`**${why}** since ${second(unavailable.since)} UTC: ${messageCell(unavailable.message)}`] : []),
     ...undelivered.map((line) => `Not notified: ${messageCell(line)}`),
-    ...(fields.length > 0
-      ? [
-          tableOf(
-            ['receipt', ''],
-            fields.map((row) => row.map((text) => cell(text))),
-          ),
-        ]
-      : []),
+    ...(rows.length > 0 ? [tableOf(['receipt', ''], rows)] : []),
     tableOf(
       ['reported at', 'delivery'],
       reports.map(({ receivedAt, deliveryId }) => [`${second(receivedAt)} UTC`, cell(deliveryId)]),

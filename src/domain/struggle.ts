@@ -1,55 +1,51 @@
 import type { AttentionCode } from './attention.js';
 
-/** Why a look at an order failed. */
-export type TroubleCode = AttentionCode;
-
 /** One failed look. */
 export interface ReadTrouble {
-  code: TroubleCode;
+  code: AttentionCode;
   message: string;
-  /** The wait that was asked for. Where our own back-off is longer, that is kept. */
+  /** The requested wait; our own back-off applies if it is longer. */
   afterMs?: number | undefined;
   /** No request was sent, so there is nothing to back off from: the wait is exactly `afterMs`. */
   isUnsent?: boolean;
 }
 
-/** Failed looks in a row, as kept between the attempts of one activity. Instants are ISO 8601 UTC. */
+/** Failed looks in a row, handed from attempt to attempt of one activity. Instants are ISO 8601 UTC. */
 export interface Struggle {
-  code: TroubleCode;
+  code: AttentionCode;
   message: string;
   since: string;
   failures: number;
   notBefore: string;
-  /** The wait was asked for and is a long one: a person sees it at once, with its end. */
+  /** The service requested a long wait: a person sees it at once, with its end. */
   isLongWait?: boolean;
 }
 
 const minuteMs = 60_000;
-/** What may pass by itself is shown only after five minutes; what a person must repair, at once. */
-const patienceMs: Partial<Record<TroubleCode, number>> = {
+/** Trouble that may pass by itself is shown only after this time; trouble that a person must repair, at once. */
+const patienceMs: Partial<Record<AttentionCode, number>> = {
   upstreamUnavailable: 5 * minuteMs,
   unreadableStatus: 5 * minuteMs,
   orderNotFound: 2 * minuteMs,
 };
 const slowRetryMs = minuteMs;
 const firstBackOffMs = 1_000;
-/** An order that was made a moment ago is looked for a little more often than a broken service. */
+/** The service may not know a new order at once, so these looks are more frequent. */
 const unknownOrderBackOffMs = 15_000;
-/** Limits of requests are mostly counted by the minute. A longer wait than that leaves orders unread for long enough that a
- *  person should know; a shorter one costs no event. */
+/** Most request limits are per minute. A person should know of a longer wait, since orders stay unread; a shorter one costs no event. */
 const longWaitMs = minuteMs;
-/** Spreads what failed together. Only upwards: a `Retry-After` is never undercut. */
+/** Spreads looks that failed together. It only lengthens waits, so that it never undercuts a `Retry-After`. */
 const jitterShare = 0.1;
 
-const mayPass = (code: TroubleCode): boolean => patienceMs[code] !== undefined;
+const mayPass = (code: AttentionCode): boolean => patienceMs[code] !== undefined;
 
-function backOffMs(code: TroubleCode, failures: number, isShown: boolean): number {
+function backOffMs(code: AttentionCode, failures: number, isShown: boolean): number {
   if (isShown || !mayPass(code)) return slowRetryMs;
   return Math.min(firstBackOffMs * 2 ** failures, code === 'orderNotFound' ? unknownOrderBackOffMs : slowRetryMs);
 }
 
-/** Are both the same trouble, so that a change between them does not restart its timer? An outage shows itself now as a time-out, now as a broken answer. */
-const isSameStretch = (a: TroubleCode, b: TroubleCode): boolean =>
+/** Are both the same trouble, so that a change between them does not restart its timer? One outage may cause time-outs and broken answers. */
+const isSameStretch = (a: AttentionCode, b: AttentionCode): boolean =>
   a === b || (a !== 'orderNotFound' && b !== 'orderNotFound' && mayPass(a) && mayPass(b));
 
 /** An instant as people read it: `2026-05-01 08:30:00 UTC`. */
@@ -78,13 +74,14 @@ export function struggleAfter(
   };
 }
 
-/** What to do with a struggle: show it, wait, or look again. */
-export type Verdict = { act: 'raise' } | { act: 'wait'; waitMs: number } | { act: 'look' };
-
-/** Shown when its patience is over, a long wait at once; until `notBefore` nobody looks. */
-export function judge(struggle: Struggle, shown: AttentionCode | null, now: number): Verdict {
+/** The run shows a struggle when its patience is over, and a long wait at once. There is no look before `notBefore`. */
+export function judge(
+  struggle: Struggle,
+  shown: AttentionCode | null,
+  now: number,
+): { act: 'raise' | 'look' } | { act: 'wait'; waitMs: number } {
   const notBefore = Date.parse(struggle.notBefore);
-  // A look is worth more than patience that ran out while nobody looked.
+  // A look tells more than patience that ran out during the wait.
   if (now >= notBefore) return { act: 'look' };
   const patience = struggle.isLongWait ? 0 : (patienceMs[struggle.code] ?? 0);
   const raiseAt = struggle.code === shown ? Number.POSITIVE_INFINITY : Date.parse(struggle.since) + patience;

@@ -1,15 +1,15 @@
-import { type BusinessOperation, businessOperations } from './call.js';
+import { type BusinessCallInput, businessOperations } from './call.js';
 import { type AccountName, type DeliveryId, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
 import type { Notify } from './notify/receivers.js';
 import { type EventType, isEventType } from './subscription/subscription.js';
 
-/** What names one followed order. */
+/** Identifies one followed order. */
 export interface FollowOrderKey {
   account: AccountName;
   orderId: OrderId;
 }
 
-/** What names one token lease: the fleet holds one token per key. */
+/** Identifies one token lease: the fleet holds one token per key. */
 export interface AccessTokenKey {
   account: AccountName;
   scope: Scope;
@@ -38,7 +38,7 @@ export function fromAccessTokenId(workflowId: string): AccessTokenKey | undefine
   return { account: account as AccountName, scope: toScope(scope === 'unscoped' ? '' : scope), credentialId };
 }
 
-/** What names one subscription: an account and one event type. */
+/** Identifies one subscription: an account and one event type. */
 export interface SubscriptionKey {
   account: AccountName;
   eventType: EventType;
@@ -54,7 +54,7 @@ export function fromSubscriptionId(workflowId: string): SubscriptionKey | undefi
   return account && eventType && isEventType(eventType) ? { account: account as AccountName, eventType } : undefined;
 }
 
-/** What names one company report: the order that it is about, or the delivery when that names no order. */
+/** Identifies one company report: the order that it is about, or the delivery when that names no order. */
 export interface CompanyReportKey {
   account: AccountName;
   about: OrderId | DeliveryId;
@@ -69,7 +69,7 @@ export function fromCompanyReportId(workflowId: string): CompanyReportKey | unde
   return account && about && isOrderId(about) ? { account: account as AccountName, about } : undefined;
 }
 
-/** What names one parked delivery. */
+/** Identifies one parked delivery. */
 export interface ParkedDeliveryKey {
   account: AccountName;
   /** 32 hex digits. */
@@ -86,7 +86,7 @@ export function fromParkedDeliveryId(workflowId: string): ParkedDeliveryKey | un
   return account && deliveryId ? { account: account as AccountName, deliveryId } : undefined;
 }
 
-/** What names one requested ride. */
+/** Identifies one requested ride. */
 export interface RequestRideKey {
   account: AccountName;
   requestId: string;
@@ -101,16 +101,16 @@ export function fromRequestRideId(workflowId: string): RequestRideKey | undefine
   return account && requestId ? { account: account as AccountName, requestId } : undefined;
 }
 
-/** Name of the signal by which a ride is told of its order. */
+/** Name of the signal by which a ride learns of changes of its order. */
 export const rideOrderChanged = 'rideOrderChanged';
 
-/** Is it a ride of this account that wants to be told of its order? Then the order was made for that ride. */
+/** Is the receiver a ride of this account? Then that ride has made the order. */
 export const isRideReceiver = (receiver: Notify, account: AccountName): boolean =>
   'signal' in receiver &&
   receiver.signal === rideOrderChanged &&
   fromRequestRideId(receiver.workflowId)?.account === account;
 
-/** What names one change of a ride that is sent for a caller. */
+/** Identifies one change of a ride that is sent for a caller. */
 export interface ChangeRideKey extends RequestRideKey {
   /** Made for the caller's one request, however often it comes. */
   changeId: string;
@@ -120,13 +120,8 @@ export interface ChangeRideKey extends RequestRideKey {
 export const changeRideId = ({ account, requestId, changeId }: ChangeRideKey): string =>
   `change/${account}/${requestId}/${changeId}`;
 
-/** What names one call of a business operation. */
-export interface BusinessCallKey {
-  account: AccountName;
-  operation: BusinessOperation;
-  /** The caller's; `toCallerKey` refuses a "/". */
-  key: string;
-}
+/** Identifies one call of a business operation. `toCallerKey` refuses a "/" in the key. */
+export type BusinessCallKey = Pick<BusinessCallInput, 'account' | 'operation' | 'key'>;
 
 /** Id of the `businessCall` workflow of a key. */
 export const businessCallId = ({ account, operation, key }: BusinessCallKey): string =>
@@ -139,7 +134,7 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
 }
 
-/** What names the notices that a run has left behind. */
+/** Identifies the notices that a run hands over. */
 export interface LateNoticesKey {
   /** Workflow id of that run. */
   about: string;

@@ -15,7 +15,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { askedAhead } from '../domain/asked-ahead.js';
+import { askedAhead } from '../domain/errors.js';
 import { FaretrailClientError, grpcErrorOf, notFound, toClientError } from './run-errors.js';
 
 // The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query

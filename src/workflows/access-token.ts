@@ -33,24 +33,19 @@ import { renewTokenSignal, tokenStatusQuery } from './messages.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
+/** Well below the 10,000 signals that the server accepts for a run. */
 const defaultMaxSignals = 4_000;
 
-/** What callers ask for; signals are counted, since a run takes 10,000 of them at most. */
-interface Inbox {
-  wishes: RenewalWish[];
-  signals: number;
-}
-
 /**
- * The fleet's token for one account and scope. The workflow id is the lease that makes the fleet ask once: each
- * `renewToken` is a compare-and-swap, and readers take the token from the memo. Ends after two lifetimes without a wish.
- * Fails with `InvalidInput`, which names the field.
+ * The fleet's token for one account and scope. The workflow id is the lease by which the fleet requests each token once: `renewToken` is a
+ * compare-and-swap, and readers take the token from the memo. The run ends after two lifetimes without a wish. Fails with `InvalidInput`
+ * (names the field).
  */
 export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLease> {
   const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
   const input = refuseBadInput(() => parseAccessTokenInput(rawInput, isContinued));
   let lease = input.lease ?? emptyLease;
-  const inbox: Inbox = { wishes: [], signals: 0 };
+  const inbox: { wishes: RenewalWish[]; signals: number } = { wishes: [], signals: 0 };
   setHandler(renewTokenSignal, (request: unknown) => {
     inbox.signals += 1;
     const wish = readRenewalWish(request);
@@ -58,10 +53,12 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   });
   setHandler(tokenStatusQuery, () => lease);
   writeAccount(input.account);
-  // A server may drop the memo of a continued run (Temporal's test server does); callers would look for the token in vain.
+  // Temporal's test server drops the memo of a continued run; callers would not find the token.
   if (input.lease && workflowInfo().memo?.lease === undefined) publish(lease);
 
-  const hasWork = (): boolean => inbox.wishes.length > 0 || isLong(input, inbox);
+  const { maxEvents = defaultMaxEvents, maxSignals = defaultMaxSignals } = input;
+  const isLong = (): boolean => isHistoryLong(maxEvents) || inbox.signals >= maxSignals;
+  const hasWork = (): boolean => inbox.wishes.length > 0 || isLong();
   while (await condition(hasWork, idleMs(lease))) {
     const verdict = judgeWishes(lease, inbox.wishes.splice(0), Date.now());
     if (verdict.act !== 'ignore') {
@@ -71,7 +68,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
       publish(lease);
       if (verdict.act !== 'confirm') countRenewal(input, reason, { before, after: lease });
     }
-    if (inbox.wishes.length === 0 && isLong(input, inbox)) await continueLease(input, lease);
+    if (inbox.wishes.length === 0 && isLong()) await continueLease(input, lease);
   }
   return lease;
 }
@@ -84,8 +81,8 @@ async function carryOut(verdict: RenewalVerdict, lease: TokenLease, input: Acces
 async function request(lease: TokenLease, { account, scope, credentialId }: AccessTokenInput): Promise<TokenLease> {
   const { requestToken } = proxyActivities<TokenActivities>({
     startToCloseTimeout: 25_000,
-    // Repeated by Temporal only while no worker holds these credentials or a worker died: what the service answers,
-    // good or bad, ends the activity, so that the fleet learns of it at once.
+    // Any answer of the service ends the activity, so that the fleet learns of it at once. Temporal repeats it only if no worker holds
+    // these credentials or a worker died.
     scheduleToCloseTimeout: 60_000,
     retry: promptRetry,
     priority: { priorityKey: 1 }, // every call of the account waits for it, and others share the queue
@@ -114,18 +111,13 @@ function publish(lease: TokenLease): void {
   writeAttention(lease.failure);
 }
 
-const isLong = (
-  { maxEvents = defaultMaxEvents, maxSignals = defaultMaxSignals }: AccessTokenInput,
-  { signals }: Inbox,
-): boolean => isHistoryLong(maxEvents) || signals >= maxSignals;
-
-/** Callers go on reading the memo while one run follows the other, so it is carried along. */
+/** The next run gets the memo too, since callers read it at any time. */
 async function continueLease(input: AccessTokenInput, lease: TokenLease): Promise<never> {
   const next = makeContinueAsNewFunc<typeof accessToken>({ memo: { lease } });
   return await next({ ...input, lease });
 }
 
-/** Counts what has come of a wish that led from one lease to another; not again when the run is replayed. */
+/** Counts the result of a renewal, but not during replay. */
 const countRenewal = (
   { account, scope }: AccessTokenKey,
   reason: string,

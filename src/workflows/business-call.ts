@@ -25,32 +25,29 @@ import { accountQueue } from './activity-options.js';
 import { refuseBadInput, requireWorkflowId, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
-/**
- * One operation of the business interface, carried to its end. Its id is the caller's identity of the call, so asking twice
- * is asking once. Fails with one of `callFailureTypes`.
- */
+/** One operation of the business interface. The workflow id holds the caller's key, so a repeated start has no second effect. Fails
+ *  with one of `callFailureTypes`. */
 export async function businessCall(rawInput: BusinessCallInput): Promise<BusinessCallResult> {
   const input = refuseBadInput(() => parseBusinessCallInput(rawInput));
   requireWorkflowId(businessCallId(input));
   const { key: _, ...call } = input;
   writeAccount(call.account);
-  // The id itself: the same for every run and attempt, free of secrets, and the same words in both systems.
+  // The workflow id is the same for every run and attempt, and holds no secret.
   return await performCall({ ...call, requestId: workflowInfo().workflowId }, showWaiting);
 }
 
-/** In the Temporal UI and in the list of what needs a person. */
+/** Shows that the call takes long. */
 function showWaiting(attention: Attention | null): void {
   setCurrentDetails(attention === null ? '' : `**Attention: ${attention.code}**: ${attention.message}`);
   writeAttention(attention);
 }
 
-/** Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). A dead worker is noticed only by it. */
+/** Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 40_000;
 
 const minuteMs = 60_000;
 
-/** How long a call is tried in all. A repeated create is safe while the service remembers its request id, and we do not know
- *  how long that is. */
+/** The limit of all attempts. A repeated create is safe only while the service remembers its request id, for an unknown time. */
 const effortMinutes: Record<(typeof effects)[BusinessOperation], number> = {
   none: 5,
   newOrder: 10,
@@ -61,9 +58,8 @@ const effortMinutes: Record<(typeof effects)[BusinessOperation], number> = {
 const retry = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 30_000 };
 
 /**
- * Carries one call to its end: repeated as long as that is safe and may help, within a bounded time. Throws an
- * `ApplicationFailure` that is not retryable and has one of `callFailureTypes`; passes a cancellation on. `show` is told when
- * that takes long, and with null when it is over.
+ * Makes one call and repeats it, within a bounded time, while that is safe and may help. Throws a cancellation, or an `ApplicationFailure`
+ * that is not retryable and has one of `callFailureTypes`. Calls `show` if the call takes long, and with null at its end.
  */
 export const performCall = (
   call: ServiceCall,
@@ -81,7 +77,7 @@ async function perform(call: ServiceCall): Promise<BusinessCallResult> {
     retry,
     taskQueue: accountQueue(call.account),
     priority: { priorityKey: 1 }, // a caller waits for it
-    // What a changing call came to is worth waiting for; an attempt ends by itself.
+    // The result of a changing call matters, and an attempt ends soon.
     cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     summary: summaryOf(call),
   });
@@ -92,11 +88,10 @@ async function perform(call: ServiceCall): Promise<BusinessCallResult> {
   }
 }
 
-/** One line for people who look at the run. */
 const summaryOf = ({ operation, orderId, referenceFieldId }: ServiceCall): string =>
   [operation, orderId ?? referenceFieldId].filter((part) => part !== undefined).join(' of ');
 
-/** What a call that was given up means for its caller: a failure with one of `callFailureTypes`, not to be retried. */
+/** The failure of a call for its caller: not retryable, with one of `callFailureTypes`. */
 export function toCallFailure(
   { cause }: ActivityFailure,
   { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
@@ -104,7 +99,7 @@ export function toCallFailure(
   if (cause instanceof ApplicationFailure && isCallFailureType(cause.type)) {
     return typed(cause.type, cause.message, cause.details ?? []);
   }
-  // The activity itself says when a request may have been carried out; only one that was cut off says nothing.
+  // The activity reports an unclear outcome itself, unless a timeout ended it.
   if (cause instanceof ApplicationFailure) return typed('Unavailable', `${operation}: ${cause.message}`);
   const noEnd = `${operation}: no worker of account ${account} brought it to its end in time`;
   if (!isChanging(operation)) return typed('Unavailable', `${noEnd}. Check that such a worker runs, then try again.`);

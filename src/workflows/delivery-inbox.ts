@@ -2,21 +2,21 @@ import { setHandler, workflowInfo } from '@temporalio/workflow';
 import { type DeliveryNotice, readDeliveries } from '../domain/delivery.js';
 import { deliveryReceivedSignal } from './messages.js';
 
-/** What deliveries ask of a run. Handlers write here and return; the main body decides. */
+/** What deliveries ask of a run. Handlers write here; the main body decides. */
 export interface DeliveryInbox {
-  /** Reads asked for so far; a read serves all that were asked for before it. */
+  /** The number of requested reads; one read answers all earlier requests. */
   asked: number;
   served: number;
   /** Ids of deliveries already counted, newest last. */
   seenDeliveries: string[];
-  /** Signals taken by this run: the server counts to 10,000 and never hints at it. */
+  /** Signals to this run: the server accepts 10,000 and gives no hint before. */
   signals: number;
 }
 
-/** What of it outlives a run that continues as new. */
+/** What the next run needs when this one continues as new. */
 export type CarriedDeliveries = Pick<DeliveryInbox, 'seenDeliveries'> & { readWanted: boolean };
 
-/** The inbox of a new run, with what the run before it had not answered. */
+/** The inbox of a new run, with what the previous run has not answered. */
 export const openDeliveryInbox = (carried?: CarriedDeliveries): DeliveryInbox => ({
   asked: carried?.readWanted ? 1 : 0,
   served: 0,
@@ -30,19 +30,19 @@ export const carryDeliveries = (inbox: DeliveryInbox): CarriedDeliveries => ({
   readWanted: isReadWanted(inbox),
 });
 
-/** Was a read asked for that no read has served? */
+/** Has the run still to make a requested read? */
 export const isReadWanted = ({ asked, served }: Pick<DeliveryInbox, 'asked' | 'served'>): boolean => asked > served;
 
-/** Takes deliveries; each signal asks for a read. `record` keeps them. Must run before the first await of the run. */
+/** Receives deliveries: `record` keeps them, and each signal requests a read. Must run before the first await of the run. */
 export const listenToDeliveries = (inbox: DeliveryInbox, record: (deliveries: DeliveryNotice[]) => void): void =>
   setHandler(deliveryReceivedSignal, (notice) => {
     inbox.signals += 1;
     record(readDeliveries(notice, new Date().toISOString()));
-    // A duplicate asks for a read too: two equal bodies may tell of two changes, to a status and back to it.
+    // A duplicate requests a read too: two equal bodies may announce two changes, to a status and back to it.
     inbox.asked += 1;
   });
 
-/** The server refuses signals beyond a number that it never hints at. Those without a handler are events all the same. */
+/** The server limits signals and gives no hint before. Signals without a handler count only as events. */
 export const hasTooManySignals = (
   { signals }: DeliveryInbox,
   { maxEvents, maxSignals }: { maxEvents: number; maxSignals: number },

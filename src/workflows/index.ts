@@ -10,10 +10,10 @@ export { parkedDelivery } from './parked-delivery.js';
 export { subscription } from './subscription/subscription.js';
 export { businessCall, changeRide, companyReport, followOrder, lateNotices, requestRide };
 
-/** Empty where workers are not versioned: the server refuses a task whose worker says more. */
+/** Empty for unversioned workers, from which the server refuses a versioning behavior. */
 const untilItsEnd = () =>
   workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' as const } : {};
 
-// These end on the version that they began on. The others may never end, and move on to each new version.
+// These stay on the version on which they began. The others may never end, so they move to each new version.
 for (const workflow of [businessCall, changeRide, companyReport, followOrder, lateNotices, requestRide])
   setWorkflowOptions(untilItsEnd, workflow as (...args: never[]) => Promise<unknown>);

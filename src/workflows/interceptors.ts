@@ -6,8 +6,7 @@ import {
   type WorkflowInternalsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { askedAhead } from '../domain/asked-ahead.js';
-import { InvalidInput } from '../domain/errors.js';
+import { askedAhead, InvalidInput } from '../domain/errors.js';
 import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
 import { leftByRunQuery } from './messages.js';
 import { refuseBadInput } from './run-kit.js';
@@ -19,13 +18,12 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
 });
 
 /**
- * Refuses to run a workflow ahead of its task. A query that had to wait for a worker comes with all that has happened by then,
- * and the SDK (1.24.0) runs the code on it. The task that follows then brings an update or a signal too late: a replay hands it
- * over first, no longer matches what was done, and the run stands still. After a refusal the run is loaded anew for its task, and
- * the question is asked again (`repeatWhenLost`).
+ * Refuses to run a workflow ahead of its task. A query that waited for a worker comes with all events until then, and the SDK (1.24.0)
+ * runs the code on them. The next task then delivers an update or a signal too late: a replay delivers it first, so its commands differ
+ * and the run is blocked. After a refusal the worker reloads the run for its task, and the caller repeats the query (`repeatWhenLost`).
  *
- * Only a task moves the clock of a run; so new events at an old time are ahead. A run that has ended gets no task any more, and what
- * came to it last would be ahead for ever; so the question that only such runs are asked is answered.
+ * Only a task moves the clock of a run, so new events at an old time are ahead. A run that has ended gets no more tasks, and its last
+ * events would always be ahead. So the worker answers the query that only such runs get.
  */
 function refuseAhead(): WorkflowInternalsInterceptor {
   let before = { at: '', events: 0 };
@@ -47,18 +45,17 @@ function refuseAhead(): WorkflowInternalsInterceptor {
 }
 
 /**
- * Keeps what cannot be decoded away from every workflow and each of its handlers, those of tomorrow included. A start fails with
- * `InvalidInput`, an update and a query are refused with it, a signal is ignored; the run goes on.
+ * Keeps undecodable payloads from every workflow and handler. A start, an update or a query fails with `InvalidInput`; the run ignores a
+ * signal and goes on.
  *
- * What is encrypted with a key that this worker lacks may be read by another worker. So a start waits for the key, and of a signal
- * history keeps that it was ignored.
+ * Another worker may hold the key of an encrypted payload. So a start waits for such a worker, and history records an ignored signal.
  */
 function refuseUndecodable(): WorkflowInboundCallsInterceptor {
   const arrived = new Map<string, number>();
   return {
     execute(input, next) {
       const [first, progress] = input.args;
-      // To our parsers null is what it is to most languages: nothing given.
+      // Many languages send null for an absent argument.
       return unlessThrown(
         () => checkStart(input.args),
         () => next({ ...input, args: [first, progress ?? undefined] }),
@@ -85,7 +82,7 @@ function refuseUndecodable(): WorkflowInboundCallsInterceptor {
     },
     handleUpdate(input, next) {
       return unlessThrown(
-        // Without a key it was accepted by a worker that has the key.
+        // A worker with the key has accepted the update.
         () => checkReadable(input.args, 'waits for a key'),
         () => next(input),
       );
@@ -99,7 +96,7 @@ function refuseUndecodable(): WorkflowInboundCallsInterceptor {
   };
 }
 
-/** In one step, so that nothing is put off by a turn of the event loop. */
+/** Synchronous, so that it adds no turn of the event loop. */
 function unlessThrown<T>(check: () => void, go: () => Promise<T>): Promise<T> {
   try {
     check();
@@ -111,7 +108,7 @@ function unlessThrown<T>(check: () => void, go: () => Promise<T>): Promise<T> {
 
 interface Unread {
   value: UndecodablePayload;
-  /** What callers call the argument. */
+  /** The argument's name for callers. */
   name: string;
 }
 
@@ -123,7 +120,7 @@ function findUnread(args: readonly unknown[]): Unread | undefined {
 
 const reasonOf = ({ name, value }: Unread): string => `${name}: cannot be decoded: ${value.reason}`;
 
-/** Not a failure of the run: its task is tried again, until a worker holds the key. */
+/** Fails the task and not the run: Temporal repeats the task until a worker holds the key. */
 const waitForKey = (unread: Unread): Error => new Error(`${reasonOf(unread)}; a worker with the key goes on`);
 
 function checkReadable(args: readonly unknown[], missingKey?: 'waits for a key'): void {
@@ -142,8 +139,8 @@ function checkStart(args: readonly unknown[]): void {
 }
 
 /**
- * Was this signal ignored for want of a key, or is it now? A later worker may hold the key, and must not act on what its history
- * passed over; and one that lost a key must not pass over what its history acted on.
+ * Does the run ignore this signal for want of a key? A later worker with the key must not act on a signal that history records as ignored,
+ * and a worker without the key must not ignore one that history acted on.
  */
 function isIgnored(unread: Unread | undefined, mark: string): boolean {
   if (!workflowInfo().unsafe.isReplaying) return unread !== undefined && patched(mark);

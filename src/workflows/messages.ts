@@ -14,8 +14,8 @@ import { rideOrderChanged } from '../domain/workflow-ids.js';
 export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice[] }]>('deliveryReceived');
 
 /**
- * What a caller wants of the following, whoever made the run: it fills what the run does not know yet and adds receivers, each told
- * where the order stands, then of every change and of the end. It overwrites nothing, so it may come first, twice or late.
+ * A caller's wishes for a run that follows an order. It sets fields that are not set yet and adds receivers, which get the present state,
+ * every change and the end. It overwrites nothing, so it may arrive first, twice or late.
  */
 export const followRequestedSignal = defineSignal<[FollowRequest]>('followRequested');
 
@@ -25,7 +25,7 @@ export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');
 /** Ends the run with the outcome `stopped` and answers with the final trail. `reason`: 1 to 200 characters. */
 export const stopFollowingUpdate = defineUpdate<OrderTrail, [{ reason: string }]>('stopFollowing');
 
-/** For a later run of the same order: what this one leaves to it. */
+/** What this run leaves to a later run of the same order. */
 export const leftByRunQuery = defineQuery<EarlierRun>('leftByRun');
 
 /** The trail as the run knows it. */
@@ -37,7 +37,7 @@ export const updateRideUpdate = defineUpdate<RideStanding, [{ order: Record<stri
 /** Cancels the order of the ride; before anything was sent, no order is made. Fails as `cancelOrder` of `businessCall`. */
 export const cancelRideUpdate = defineUpdate<RideStanding>('cancelRide');
 
-/** Decides a ride that stands at `outcomeUnknown`: name its order, try again with the same request id, or give up. */
+/** Decides a ride with the attention `outcomeUnknown`: name its order, try again with the same request id, or give up. */
 export const resolveRideUpdate = defineUpdate<
   RideStanding,
   [{ orderId: string } | { tryAgain: true } | { giveUp: true; reason: string }]
@@ -46,7 +46,7 @@ export const resolveRideUpdate = defineUpdate<
 /** Where the ride stands. */
 export const rideStatusQuery = defineQuery<RideStanding>('rideStatus');
 
-/** What the run of the order tells the ride. A hint: the end is read from that run. */
+/** A change of the order, from the run that follows it. A hint: the ride reads the end from that run. */
 export const rideOrderChangedSignal = defineSignal<[OrderChange]>(rideOrderChanged);
 
 /** The report as the run knows it. Its signal is that of orders: `deliveryReceived`. */
@@ -67,20 +67,20 @@ export const endSubscriptionUpdate = defineUpdate<SubscriptionEnd, [{ reason: st
 /** The addresses and what needs a person; never a path or a secret. */
 export const subscriptionStatusQuery = defineQuery<SubscriptionStatus>('subscriptionStatus');
 
-/** A wish; a caller of an earlier release, whose token was rejected or came to its end, gives `insteadOf` alone. */
+/** A wish for another token; a caller of an earlier release sends only `insteadOf`. */
 export type RenewTokenRequest = Pick<RenewalWish, 'insteadOf'> & Partial<RenewalWish>;
 
-/** Asks for a new token, if `insteadOf` still names the current one; null: "I know of none". */
+/** Asks for a new token if `insteadOf` still names the current one; null: the caller knows none. */
 export const renewTokenSignal = defineSignal<[RenewTokenRequest]>('renewToken');
 
 /** The lease as published in the memo; the token in it is sealed. */
 export const tokenStatusQuery = defineQuery<TokenLease>('tokenStatus');
 
-/** Gives the delivery to an order and ends the run. Fails with `NotRouted` when that cannot be done now; it stays parked. */
+/** Gives the delivery to an order and ends the run. On failure, `NotRouted`, the delivery stays parked. */
 export const routeDeliveryUpdate = defineUpdate<RoutedDelivery, [{ orderId: string }]>('routeDelivery');
 
 /** Ends the run without doing anything with the delivery. `reason`: 1 to 200 characters. */
 export const discardDeliveryUpdate = defineUpdate<ParkedDelivery, [{ reason: string }]>('discardDelivery');
 
-/** What is kept of the delivery; never its content, not even sealed. */
+/** The parked delivery without its content. */
 export const parkedStatusQuery = defineQuery<ParkedDelivery>('parkedStatus');

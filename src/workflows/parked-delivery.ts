@@ -29,20 +29,22 @@ import { writeAccount } from './search-attributes.js';
 
 interface Parked {
   delivery: ParkedDelivery;
-  /** A person's decision is being carried out. */
+  /** The run is carrying out a person's decision. */
   isBusy: boolean;
 }
 
-/**
- * A delivery that the ingress could not place, kept sealed until a person routes or discards it, however long that takes. Fails with
- * `InvalidInput` (names the field).
- */
+/** A parked delivery, kept sealed until a person routes or discards it. Fails with `InvalidInput` (names the field). */
 export async function parkedDelivery(input: ParkedDeliveryInput): Promise<ParkedDelivery> {
   const parked = open(input);
   setHandler(parkedStatusQuery, () => parked.delivery);
   const isFree = (): void => checkFree(parked);
   onUpdate(routeDeliveryUpdate, parseRouteInput, ({ orderId }) => route(parked, orderId), isFree);
-  onUpdate(discardDeliveryUpdate, parseDiscardInput, ({ reason }) => discard(parked, reason), isFree);
+  onUpdate(
+    discardDeliveryUpdate,
+    parseDiscardInput,
+    ({ reason }) => decide(parked, { outcome: 'discarded', discardReason: reason }),
+    isFree,
+  );
   writeAccount(parked.delivery.account);
   show(parked.delivery);
   await condition(() => parked.delivery.outcome !== 'waiting' && allHandlersFinished());
@@ -55,7 +57,7 @@ function open(rawInput: ParkedDeliveryInput): Parked {
   return { delivery: { ...kept, outcome: 'waiting', orderId: null, discardReason: null }, isBusy: false };
 }
 
-/** One decision at a time, and one in all. */
+/** Refuses a decision during or after another one. */
 function checkFree({ delivery, isBusy }: Parked): void {
   if (delivery.outcome === 'waiting' && !isBusy) return;
   const standing = isBusy ? 'is just being routed' : `was ${delivery.outcome}`;
@@ -69,14 +71,13 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
     const handedOver = await giveToOrder({ account, eventType, deliveryId, receivedAt, orderId });
     const refusal = refusalOf(handedOver, account, orderId);
     if (refusal !== null) throw ApplicationFailure.nonRetryable(refusal, 'NotRouted');
-    decide(parked, { outcome: 'routed', orderId });
-    return { ...parked.delivery, handedOver };
+    return { ...decide(parked, { outcome: 'routed', orderId }), handedOver };
   } finally {
     parked.isBusy = false;
   }
 }
 
-/** Why no run took the delivery, so that it stays; null when one took it. */
+/** Why the delivery stays parked; null if a run took it. */
 function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId): string | null {
   switch (handedOver) {
     case 'ignored':
@@ -93,7 +94,7 @@ function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId
   }
 }
 
-/** A person waits for the answer, so it is not tried for long; a delivery that arrives twice is one. */
+/** Tries for 20 s, since a person waits for the answer. The order counts a repeated delivery once. */
 async function giveToOrder(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<DeliveryResult> {
   const { handOverDelivery } = proxyActivities<DeliveryActivities>({
     startToCloseTimeout: 10_000,
@@ -110,17 +111,13 @@ async function giveToOrder(input: Parameters<DeliveryActivities['handOverDeliver
   }
 }
 
-function discard(parked: Parked, reason: string): ParkedDelivery {
-  decide(parked, { outcome: 'discarded', discardReason: reason });
+function decide(parked: Parked, decision: Partial<ParkedDelivery>): ParkedDelivery {
+  parked.delivery = { ...parked.delivery, ...decision };
+  show(parked.delivery);
   return parked.delivery;
 }
 
-function decide(parked: Parked, decision: Partial<ParkedDelivery>): void {
-  parked.delivery = { ...parked.delivery, ...decision };
-  show(parked.delivery);
-}
-
-/** The memo lets the list of parked deliveries be read without asking each run. */
+/** The list of parked deliveries reads the memo instead of asking each run. */
 function show(delivery: ParkedDelivery): void {
   setCurrentDetails(describeParked(delivery));
   upsertMemo({ [parkedMemoField]: delivery });

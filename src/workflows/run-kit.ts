@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import { InvalidInput } from '../domain/errors.js';
 
-/** Runs a parser; its `InvalidInput` becomes the failure type of that name, which ends the run or refuses the update. */
+/** Runs a parser and turns `InvalidInput` into the failure of that type, which ends the run or refuses the update. */
 export function refuseBadInput<T>(parse: () => T): T {
   try {
     return parse();
@@ -21,8 +21,8 @@ export function refuseBadInput<T>(parse: () => T): T {
 }
 
 /**
- * Takes an update with one input, or none. Any program may send it, so `parse` reads the input, and `check` may refuse the update too. What
- * is refused leaves no trace. Must run before the first await of the run.
+ * Registers an update with at most one input. `parse` reads the input, and `check` may also refuse the update. A refused update leaves no
+ * event. Must run before the first await of the run.
  */
 export const onUpdate = <Result, Input>(
   update: UpdateDefinition<Result, unknown[]>,
@@ -37,14 +37,14 @@ export const onUpdate = <Result, Input>(
     },
   });
 
-/** Fails the run unless it has this id: one id means one run, so under any other id the same work would be done twice. */
+/** Fails the run unless it has this id: a run with another id would do the same work twice. */
 export function requireWorkflowId(expected: string): void {
   refuseBadInput(() => {
     if (workflowInfo().workflowId !== expected) throw new InvalidInput(`workflow id: must be "${expected}"`);
   });
 }
 
-/** After so many events a run continues as new, unless tests say otherwise. The server warns at 10,240. */
+/** A run continues as new after so many events; tests set fewer. The server warns at 10,240. */
 export const defaultMaxEvents = 4_000;
 
 /** Should the run continue as new, by its number of events or by the server's own hint? */
@@ -53,14 +53,14 @@ export function isHistoryLong(maxEvents: number): boolean {
   return continueAsNewSuggested || historyLength >= maxEvents;
 }
 
-/** Lets a promise run beside the main body, which cancels it at the end of the run. Any other failure fails the workflow task. */
+/** Lets a promise run beside the main body. Its cancellation is ignored, and any other failure fails the workflow task. */
 export function runBeside(promise: Promise<void>): void {
   promise.catch((error: unknown) => {
     if (!isCancellation(error)) throw error;
   });
 }
 
-/** Waits for the first of several promises, which `start` makes; cancels what made the others. */
+/** Waits for the first of the promises that `start` makes, and cancels the others. */
 export async function firstOf<T>(start: () => Promise<T>[]): Promise<T> {
   const scope = new CancellationScope();
   return await scope.run(async () => {
@@ -70,14 +70,14 @@ export async function firstOf<T>(start: () => Promise<T>[]): Promise<T> {
   });
 }
 
-/** Runs `act`, but gives up on it, with undefined, when `interrupted` becomes true. */
+/** Runs `act`. Cancels it and returns undefined if `interrupted` becomes true first. */
 export const unless = <T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> =>
   firstOf<T | undefined>(() => [act(), condition(interrupted).then(() => undefined)]);
 
-/** A caller waits for the answer, so the run shows a call that takes longer than this. */
+/** The run shows a call that takes longer. */
 const patienceMs = 60_000;
 
-/** Carries out `act`. When it takes long, `show` is called with the instant, and with null once it has ended. */
+/** Runs `act`. If it takes long, calls `show` with the instant of its start, and with null at its end. */
 export async function whileLong<T>(show: (since: string | null) => void, act: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();
   const since = new Date().toISOString();

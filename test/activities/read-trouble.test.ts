@@ -5,9 +5,9 @@ import { toCallTrouble } from '../../src/activities/call.js';
 import { toReadTrouble } from '../../src/activities/looking.js';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
 import { UnusableReply, type UnusableReplyCode } from '../../src/contracts/unusable-reply.js';
+import type { AttentionCode } from '../../src/domain/attention.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { TroubleCode } from '../../src/domain/struggle.js';
 import {
   type GarbledCode,
   type RideApiErrorCode,
@@ -25,7 +25,7 @@ const lookup = { orderId: toOrderId('4711'), operation: 'orderStatus' };
 const troubleOf = (error: unknown) => toReadTrouble(error, { account, lookup }, now);
 
 describe('a refusal of the service means', () => {
-  const meanings: Record<RideApiErrorCode, TroubleCode> = {
+  const meanings: Record<RideApiErrorCode, AttentionCode> = {
     BAD_REQUEST: 'unreadableStatus',
     TOKEN_REJECTED: 'credentialsRejected',
     PAYMENT_REQUIRED: 'unreadableStatus',

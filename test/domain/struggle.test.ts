@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { attentionCodes } from '../../src/domain/attention.js';
-import { judge, type Struggle, struggleAfter, type TroubleCode } from '../../src/domain/struggle.js';
+import { type AttentionCode, attentionCodes } from '../../src/domain/attention.js';
+import { judge, type Struggle, struggleAfter } from '../../src/domain/struggle.js';
 import { forAny } from '../support/for-any.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
@@ -10,14 +10,14 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 const calm = { shown: null, now: start, random: 0 };
-const trouble = (code: TroubleCode, afterMs?: number) => ({ code, message: `${code} it is`, afterMs });
-const begun = (code: TroubleCode, afterMs?: number): Struggle => struggleAfter(null, trouble(code, afterMs), calm);
+const trouble = (code: AttentionCode, afterMs?: number) => ({ code, message: `${code} it is`, afterMs });
+const begun = (code: AttentionCode, afterMs?: number): Struggle => struggleAfter(null, trouble(code, afterMs), calm);
 const waitOf = ({ notBefore }: Struggle, from = start): number => Date.parse(notBefore) - from;
 
 const passing = ['upstreamUnavailable', 'unreadableStatus'] as const;
 const lasting = attentionCodes.filter((code) => ![...passing, 'orderNotFound'].includes(code));
 
-const codes: fc.Arbitrary<TroubleCode> = fc.constantFrom(...attentionCodes);
+const codes: fc.Arbitrary<AttentionCode> = fc.constantFrom(...attentionCodes);
 const looks = fc.record({
   code: codes,
   afterMs: fc.option(fc.integer({ min: 1, max: 2 * hour }), { nil: undefined }),
@@ -98,7 +98,7 @@ describe('a stretch of trouble', () => {
 });
 
 describe('the pause after a failed look', () => {
-  function pauses(code: TroubleCode, count: number, random = 0): number[] {
+  function pauses(code: AttentionCode, count: number, random = 0): number[] {
     let struggle: Struggle | null = null;
     return Array.from({ length: count }, () => {
       struggle = struggleAfter(struggle, trouble(code), { ...calm, random });

@@ -65,6 +65,7 @@ export const walks: readonly Walk[] = [
       'src/temporal/follow-start.ts',
       'src/workflows/messages.ts',
       'src/workflows/order/inbox.ts', // the signal arrives
+      'src/workflows/order/state.ts', // where it is kept
       'src/workflows/order/looks.ts', // a read is wanted
       'src/activities/order.ts',
       'src/activities/authorized-call.ts',

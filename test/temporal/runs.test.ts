@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { askedAhead } from '../../src/domain/asked-ahead.js';
+import { askedAhead } from '../../src/domain/errors.js';
 import { runOf } from '../../src/temporal/runs.js';
 
 /** What a call to Temporal rejects with when the server answers with this code. */

@@ -5,56 +5,53 @@ import { hostOf, type UrlEntry } from './receivers.js';
 /** A number of notices, or of one of them. */
 export const noticeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
 
-/** One thing that URLs are told of. */
 const NoticeSchema = s.inputOf({
   // Counted from 1 through the whole life of the run, past every continue-as-new.
   number: noticeNumber,
-  // When it became known.
+  // When the run learnt of the change.
   at: InstantSchema,
   // The JSON that is sent.
   event: s.anyObject() as s.Schema<object>,
-  // For this reader alone; otherwise for all there were at that time.
+  // Only for this reader; otherwise for all readers at that time.
   only: s.optional(noticeNumber),
 });
-/** One thing that URLs are told of. */
+/** One notice for URLs. */
 export type Notice = s.Read<typeof NoticeSchema>;
 
-/** How far one URL was told. */
 const NoticeReaderSchema = s.inputOf({
-  // It is past all that come before this number.
+  // The number of its next notice.
   next: noticeNumber,
-  // It has answered that it wants no more.
+  // It has answered that it wants no more notices (410).
   isGone: s.flag,
-  // What it was not told of and never will be: how many, the last of them, and why.
+  // The notices that it never got: how many, the last one, and why.
   missed: s.nullable(s.inputOf({ count: noticeNumber, last: noticeNumber, why: s.answered() })),
-  // Until then a request of the run before may be under way, and nothing must overtake it.
+  // Until then a request of the previous run may be under way, and no other may overtake it.
   busyUntil: s.optional(InstantSchema),
 });
-/** How far one URL was told. Instants are ISO 8601 UTC. */
+/** How far one URL has got. Instants are ISO 8601 UTC. */
 export type NoticeReader = s.Read<typeof NoticeReaderSchema>;
 
-/** What several URLs are told of, each at its own speed. Every notice is kept once, in their order, until all have been told. */
+/** Notices for several URLs, each with its own speed. The log keeps every notice once, in order, until all readers have it. */
 export const NoticeLogSchema = s.inputOf({
   last: noticeNumber,
   notices: s.listOf(NoticeSchema),
   readers: s.listOf(NoticeReaderSchema),
 });
-/** What several URLs are told of. Plain JSON. */
+/** Notices for several URLs. Plain JSON. */
 export type NoticeLog = s.Read<typeof NoticeLogSchema>;
 
-/** A log that nothing was written in yet. */
-export const openNoticeLog = (readers: number): NoticeLog => {
-  const empty: NoticeLog = { last: 0, notices: [], readers: [] };
-  return Array.from({ length: readers }).reduce<NoticeLog>((log) => addReader(log), empty);
-};
+const newReader = (last: number): NoticeReader => ({ next: last + 1, isGone: false, missed: null });
 
-/** Adds a reader, who is told of what comes from now on. */
-export const addReader = (log: NoticeLog): NoticeLog => ({
-  ...log,
-  readers: [...log.readers, { next: log.last + 1, isGone: false, missed: null }],
+/** An empty log. */
+export const openNoticeLog = (readers: number): NoticeLog => ({
+  ...{ last: 0, notices: [] },
+  readers: Array.from({ length: readers }, () => newReader(0)),
 });
 
-/** Adds a notice. Beyond `max` the oldest is dropped, but for what somebody is being told of just now. */
+/** Adds a reader, which gets the notices from now on. */
+export const addReader = (log: NoticeLog): NoticeLog => ({ ...log, readers: [...log.readers, newReader(log.last)] });
+
+/** Adds a notice. Beyond `max` it drops the oldest one that is not being sent just now. */
 export function addNotice(log: NoticeLog, { event, at, only }: Omit<Notice, 'number'>, max: number): NoticeLog {
   const last = log.last + 1;
   const added: Notice = { number: last, at, event, ...(only === undefined ? {} : { only }) };
@@ -65,7 +62,7 @@ export function addNotice(log: NoticeLog, { event, at, only }: Omit<Notice, 'num
 const isFor = ({ number, only }: Notice, { next, isGone }: NoticeReader, index: number): boolean =>
   !isGone && number >= next && (only === undefined || only === index);
 
-/** What a reader is to be told of next; undefined when it knows all. */
+/** The next notice of a reader; undefined if it has all. */
 export function nextNotice({ notices, readers }: NoticeLog, index: number): Notice | undefined {
   const reader = readers[index];
   return reader && notices.find((notice) => isFor(notice, reader, index));
@@ -87,15 +84,15 @@ function withoutOldest(log: NoticeLog): NoticeLog {
 }
 
 /**
- * Why a URL was not told. `refused`: it answered with a 4xx. `gone`: it wants no more. `originNotAllowed` and
+ * Why a URL missed a notice. `refused`: it answered with a 4xx. `gone`: it wants no more. `originNotAllowed` and
  * `addressNotAllowed`: the settings forbid it. `expired`: a day went by. `dropped`: too many were waiting.
  */
 export type MissedReason = 'refused' | 'gone' | 'originNotAllowed' | 'addressNotAllowed' | 'expired' | 'dropped';
 
-/** What became of telling a reader. `why` is for people. */
+/** What became of a notice. `why` is for people. */
 export type NoticeFate = { kind: 'told' } | { kind: 'missed'; reason: MissedReason; why: string };
 
-/** The log after a reader was told of `number`, or was given up. */
+/** The log after a reader got or missed the notice `number`. */
 export function passNotice(log: NoticeLog, index: number, number: number, fate: NoticeFate): NoticeLog {
   const pass = (reader: NoticeReader): NoticeReader => {
     const after = { ...reader, next: number + 1 };
@@ -105,7 +102,7 @@ export function passNotice(log: NoticeLog, index: number, number: number, fate: 
   return withoutRead({ ...log, readers: log.readers.map((reader, at) => (at === index ? pass(reader) : reader)) });
 }
 
-/** The log while requests to these readers may be under way that the next run knows nothing of. */
+/** Marks readers to which a request may still be under way when the next run begins. */
 export const withBusy = (log: NoticeLog, isBusy: (index: number) => boolean, busyUntil: string): NoticeLog => ({
   ...log,
   readers: log.readers.map((reader, index) => (isBusy(index) ? { ...reader, busyUntil } : reader)),

@@ -3,17 +3,17 @@ import * as s from '../schema.js';
 import { maxReceiverUrl, receiverUrlRule, toReceiverUrl } from '../web-address.js';
 
 const SignalReceiverSchema = s.inputOf({ workflowId: s.nameText, signal: s.nameText });
-/** A workflow of the same namespace, told by signal. */
+/** A workflow of the same namespace that gets a signal. */
 export type SignalReceiver = s.Read<typeof SignalReceiverSchema>;
 
-/** A web address that a caller wants to be told at, in the one spelling that `URL` gives it. */
+/** The address of a URL receiver, as `URL` spells it. */
 export const ReceiverUrlSchema = s.webAddress(maxReceiverUrl, toReceiverUrl, receiverUrlRule);
 
 const UrlReceiverSchema = s.inputOf({ url: ReceiverUrlSchema });
-/** A web address, told by a signed POST. It stands in Temporal in clear: it holds no secret. */
-export type UrlReceiver = s.Read<typeof UrlReceiverSchema>;
+/** A web address that gets a signed POST. It must hold no secret, since Temporal keeps it in clear. */
+type UrlReceiver = s.Read<typeof UrlReceiverSchema>;
 
-/** Who is told of each change and of the end: a workflow by signal, or a web address. */
+/** A receiver of each change and of the end: a workflow or a web address. */
 export const NotifySchema = s.described(
   s.oneOf([SignalReceiverSchema, UrlReceiverSchema], (set) => {
     if (!set.includes('url')) return 0;
@@ -21,25 +21,25 @@ export const NotifySchema = s.described(
   }),
   'Who is told of each change and of the end.',
 );
-/** Who is told of each change and of the end. */
+/** A receiver of each change and of the end. */
 export type Notify = s.Read<typeof NotifySchema>;
 
 /** The field `notify` of an input. */
 export const NotifyListSchema = s.listOf(NotifySchema, 10);
 
-/** A URL, and which entry it is among all receivers of a run. */
+/** A URL and its index among all receivers of a run. */
 export interface UrlEntry extends UrlReceiver {
   entry: number;
 }
 
-/** Is it told by a POST? */
+/** Is the receiver a web address? */
 export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
 
-/** Those that are told by a POST. */
+/** The receivers that are web addresses. */
 export const urlEntries = (receivers: readonly Notify[]): UrlEntry[] =>
   receivers.flatMap((receiver, entry) => (isUrlReceiver(receiver) ? [{ url: receiver.url, entry }] : []));
 
-/** What may be shown of a URL: the rest may be a secret of its owner. */
+/** The part of a URL that we may show: the rest may be a secret of its owner. */
 export const hostOf = (url: string): string => new URL(url).host.slice(0, 100);
 
 /** Reads one receiver. Throws `InvalidInput` naming it as `name`. */

@@ -1,10 +1,10 @@
 import type { Cadence } from '../account.js';
 import { isSameStatus } from './status.js';
 
-/** What the pace of reading depends on. Instants are milliseconds since the epoch. */
+/** What determines the pace of reads. Instants are milliseconds since the epoch. */
 export interface CadenceInput {
   status: string | null;
-  /** Since when the status stands. */
+  /** When the run found the status. */
   since: number;
   scheduledAt: number | null;
   /** Do deliveries announce the changes of this order? */
@@ -12,9 +12,9 @@ export interface CadenceInput {
   now: number;
 }
 
-/** Half an hour before the pick-up a reserved order is read like an active one: that is when drivers are assigned. */
+/** So long before the pick-up a reserved order gets the pace of an active one: then drivers are assigned. */
 const pickupNearMs = 30 * 60_000;
-/** A status that has stood for long is read less often: a change is seen late by at most a sixtieth of that time. */
+/** An old status is read less often: the worker sees a change late by at most a sixtieth of the status's age. */
 const ageShare = 60;
 const slowestActiveFactor = 6;
 
@@ -27,7 +27,7 @@ function reservedMs(input: CadenceInput, cadence: Cadence): number {
   // Never sleeps past the moment at which the fast pace begins.
   const fastFrom = scheduledAt - pickupNearMs;
   if (now < fastFrom) return Math.max(cadence.activeMs, Math.min(cadence.reservedMs, fastFrom - now));
-  // Past its pick-up it ages like any other.
+  // After its pick-up time it ages like an active order.
   return activeMs({ ...input, since: Math.max(since, scheduledAt) }, cadence);
 }
 
@@ -39,7 +39,7 @@ function activeMs({ since, now }: CadenceInput, cadence: Cadence): number {
 /** Milliseconds until the next read of an order. Pure: the same input gives the same pace. */
 export function nextReadMs(input: CadenceInput, cadence: Cadence): number {
   const ownPace = isReserved(input.status) ? reservedMs(input, cadence) : activeMs(input, cadence);
-  // Customer care takes its time; the slow pace also serves where deliveries announce changes.
+  // Customer care takes long, and deliveries announce changes of a pushed order.
   const slow = input.pushed || isSameStatus(input.status, 'CareReq');
   return Math.round(slow ? Math.max(ownPace, cadence.pushedMs) : ownPace);
 }

@@ -5,55 +5,43 @@ import { type FollowOrderInput, type FollowRequest, fillInput } from './input.js
 import { type OrderTrail, type Outcome, openTrail, withReference } from './trail.js';
 
 /**
- * How the last run of an order ended. `brokenOff`: it failed, or somebody cancelled or terminated it, so it left no trail.
- * `unreadable`: it left a result that cannot be read here, encrypted with a key that is not held, say.
+ * How the last run of an order ended. `brokenOff`: it failed, or a person cancelled or terminated it, so it left no trail.
+ * `unreadable`: this process cannot read its result, for example for want of the encryption key.
  */
 export type OrderEnd = Outcome | 'brokenOff' | 'unreadable';
 
-/** Does a caller who wants the order followed start it anew? `again`: the caller says that the end was a mistake. */
-export function isFollowedAgain(end: OrderEnd, again: boolean): boolean {
-  switch (end) {
-    case 'completed':
-    case 'cancelled':
-    case 'rejected':
-      return false; // an end of the order stays an end (I5)
-    case 'stopped':
-    case 'expired':
-    case 'unreadable':
-      return again;
-    case 'brokenOff':
-      return true;
-  }
-}
+/** `callers`: does a caller who asks to follow the order start a new run? `deliveries`: what becomes of deliveries for the order. */
+const afterEnds: Record<
+  OrderEnd,
+  { callers: 'never' | 'if asked again' | 'always'; deliveries: 'again' | 'late' | EndParkReason }
+> = {
+  // The order has ended at the service: that end stays (I5).
+  completed: { callers: 'never', deliveries: 'late' },
+  cancelled: { callers: 'never', deliveries: 'late' },
+  rejected: { callers: 'never', deliveries: 'late' },
+  // A person stopped the run, so a person decides.
+  stopped: { callers: 'if asked again', deliveries: 'followingStopped' },
+  // A caller wanted the order followed, and the delivery proves that it lives.
+  expired: { callers: 'if asked again', deliveries: 'again' },
+  brokenOff: { callers: 'always', deliveries: 'again' },
+  unreadable: { callers: 'if asked again', deliveries: 'endUnreadable' },
+};
 
-/** What becomes of deliveries for an order whose last run has ended: they start it anew, come too late, or are parked. */
-export function afterEnd(end: OrderEnd): 'again' | 'late' | EndParkReason {
-  switch (end) {
-    case 'completed':
-    case 'cancelled':
-    case 'rejected':
-      return 'late';
-    case 'brokenOff':
-    case 'expired':
-      return 'again'; // somebody wanted it followed, and the delivery proves that the order lives
-    case 'stopped':
-      return 'followingStopped'; // by a person, so a person decides
-    case 'unreadable':
-      return 'endUnreadable';
-  }
-}
+/** Does a caller who asks to follow the order start a new run? `again`: the caller says that the end was a mistake. */
+export const isFollowedAgain = (end: OrderEnd, again: boolean): boolean =>
+  afterEnds[end].callers === 'always' || (again && afterEnds[end].callers === 'if asked again');
 
-/** More than any order needs, so that nobody makes a run tell the whole world. */
+/** What becomes of deliveries for an order whose last run has ended: they start a new run, come too late, or are parked. */
+export const afterEnd = (end: OrderEnd): 'again' | 'late' | EndParkReason => afterEnds[end].deliveries;
+
+/** More than any order needs, so that a caller cannot make a run send notices without end. */
 const maxReceivers = 50;
 
-/** Receivers that a run was asked to tell besides those it tells already: as many as there is room for, and the rest. */
-interface AddedReceivers {
-  added: Notify[];
-  leftOut: Notify[];
-}
-
-/** One that is told already, or named twice, is added once. */
-export function addedReceivers(present: readonly Notify[], more: readonly Notify[]): AddedReceivers {
+/** Receivers to add to those that a run has: as many as it has room for, each once, and the rest. */
+export function addedReceivers(
+  present: readonly Notify[],
+  more: readonly Notify[],
+): { added: Notify[]; leftOut: Notify[] } {
   const known = new Set(present.map(keyOf));
   const newcomers = more.filter((receiver) => !known.has(keyOf(receiver)) && known.add(keyOf(receiver)));
   const room = Math.max(0, maxReceivers - present.length);
@@ -63,10 +51,10 @@ export function addedReceivers(present: readonly Notify[], more: readonly Notify
 const keyOf = (receiver: Notify): string =>
   JSON.stringify(isUrlReceiver(receiver) ? [receiver.url] : [receiver.workflowId, receiver.signal]);
 
-/** As many lines as the details of a run show. */
+/** The details of a run show no more lines. */
 const maxLines = 20;
 
-/** The lines, for the UI, about receivers that found no room, with these. */
+/** Adds lines, for the UI, about receivers for which the run has no room. */
 export const withLeftOut = (lines: readonly string[], receivers: readonly Notify[]): string[] =>
   [...new Set([...lines, ...receivers.map(toLine)])].slice(0, maxLines);
 
@@ -84,26 +72,25 @@ export interface EarlierRunKey extends FollowOrderKey {
 export interface RunLeft {
   input: FollowOrderInput;
   trail: OrderTrail;
-  /** Deliveries that no reading has answered yet. */
+  /** Deliveries that no reading has answered. */
   claims: DeliveryNotice[];
   /** Ids of deliveries already counted, newest last. */
   seenDeliveries: string[];
   receivers: Notify[];
-  /** One line for each receiver that found no room. */
+  /** One line for each receiver for which the run had no room. */
   leftOut: string[];
 }
 
 /** The answer of an earlier run. */
 export interface EarlierRun {
   left: RunLeft;
-  /** The run that it was to go on from itself, while it had not heard from it. */
+  /** The run that it had to continue, until that run answered. */
   continues: string | null;
 }
 
-const maxClaims = 1_000;
-const maxSeenDeliveries = 1_000;
+const maxKept = 1_000;
 
-/** What a run has from its start, before anything came to it. */
+/** What a run has at its start. */
 export const leftAtStart = (input: FollowOrderInput, startedAt: string): RunLeft => ({
   input,
   trail: openTrail(input, startedAt),
@@ -115,20 +102,20 @@ export const leftAtStart = (input: FollowOrderInput, startedAt: string): RunLeft
 
 type Recorded = Pick<RunLeft, 'trail' | 'claims' | 'seenDeliveries'>;
 
-/** With deliveries that have come: counted, known again, and kept until a reading answers them. */
+/** Adds deliveries: counts them, remembers their ids, and keeps them until a reading answers them. */
 export function withDeliveries(before: Recorded, deliveries: readonly DeliveryNotice[]): Recorded {
   const { trail, claims, seenDeliveries: seen } = before;
   const { counts, seenDeliveries } = countDeliveries(trail.deliveries, seen, deliveries);
   return {
     trail: { ...trail, pushed: true, deliveries: counts },
-    claims: [...claims, ...deliveries].slice(-maxClaims),
+    claims: [...claims, ...deliveries].slice(-maxKept),
     seenDeliveries,
   };
 }
 
 type Wished = Pick<RunLeft, 'input' | 'trail' | 'receivers' | 'leftOut'>;
 
-/** With what a caller asks for: it fills what is not known yet, and adds receivers. The first word about each thing stands. */
+/** Adds what a caller asks for: sets the fields that are not set yet, and adds receivers. */
 export function withRequest(before: Wished, request: FollowRequest): Wished {
   const input = fillInput(before.input, request);
   const { added, leftOut } = addedReceivers(before.receivers, request.notify ?? []);
@@ -141,9 +128,9 @@ export function withRequest(before: Wished, request: FollowRequest): Wished {
 }
 
 /**
- * What the run of today knows together with what an earlier one left: the timeline goes on, and an end that was none at the service is
- * taken back. `now` has read nothing yet; what its callers say goes before what those of the earlier run said. How long one was to
- * follow that has expired does not count again, or each would expire like it.
+ * Joins a new run, `now`, which has read nothing yet, with what an earlier run left. The timeline goes on, and an outcome that was not an
+ * end at the service is removed. Inputs of the new run take precedence. An expired run does not pass on its `followForMs`, or the new
+ * run would expire too.
  */
 export function goOnFrom(earlier: RunLeft, now: RunLeft): RunLeft {
   const { followForMs: _tooShort, ...asked } = earlier.input;
@@ -163,8 +150,8 @@ export function goOnFrom(earlier: RunLeft, now: RunLeft): RunLeft {
         duplicate: earlier.trail.deliveries.duplicate + now.trail.deliveries.duplicate + again,
       },
     },
-    claims: [...earlier.claims, ...now.claims].slice(-maxClaims),
-    seenDeliveries: [...new Set([...earlier.seenDeliveries, ...now.seenDeliveries])].slice(-maxSeenDeliveries),
+    claims: [...earlier.claims, ...now.claims].slice(-maxKept),
+    seenDeliveries: [...new Set([...earlier.seenDeliveries, ...now.seenDeliveries])].slice(-maxKept),
     receivers: [...earlier.receivers, ...added],
     leftOut: withLeftOut([...earlier.leftOut, ...now.leftOut], leftOut),
   };

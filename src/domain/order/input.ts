@@ -21,37 +21,31 @@ const requestFields = {
   ),
 };
 
-/** Argument of the signal `followRequested`: it fills what the run does not know yet, adds receivers, and overwrites nothing. */
+/** Argument of the signal `followRequested`: it sets fields that are not set yet, adds receivers, and overwrites nothing. */
 export const FollowRequestSchema = s.inputOf(requestFields);
-/** What a caller may tell a run that follows the order already. */
+/** What a caller may ask of a run that already follows the order. */
 export type FollowRequest = s.Read<typeof FollowRequestSchema>;
 
-/** What `followOrder` is started with. */
+/** The input of `followOrder`. */
 export const FollowOrderInputSchema = s.inputOf({
   account: AccountNameSchema,
   orderId: OrderIdSchema,
   ...requestFields,
 });
-/** What `followOrder` is started with, as it is read. `followForMs` counts from the later of start and `scheduledAt`. */
+/** The parsed input of `followOrder`. `followForMs` counts from the later of start and `scheduledAt`. */
 export type FollowOrderInput = s.Read<typeof FollowOrderInputSchema>;
 
-/** Reads the input of `followOrder`, which any language may send. Throws `InvalidInput` that names the field. */
+/** Reads the input of `followOrder`. Throws `InvalidInput` that names the field. */
 export const parseFollowOrderInput = parserOf(FollowOrderInputSchema);
 
 /** Reads the argument of the signal `followRequested`. Throws `InvalidInput`. */
 export const parseFollowRequest = parserOf(FollowRequestSchema);
 
-/** What could be read of a `followRequested`, and one line for each part that could not. */
-export interface ReadFollowRequest {
-  request: FollowRequest;
-  problems: string[];
-}
-
-/** Its names alone, to find one that is unknown. */
-const withoutValues = (fields: object): object => Object.fromEntries(Object.keys(fields).map((name) => [name, null]));
-
-/** The same for a run, which cannot answer a signal: a part that cannot be read does not lose the others. Never throws. */
-export function readFollowRequest(value: unknown): ReadFollowRequest {
+/**
+ * Reads the argument of `followRequested` for a run, which cannot answer a signal. It keeps the readable parts and gives one problem line
+ * for each of the others. Never throws.
+ */
+export function readFollowRequest(value: unknown): { request: FollowRequest; problems: string[] } {
   const problems: string[] = [];
   const take = <T>(parse: () => T): T | undefined => {
     try {
@@ -62,13 +56,14 @@ export function readFollowRequest(value: unknown): ReadFollowRequest {
     }
   };
   const fields = take(() => toInputObject(value)) ?? {};
-  take(() => parseFollowRequest(withoutValues(fields)));
+  // The names alone, to find an unknown one.
+  take(() => parseFollowRequest(Object.fromEntries(Object.keys(fields).map((name) => [name, null]))));
   const { notify, ...others } = fields;
   const single = (['reference', 'scheduledAt', 'followForMs'] as const).map((name) =>
     take(() => parseFollowRequest({ [name]: others[name] })),
   );
   const request: FollowRequest = Object.assign({}, ...single);
-  // Each by itself, and as many as there are: how many a run tells is another rule.
+  // Each receiver separately. The limit of receivers is checked later.
   if (Array.isArray(notify)) {
     request.notify = notify.flatMap((entry: unknown, index) => take(() => toReceiver(entry, `notify[${index}]`)) ?? []);
   } else {
@@ -77,10 +72,11 @@ export function readFollowRequest(value: unknown): ReadFollowRequest {
   return { request, problems };
 }
 
-/** The input with what it does not say yet. The first word about each thing stands; receivers are kept elsewhere. */
-export function fillInput(input: FollowOrderInput, { notify: _, ...asked }: FollowRequest): FollowOrderInput {
-  return { ...asked, ...input };
-}
+/** Sets the fields of the input that are not set yet, except receivers, which the run keeps elsewhere. */
+export const fillInput = (input: FollowOrderInput, { notify: _, ...asked }: FollowRequest): FollowOrderInput => ({
+  ...asked,
+  ...input,
+});
 
 const RunIdSchema = s.matching(
   /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,

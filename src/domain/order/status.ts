@@ -1,6 +1,6 @@
 import { shownText } from '../json.js';
 
-/** Every status we know (assumed). Others are normal input and stay the word they came as. */
+/** The known statuses (assumed). Any other word is normal input, which we keep. */
 export const rideStatuses = [
   'Pending',
   'Reserved',
@@ -18,10 +18,10 @@ export const rideStatuses = [
 
 export type RideStatus = (typeof rideStatuses)[number];
 
-/** A word as it may be shown and indexed, on one line. What is shown already stays as it is. */
+/** A word that is safe to show and to index, on one line. */
 const shownStatus = (word: string): string => shownText(word.replace(/\s/g, ' '));
 
-/** The key by which two spellings are the same status: as shown, in lower case, without blanks, `_` and `-`, British "cancelled". */
+/** Equal for two spellings of one status: in lower case, without blanks, `_` and `-`, with the British "cancelled". */
 export function statusKey(word: string): string {
   const key = shownStatus(word).toLowerCase().replace(/[ _-]/g, '');
   return key === 'canceled' ? 'cancelled' : key;
@@ -32,7 +32,7 @@ const knownByKey = new Map(rideStatuses.map((status) => [statusKey(status), stat
 /** A known status in its one spelling; undefined for any other word. */
 export const toKnownStatus = (rawStatus: string): RideStatus | undefined => knownByKey.get(statusKey(rawStatus));
 
-/** A known status in its one spelling, or the word as it came, with U+FFFD for what cannot be shown or indexed. */
+/** A known status in its one spelling, or the given word, with U+FFFD for characters that cannot be shown or indexed. */
 export const toRideStatus = (rawStatus: string): string => toKnownStatus(rawStatus) ?? shownStatus(rawStatus);
 
 /** Do both words name the same status? */

@@ -7,39 +7,39 @@ import * as s from '../schema.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
-/** What one read of an order said, in our words. */
+/** What one read of an order found. */
 export interface OrderReading {
   status: string;
   rawStatus: string;
   terminal: boolean;
-  /** Times, supplier and vehicle, where the service sent them; who the driver is only while payloads are encrypted. */
+  /** Times, supplier and vehicle, if the service sent them; they identify the driver only while payloads are encrypted. */
   details: Record<string, unknown> | null;
 }
 
-/** What a look at an order needs to know of the run that looks. Instants are ISO 8601 UTC. */
+/** The input of a look at an order. Instants are ISO 8601 UTC. */
 export interface LookInput {
   account: AccountName;
   orderId: OrderId;
-  /** What the run shows now: a look that finds nothing else has nothing to tell. */
+  /** What the run shows now: finding the same again is no news. */
   shown: { rawStatus: string | null; attention: Attention['code'] | null };
-  /** Since when that status stands; the start of the run before the first read. */
+  /** When the run found that status; the start of the run before the first read. */
   since: string;
   scheduledAt: string | null;
-  /** Deliveries announce its changes: the status may be another by the time of a poll, which asks the run for it. */
+  /** Deliveries announce its changes, so the status may change during the poll, which asks the run for it. */
   pushed: boolean;
-  /** No request to the service before this instant (its own `Retry-After`, or our back-off). */
+  /** No request before this instant, because of a `Retry-After` of the service or our back-off. */
   notBefore: string | null;
-  /** Nobody but the caller vouches for the order: not read yet, named by no delivery, made by no ride. */
+  /** Only the caller has named the order: it was not read yet, no delivery named it, and no ride made it. */
   mayBeUnknown: boolean;
-  /** A person asked for this read and waits for it: it goes ahead of all waits, once a minute for each account. */
+  /** A person waits for this read: once a minute for each account it ignores all waits. */
   forPerson?: boolean;
-  /** Of the deliveries that led to the look, newest last, where traces are on. */
+  /** Of the deliveries that led to the look, newest last, if tracing is on. */
   traceparents?: string[];
 }
 
 /**
- * What a look found. `reads` counts the reads behind it; `gapMs` is the time since the read before, in which the change
- * must have come about; `runLength`, of a poll that asked the run what it shows: how many events that had then.
+ * What a look found. `reads` counts its reads. `gapMs` is the time since the previous read, in which the change happened. `runLength` is
+ * the number of events of the run when the poll asked it for its status.
  */
 export type OrderObservation =
   | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number; runLength?: number }
@@ -51,7 +51,7 @@ export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expir
 /** One of `outcomes`. */
 export type Outcome = (typeof outcomes)[number];
 
-/** What a `notify` signal carries: each change of the status, and the end. */
+/** The payload of a `notify` signal: each change of the status, and the end. */
 export const OrderChangeSchema = s.answerOf({
   account: s.answered<AccountName>(),
   orderId: s.answered<OrderId>(),
@@ -62,7 +62,7 @@ export const OrderChangeSchema = s.answerOf({
   terminal: s.flag,
   outcome: s.nullable(s.wordOf(outcomes), 'Null while the order is followed.'),
 });
-/** The part of a trail that others are told of. `since` is the start of the run before the first read. */
+/** The part of a trail that notices carry. `since` is the start of the run before the first read. */
 export type OrderChange = s.Read<typeof OrderChangeSchema>;
 
 /** Body of the request that a `notify` URL gets. */
@@ -70,17 +70,16 @@ export const OrderEventSchema = s.answerOf({
   type: s.wordOf(['order.changed', 'order.ended']),
   ...OrderChangeSchema.fields,
 });
-/** What a URL is told. */
+/** A notice to a URL. */
 export type OrderEvent = s.Read<typeof OrderEventSchema>;
 
-/** One observation that changed something. `at` is an ISO instant: when we saw it. */
 const TimelineEntrySchema = s.answerOf({
   status: s.answered(),
   rawStatus: s.answered(),
   at: s.answered(),
   source: s.wordOf(['read', 'delivery']),
 });
-/** One observation that changed something. */
+/** One observation that changed something. `at` is the ISO instant of the observation. */
 export type TimelineEntry = s.Read<typeof TimelineEntrySchema>;
 
 /** The durable record of a followed order: the result of `followOrder`, the answer to its query and its updates. */
@@ -88,7 +87,7 @@ export const OrderTrailSchema = s.answerOf({
   ...OrderChangeSchema.fields,
   timeline: s.described(s.listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
   deliveries: DeliveryCountsSchema,
-  // Reads that the run has heard of: a waiting poll tells its count when it ends with a change.
+  // A waiting poll adds its reads when it ends with a change.
   reads: s.wholeNumber(),
   pushed: s.described(s.flag, 'Do deliveries announce the changes of this order?'),
   attention: s.nullable(AttentionSchema),
@@ -99,7 +98,7 @@ export type OrderTrail = s.Read<typeof OrderTrailSchema>;
 
 const maxTimeline = 200;
 
-/** The trail of an order that nobody has read yet. */
+/** The trail of an order before the first read. */
 export function openTrail(input: FollowOrderInput, now: string): OrderTrail {
   return {
     account: input.account,
@@ -119,7 +118,7 @@ export function openTrail(input: FollowOrderInput, now: string): OrderTrail {
   };
 }
 
-/** The trail with the reference that its run has come to know. */
+/** The trail with the reference of the input. */
 export const withReference = (trail: OrderTrail, { reference }: FollowOrderInput): OrderTrail =>
   reference === undefined ? trail : { ...trail, reference };
 
@@ -132,7 +131,7 @@ function outcomeOf(status: string): Outcome {
   return isSameStatus(status, 'Rejected') ? 'rejected' : 'completed';
 }
 
-/** Claims of deliveries that no read has seen: a status that came and went between two reads. */
+/** Statuses that only deliveries named, since they came and went between two reads. */
 function unseenClaims(trail: OrderTrail, claims: DeliveryNotice[], readStatus: string): TimelineEntry[] {
   const entries: TimelineEntry[] = [];
   const isKnown = (status: string): boolean =>
@@ -145,14 +144,13 @@ function unseenClaims(trail: OrderTrail, claims: DeliveryNotice[], readStatus: s
   return entries;
 }
 
-/** Trouble that is found again by another look goes on, it does not begin. */
+/** Trouble that several looks find has begun with the first of them. */
 const since = (before: Attention | null, now: Attention): Attention =>
   before?.code === now.code ? { ...now, since: before.since } : now;
 
 /**
- * The trail after a look. A reading clears the attention, and moves the status when it says something new; trouble sets
- * the attention and leaves the status. `claims` are the deliveries that a reading answers; `isAnnounced`: a delivery has come,
- * even if it did not lead to this look.
+ * The trail after a look. A reading clears the attention and sets a new status; trouble sets the attention and keeps the status.
+ * `claims` are the deliveries that a reading answers. `isAnnounced`: a delivery has come, even if it did not lead to this look.
  */
 export function recordObservation(
   trail: OrderTrail,
@@ -161,8 +159,7 @@ export function recordObservation(
   isAnnounced = claims.length > 0,
 ): OrderTrail {
   const reads = trail.reads + seen.reads;
-  if (trail.terminal) return { ...trail, reads };
-  if (seen.kind === 'unknownOrder') return { ...trail, reads };
+  if (trail.terminal || seen.kind === 'unknownOrder') return { ...trail, reads };
   if (seen.kind === 'trouble') return { ...trail, reads, attention: since(trail.attention, seen.attention) };
   const { reading, at } = seen;
   const claimed = unseenClaims(trail, claims, reading.status);
@@ -189,28 +186,27 @@ export function recordObservation(
   };
 }
 
-/** The pick-up time: what the service said last wins over what the caller said, since an order can be moved. */
-export function scheduledAt(input: FollowOrderInput, trail: OrderTrail): string | null {
-  return readInstant(trail.details?.scheduledAt) ?? input.scheduledAt ?? null;
-}
+/** The pick-up time. The last word of the service takes precedence over the caller's, since an order can be moved. */
+export const scheduledAt = (input: FollowOrderInput, trail: OrderTrail): string | null =>
+  readInstant(trail.details?.scheduledAt) ?? input.scheduledAt ?? null;
 
 /** When following ends without an end of the order, in milliseconds since the epoch. */
 export function expiresAt(input: FollowOrderInput, trail: OrderTrail, startedAt: string): number {
   const pickup = scheduledAt(input, trail);
   const start = Date.parse(startedAt);
-  // A pick-up beyond that is a mistake, and no timer runs for thousands of years.
+  // A later pick-up is a mistake, and must not start a timer of thousands of years.
   const from = Math.max(start, Math.min(pickup === null ? 0 : Date.parse(pickup), start + maxFollowForMs));
   return from + (input.followForMs ?? defaultFollowForMs);
 }
 
-/** The part of a trail that others are told of. */
+/** The part of a trail that notices carry. */
 export function toOrderChange(trail: OrderTrail): OrderChange {
   const { account, orderId, status, rawStatus, since, terminal, outcome } = trail;
   const reference = trail.reference === undefined ? {} : { reference: trail.reference };
   return { account, orderId, ...reference, status, rawStatus, since, terminal, outcome };
 }
 
-/** Is this a change for those who were told `last`? */
+/** Is this a change for receivers that got `last`? */
 export const isChange = (change: OrderChange, last: OrderChange | null): boolean =>
   change.outcome !== (last?.outcome ?? null) || change.rawStatus !== (last?.rawStatus ?? null);
 
@@ -220,20 +216,20 @@ export const toOrderEvent = (change: OrderChange): OrderEvent => ({
   ...change,
 });
 
-/** How a change was found. Instants are ISO 8601 UTC. */
+/** How the run found a change. Instants are ISO 8601 UTC. */
 export interface FoundChange {
   seen: OrderObservation;
   /** The deliveries that led to the look; none for a poll. */
   claims: readonly DeliveryNotice[];
-  /** When the run had read the order before; null: it has not, or trouble came between. */
+  /** When the run had read the order before; null: it had not, or there was trouble since. */
   lastReadAt: string | null;
   /** Milliseconds since the epoch. */
   now: number;
 }
 
 /**
- * How late a change was seen at most, in milliseconds: since the first of its deliveries came in, or since the look before,
- * be it another attempt of the poll or another read of the run. Undefined when there was none.
+ * The longest possible delay of seeing a change, in milliseconds: since the first of its deliveries, or since the previous attempt of the
+ * poll or read of the run. Undefined if there was none.
  */
 export function statusLagMs({ seen, claims, lastReadAt, now }: FoundChange): number | undefined {
   if (claims.length > 0) return notNegative(now - Math.min(...claims.map(({ receivedAt }) => Date.parse(receivedAt))));
@@ -242,7 +238,7 @@ export function statusLagMs({ seen, claims, lastReadAt, now }: FoundChange): num
   return notNegative(Math.min(Date.parse(seen.at) - Date.parse(lastReadAt), seen.gapMs ?? Infinity));
 }
 
-/** The clock of another process may go ahead. */
+/** The clock of another process may be ahead. */
 const notNegative = (ms: number): number => Math.max(0, ms);
 
 const shownEntries = 50;

@@ -62,16 +62,13 @@ export const parseRequestRideInput = parserOf(RequestRideInputSchema);
 /** Reads the argument of `updateRide`. Throws `InvalidInput`. */
 export const parseUpdateRideInput = parserOf(UpdateRideSchema);
 
-/** Reads the argument of `cancelRide`. Throws `InvalidInput`. */
-export const parseCancelRideInput = parseNoInput;
-
 /** Reads the argument of `resolveRide`: one of its three forms. Throws `InvalidInput`. */
 export const parseResolveRideInput = parserOf(RideResolutionSchema);
 
 /** Reads the argument of each update of a ride, by the name of the update. */
 const parsers = {
   updateRide: parseUpdateRideInput,
-  cancelRide: parseCancelRideInput,
+  cancelRide: parseNoInput,
   resolveRide: parseResolveRideInput,
 } as const;
 

@@ -1,7 +1,7 @@
 import { type Attention, AttentionSchema } from '../attention.js';
 import { shownText } from '../json.js';
 import type { AccountName, OrderId } from '../keys.js';
-import { attentionLines, cell, messageCell } from '../markdown.js';
+import { attentionLines, cell, messageCell, second } from '../markdown.js';
 import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
 import { type OrderTrail, OrderTrailSchema, outcomes } from '../order/trail.js';
@@ -9,15 +9,14 @@ import * as s from '../schema.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
 
-/** That of the order, or `withdrawn`. */
 const RideOutcomeSchema = s.described(
   s.wordOf([...outcomes, 'withdrawn']),
   'withdrawn: cancelled before anything was sent, so there is no order.',
 );
-/** That of the order, or `withdrawn`. */
+/** The outcome of the order, or `withdrawn`. */
 export type RideOutcome = s.Read<typeof RideOutcomeSchema>;
 
-/** The run that followed the order broke off, so the ride has the order followed again. */
+/** The ride started another run for its order, since the run before broke off. */
 const FollowedAgainSchema = s.answerOf({
   // In a row; an hour without one ends the row.
   times: s.wholeNumber(),
@@ -35,7 +34,7 @@ export const RideStandingSchema = s.answerOf({
   // requesting: no order is known yet. following: until the order ends. receipt: it has ended, its receipt is read.
   stage: s.wordOf(['requesting', 'following', 'receipt', 'ended']),
   orderId: s.nullable(s.answered<OrderId>(), 'Null until the service has named it.'),
-  // The status of the order, as `followOrder` last told it.
+  // The status of the order in the last signal of `followOrder`.
   status: s.nullable(s.answered()),
   outcome: s.nullable(RideOutcomeSchema),
   // outcomeUnknown: a person must find out whether an order was made.
@@ -60,7 +59,7 @@ export const RideResultSchema = s.answerOf({
 /** How a ride ended. */
 export type RideResult = s.Read<typeof RideResultSchema>;
 
-/** A ride of which nothing has been sent yet. */
+/** A ride before its first request. */
 export const openRide = ({ account, requestId }: RequestRideInput): RideStanding => ({
   account,
   requestId,
@@ -76,17 +75,17 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 600_000;
 const maxReason = 300;
 
-/** What is known of the run that follows the order once it broke off again. `now` is an ISO instant. */
+/** The record after the run that follows the order broke off. `now` is an ISO instant. */
 export function brokenOffAgain(before: FollowedAgain | undefined, reason: string, now: string): FollowedAgain {
   const isRow = before !== undefined && Date.parse(now) - Date.parse(before.at) < rowEndsAfterMs;
   return { times: isRow ? before.times + 1 : 1, at: now, reason: shownText(reason.slice(0, maxReason)) };
 }
 
-/** How long to wait before the order is followed again: whatever broke off the run may do so again at once. */
+/** The pause before another run follows the order, since it may break off again. */
 export const followAgainAfterMs = ({ times }: FollowedAgain): number =>
   Math.min(firstPauseMs * 2 ** (times - 1), longestPauseMs);
 
-/** What the service is told to know a repeated create of this ride by. An account holds no ".", so no two rides share it. */
+/** The request id by which the service recognizes a repeated create. An account holds no ".", so no two rides share it. */
 export const rideCallId = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>): string =>
   `ride.${account}.${requestId}`;
 
@@ -97,24 +96,24 @@ export const outcomeUnknown = (reason: string, now: string): Attention => ({
   since: now,
 });
 
-/** What makes an order be followed, by whichever run does it. */
+/** A request to follow an order, by a new or a running run. */
 export interface StartFollowingInput {
-  /** Counts only where nobody follows the order yet. */
+  /** For a new run. */
   input: FollowOrderInput;
-  /** Told of changes, also by a run that is there already. */
+  /** For a new and for a running run. */
   receivers: Notify[];
 }
 
-/** What waits for the end of the run that follows an order. */
+/** The input of the wait for the end of the run that follows an order. */
 export interface AwaitFollowedInput extends FollowOrderKey {
-  /** The run has told of its end, so it closes any moment. */
+  /** The run has announced its end, so it closes soon. */
   isEndTold: boolean;
 }
 
-/** How the run that followed an order ended. `type` is that of its failure; `NotFollowed`: somebody ended the run. */
+/** How the run that followed an order ended. `type` is that of its failure; `NotFollowed`: a person ended the run. */
 export type FollowedEnd = { kind: 'trail'; trail: OrderTrail } | { kind: 'failed'; type: string; message: string };
 
-/** The run of an order tells each change by a signal, so this only finds what no signal tells: a run that failed. */
+/** The pace of looks for the end of a run. Signals announce each change, so these looks find only a failed run. */
 export function followedPaceMs(isEndTold: boolean, attempt: number): number {
   if (isEndTold) return Math.min(100 * 2 ** attempt, 60_000);
   return attempt === 1 ? 5_000 : 60_000;
@@ -129,7 +128,7 @@ const stageTexts: Record<RideStanding['stage'], string> = {
 
 /** "broke off at ... UTC, the 2nd time in a row, ..." as the end of a sentence about the following of the order. */
 export const followedAgainText = ({ times, at, reason }: FollowedAgain): string =>
-  `broke off at ${at.slice(0, 19).replace('T', ' ')} UTC${times === 1 ? '' : `, ${times} times in a row`}, and was begun again. ${reason}`;
+  `broke off at ${second(at)} UTC${times === 1 ? '' : `, ${times} times in a row`}, and was begun again. ${reason}`;
 
 /** A ride as Markdown for the Temporal UI: where it stands, where its order is followed, and what a person can do. */
 export function describeRide(ride: RideStanding): string {
@@ -140,18 +139,15 @@ export function describeRide(ride: RideStanding): string {
     ...(outcome === null ? [] : [`outcome **${outcome}**`]),
   ].join(', ');
   const order =
-    orderId === null
-      ? []
-      : [`Order ${cell(orderId, 128)}, followed by \`${cell(followOrderId({ account, orderId }), 200)}\``];
-  const broken =
-    followedAgain === undefined ? [] : [`The following of the order ${messageCell(followedAgainText(followedAgain))}`];
+    orderId && `Order ${cell(orderId, 128)}, followed by \`${cell(followOrderId({ account, orderId }), 200)}\``;
+  const broken = followedAgain && `The following of the order ${messageCell(followedAgainText(followedAgain))}`;
   const commands = ['--order ID', '--try-again', '--give-up REASON']
     .map((way) => `- \`faretrail ride resolve ${account} ${requestId} ${way}\``)
     .join('\n');
   return [
     head,
-    ...order,
-    ...broken,
+    ...(order ? [order] : []),
+    ...(broken ? [broken] : []),
     ...attentionLines(attention),
     ...(attention?.code === 'outcomeUnknown' ? [commands] : []),
   ].join('\n\n');

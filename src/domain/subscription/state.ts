@@ -1,4 +1,5 @@
 import type { Attention, AttentionCode } from '../attention.js';
+import { iso } from '../instant.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import type { SubscriptionInput } from './input.js';
 
@@ -27,7 +28,7 @@ export interface SubscriptionGeneration {
   until: string | null;
 }
 
-/** All that a subscription has to remember. Plain JSON, handed from run to run; no secret is in clear. */
+/** The state of a subscription. Plain JSON, handed from run to run; no secret is in clear. */
 export interface SubscriptionState extends SubscriptionKey {
   publicUrl: string;
   /** Newest first. */
@@ -40,11 +41,11 @@ export interface SubscriptionState extends SubscriptionKey {
   unclearInRow: number;
   /** When silence last made us subscribe anew. */
   resubscribedAt: string | null;
-  /** Subscribers at addresses that are refused by now, and that the service was not made to forget; the newest 200. */
+  /** Subscribers that the service still has although the ingress refuses their addresses; the newest 200. */
   stillRegistered: string[];
 }
 
-/** More addresses than this are not kept open: the memo must stay small whatever goes wrong. */
+/** No more addresses are kept open, so that the memo stays small. */
 const maxGenerations = 100;
 const maxStillRegistered = 200;
 
@@ -66,11 +67,11 @@ export const openSubscription = ({ account, eventType, publicUrl }: Subscription
 export const requestedGeneration = ({ generations }: SubscriptionState): SubscriptionGeneration | undefined =>
   generations.find(({ stage }) => stage === 'requested');
 
-/** The address that is in force: registered, and replaced by no other. */
+/** The address in force: registered, and not replaced. */
 export const currentGeneration = ({ generations }: SubscriptionState): SubscriptionGeneration | undefined =>
   generations.find(({ stage, until }) => stage === 'registered' && until === null);
 
-/** Opens a new address, which no other run of this subscription has used: it is named by the time in base 36. */
+/** Opens a new address. Its name is the time in base 36, which no other run of this subscription has used. */
 export function openGeneration(state: SubscriptionState, now: number): SubscriptionState {
   const newest = Number.parseInt(state.generations[0]?.generation ?? '0', 36);
   const opened: SubscriptionGeneration = {
@@ -86,35 +87,31 @@ export function openGeneration(state: SubscriptionState, now: number): Subscript
   return { ...state, generations: [opened, ...state.generations] };
 }
 
-/** The service has registered the requested address; all others are accepted for the grace and no longer. */
+/** The state after the service has registered the requested address; all others are accepted for the grace and no longer. */
 export function withSubscriber(
   state: SubscriptionState,
-  { subscriber, sealedSecret }: { subscriber: RegisteredSubscriber; sealedSecret: string | null },
+  { subscriber, sealedSecret }: Registration,
   { graceMs, now }: { graceMs: number; now: number },
 ): SubscriptionState {
   const graceEnd = now + graceMs;
-  const replaced = (one: SubscriptionGeneration): SubscriptionGeneration => {
-    const until = Math.min(one.until === null ? graceEnd : Date.parse(one.until), graceEnd);
-    return { ...one, until: iso(until) };
-  };
   const generations = state.generations.map(
     (one): SubscriptionGeneration =>
       one.stage === 'requested'
         ? { ...one, stage: 'registered', registeredAt: iso(now), subscriber, sealedSecret }
-        : replaced(one),
+        : { ...one, until: iso(one.until === null ? graceEnd : Math.min(Date.parse(one.until), graceEnd)) },
   );
   return { ...state, generations, trouble: null, notBefore: null, unclearInRow: 0 };
 }
 
-/** Nobody knows whether the requested address was registered: it stays open, by its path alone, and the next one need
- *  not wait for what this one had to. */
+/** The service may have registered the requested address, so it stays open, checked by its path alone. The next request need not
+ *  wait. */
 export const withUnclearOutcome = (state: SubscriptionState): SubscriptionState => ({
   ...state,
   notBefore: null,
   generations: state.generations.map((one) => (one.stage === 'requested' ? { ...one, stage: 'unclear' } : one)),
 });
 
-/** What is refused from now on, and the state without it. */
+/** The addresses that end now, and the state without them. */
 export function withoutEnded(
   state: SubscriptionState,
   now: number,
@@ -133,22 +130,22 @@ export function nextEnd({ generations }: SubscriptionState): number | undefined 
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
-/** The state that knows of subscribers which the service still has, though their addresses are refused. */
+/** Adds subscribers that the service still has although the ingress refuses their addresses. */
 export function withStillRegistered(state: SubscriptionState, ids: string[]): SubscriptionState {
   const stillRegistered = [...new Set([...state.stillRegistered, ...ids])].slice(-maxStillRegistered);
   return { ...state, stillRegistered };
 }
 
-/** What the run shows: that it cannot subscribe says more than that nothing comes. */
+/** What the run shows. Trouble with subscribing explains silence, so it comes first. */
 export const attentionOf = ({ trouble, silence }: SubscriptionState): Attention | null => trouble ?? silence;
 
 const firstPauseMs = 1_000;
-/** Each unclear request may have made one more subscriber: slower in the end than what surely failed. */
+/** Longer than after failed requests, since each unclear request may have made one more subscriber. */
 const longestPauseMs = 3_600_000;
-/** Shown from this many unclear outcomes in a row on; fewer are a matter of seconds. */
+/** The run shows this many unclear outcomes in a row; fewer take only seconds. */
 const unclearPatience = 3;
 
-/** The state after a request whose outcome nobody knows. */
+/** The state after a request with an unclear outcome. */
 export function withUnclearRequest(state: SubscriptionState, message: string, now: number): SubscriptionState {
   const unclearInRow = state.unclearInRow + 1;
   const since = state.trouble?.code === 'outcomeUnknown' ? state.trouble.since : iso(now);
@@ -157,11 +154,9 @@ export function withUnclearRequest(state: SubscriptionState, message: string, no
   return { ...withUnclearOutcome(state), unclearInRow, trouble: isShown ? trouble : state.trouble };
 }
 
-/** How long to wait before the next request, after so many unclear ones in a row. */
+/** The pause before the next request, after unclear ones. */
 export const unclearPauseMs = ({ unclearInRow }: SubscriptionState): number =>
   Math.min(firstPauseMs * 2 ** Math.max(unclearInRow - 1, 0), longestPauseMs);
-
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /** One address of a subscription. */
 export interface SubscriptionAddress extends SubscriptionKey {
@@ -177,7 +172,7 @@ export interface CreateSubscriberInput extends SubscriptionAddress {
   notBefore: string | null;
 }
 
-/** A subscriber at the service, and its secret as we keep it: sealed, or null when it was not told. */
+/** A subscriber at the service and its sealed secret; null if the service did not send it. */
 export interface Registration {
   subscriber: RegisteredSubscriber;
   sealedSecret: string | null;
@@ -186,17 +181,17 @@ export interface Registration {
 /** What became of a request for a subscription. */
 export type SubscribingOutcome =
   | ({ kind: 'registered' } & Registration)
-  /** It may be registered or not, and nobody knows its secret: another address has to be asked for. */
+  /** The service may have registered it, and its secret is lost: the run must ask for another address. */
   | { kind: 'unclear'; message: string }
-  /** It was not registered; `attention` says why, for a person. The same address may be asked for again. */
+  /** The service did not register it; `attention` says why. The run may request the same address again. */
   | { kind: 'trouble'; attention: Attention; notBefore: string };
 
-/** A subscriber that is not wanted any more; its id is null when nobody ever learnt it. */
+/** A subscriber to remove; its id is null if it is unknown. */
 export interface RemoveSubscriberInput extends SubscriptionAddress {
   subscriberId: string | null;
 }
 
-/** What became of it: `registered` when we are not let remove it, `unknown` when nobody can tell whether it exists. */
+/** `registered`: the contract profile does not allow the removal. `unknown`: it may not exist. */
 export interface RemovalOutcome {
   kind: 'removed' | 'registered' | 'unknown';
   subscriberId: string | null;

@@ -4,7 +4,7 @@ import type { SubscriptionKey } from '../workflow-ids.js';
 import { attentionOf, currentGeneration, type SubscriptionGeneration, type SubscriptionState } from './state.js';
 import type { AcceptedGeneration, SubscriptionMemo } from './subscription.js';
 
-/** One address of a subscription as people see it: neither its path nor a secret. Instants are ISO 8601 UTC. */
+/** One address of a subscription as people see it, without its path and secret. Instants are ISO 8601 UTC. */
 export interface GenerationStatus {
   generation: string;
   /** `requested`: the service has not answered yet. `current`: in force. `replaced`: accepted until `until`. `unclear`:
@@ -27,7 +27,7 @@ export interface SubscriptionStatus extends SubscriptionKey {
   publicUrl: string;
   /** Newest first. */
   generations: GenerationStatus[];
-  /** Subscribers that the service still has, though their addresses are refused. */
+  /** Subscribers that the service still has although the ingress refuses their addresses. */
   stillRegistered: string[];
   attention: Attention | null;
 }
@@ -36,11 +36,11 @@ export interface SubscriptionStatus extends SubscriptionKey {
 export interface SubscriptionEnd extends SubscriptionKey {
   reason: string;
   endedAt: string;
-  /** Subscribers that the service was made to forget. */
+  /** Removed subscribers. */
   removed: string[];
-  /** Those that it still has: deliveries of theirs are refused by the ingress. */
+  /** Subscribers that the service still has; the ingress refuses their deliveries. */
   stillRegistered: string[];
-  /** Requests whose outcome nobody knows: each may have left one more subscriber. */
+  /** Requests with an unclear outcome: each may have left one more subscriber. */
   unclear: number;
 }
 
@@ -56,7 +56,7 @@ const toGenerationStatus = ({ stage, sealedSecret, subscriber, ...one }: Subscri
   isSecretKnown: sealedSecret !== null,
 });
 
-/** What may be shown of a subscription. */
+/** A subscription as people see it. */
 export const toSubscriptionStatus = (state: SubscriptionState, isEnded: boolean): SubscriptionStatus => ({
   account: state.account,
   eventType: state.eventType,
@@ -71,11 +71,11 @@ const toAccepted = ({ generation, until, stage, sealedSecret }: SubscriptionGene
   generation,
   until,
   secrets: sealedSecret === null ? [] : [sealedSecret],
-  // While the service is being asked its secret is on the way: that is not lost.
+  // During the request the secret is on its way, and not lost.
   isSecretLost: stage !== 'requested' && sealedSecret === null,
 });
 
-/** What the ingress has to know. */
+/** The memo for the ingress. */
 export const toSubscriptionMemo = ({ generations }: SubscriptionState): SubscriptionMemo => ({
   accepted: generations.map(toAccepted),
 });
@@ -85,7 +85,8 @@ const shownIds = 30;
 
 /** A subscription as Markdown for the Temporal UI. Holds neither a path nor a secret. */
 export function describeSubscription(status: SubscriptionStatus): string {
-  const { attention, generations, stillRegistered } = status;
+  const { attention, generations } = status;
+  const ids = status.stillRegistered.slice(-shownIds).map((id) => cell(id));
   const rows = generations
     .slice(0, shownGenerations)
     .map((one) => [
@@ -101,13 +102,6 @@ export function describeSubscription(status: SubscriptionStatus): string {
     `**${status.state}**: ${cell(status.eventType)} to ${cell(status.publicUrl, 200)}`,
     ...attentionLines(attention),
     tableOf(head, rows),
-    ...(stillRegistered.length === 0
-      ? []
-      : [
-          `Refused here, still registered at the service: ${stillRegistered
-            .slice(-shownIds)
-            .map((id) => cell(id))
-            .join(', ')}`,
-        ]),
+    ...(ids.length === 0 ? [] : [`Refused here, still registered at the service: ${ids.join(', ')}`]),
   ].join('\n\n');
 }

@@ -1,3 +1,6 @@
+import { PublishedInstantSchema } from '../instant.js';
+import * as s from '../schema.js';
+
 /** The events that can be subscribed to, one subscription each (given). */
 export const eventTypes = ['status_changed', 'business_report'] as const;
 
@@ -7,34 +10,33 @@ export type EventType = (typeof eventTypes)[number];
 /** Is this the name of an event that can be subscribed to? */
 export const isEventType = (text: string): text is EventType => eventTypes.some((known) => known === text);
 
-/** Must a delivery of this event type name an order? A report can stand for itself. */
+/** Must a delivery of this event type name an order? */
 export const mustNameOrder: Record<EventType, boolean> = { status_changed: true, business_report: false };
 
-/** What a generation of an address is called: letters of the path that change with each new address. */
+/** The name of an address's generation: the part of the path that changes with each new address. */
 export const generationPattern = /^[0-9a-z]{1,16}$/;
 
-/** One address at which deliveries are taken, as the ingress has to know it. */
-export interface AcceptedGeneration {
-  /** Matches `generationPattern`. */
-  generation: string;
-  /** ISO instant from which it is refused; null while nothing has replaced it. */
-  until: string | null;
-  /** Each `secret_id` that the service may use there, sealed under the webhook keys with the subscription's id as context. */
-  secrets: string[];
-  /** The answer that told the secret may have been lost, so the path alone must do. */
-  isSecretLost: boolean;
-}
+const AcceptedGenerationSchema = s.answerOf({
+  generation: s.matching(generationPattern, 'must be a generation'),
+  // The ingress refuses deliveries from this instant on; null while no other address has replaced this one.
+  until: s.nullable(PublishedInstantSchema),
+  // Each `secret_id` that the service may use, sealed under the webhook keys with the subscription's id as context.
+  secrets: s.listOf(s.answered()),
+  // The answer with the secret may have been lost, so the ingress checks only the path.
+  isSecretLost: s.flag,
+});
+/** One address that accepts deliveries, as the ingress needs it. */
+export type AcceptedGeneration = s.Read<typeof AcceptedGenerationSchema>;
 
-/** What the `subscription` workflow publishes in its memo, under this name. No secret is in clear. */
-export interface SubscriptionMemo {
-  /** Newest first. Empty once the subscription has ended: nothing is accepted any more. */
-  accepted: AcceptedGeneration[];
-}
+/** What the `subscription` workflow publishes in its memo: addresses, newest first; none once the subscription has ended. */
+export const SubscriptionMemoSchema = s.answerOf({ accepted: s.listOf(AcceptedGenerationSchema) });
+/** The memo of the `subscription` workflow. No secret is in clear. */
+export type SubscriptionMemo = s.Read<typeof SubscriptionMemoSchema>;
 
 /** The field of the memo that holds a `SubscriptionMemo`. */
 export const subscriptionMemoField = 'subscription';
 
-/** How a delivery at this address is judged now. `unknown` may be a generation younger than what the reader knows. */
+/** The generation of an address if it accepts deliveries now. An `unknown` one may be newer than the memo. */
 export function findGeneration(
   memo: SubscriptionMemo,
   generation: string,

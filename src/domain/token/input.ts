@@ -21,13 +21,10 @@ const AccessTokenInputSchema = s.inputOf({
   // And after so many events, beside the server's own hint.
   maxEvents: s.optional(s.positive),
 });
-/** What `accessToken` is started with. */
+/** The input of `accessToken`. */
 export type AccessTokenInput = Omit<s.Read<typeof AccessTokenInputSchema>, 'lease'> & { lease?: TokenLease };
 
-/**
- * Reads the input of `accessToken`, which any language may send; a `lease` only our own run hands on, to one that `isContinued`.
- * Throws `InvalidInput` that names the field.
- */
+/** Reads the input of `accessToken`; only a run that `isContinued` may get a `lease`. Throws `InvalidInput` that names the field. */
 export function parseAccessTokenInput(value: unknown, isContinued: boolean): AccessTokenInput {
   const { lease, ...input } = readInput(AccessTokenInputSchema, value);
   if (lease !== undefined && !isContinued)
@@ -38,7 +35,7 @@ export function parseAccessTokenInput(value: unknown, isContinued: boolean): Acc
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** Reads the argument of `renewToken`; undefined for what is no wish. A caller of an earlier release gives `insteadOf` alone. */
+/** Reads the argument of `renewToken`; undefined for anything else. A caller of an earlier release sends only `insteadOf`. */
 export function readRenewalWish(value: unknown): RenewalWish | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { insteadOf, cause = 'rejected', operation, hasServed } = value as Record<string, unknown>;

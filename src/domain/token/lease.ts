@@ -1,10 +1,10 @@
-import { PublishedInstantSchema } from '../instant.js';
+import { iso, PublishedInstantSchema } from '../instant.js';
 import { cell } from '../markdown.js';
 import * as s from '../schema.js';
 
 /** A text of whatever length, but not empty. */
 const filled = s.matching(/[\s\S]/, 'must be a text');
-/** What cannot be read is null: it is of less weight than the rest. */
+/** Reads an unreadable value as null, for less important fields. */
 const orNull = (schema: s.Schema<string>): s.Schema<string | null> => ({
   ...s.nullable(schema),
   read: (value, at) => {
@@ -16,29 +16,27 @@ const orNull = (schema: s.Schema<string>): s.Schema<string | null> => ({
   },
 });
 
-/** A token as it crosses Temporal: sealed. Instants are ISO 8601 UTC. */
 const SealedTokenSchema = s.answerOf({
-  // Names the token without telling anything of it; made when it was obtained.
+  // A random name of the token.
   id: filled,
   // Compact JWE of the access token.
   sealed: filled,
   // When the request was sent: the lifetime counts from here.
   requestedAt: PublishedInstantSchema,
-  // From here on it is renewed ahead of its end, while it still serves.
+  // From this instant on the fleet renews it, while it is still usable.
   renewAt: PublishedInstantSchema,
   expiresAt: PublishedInstantSchema,
   grantedScope: orNull(filled),
 });
-/** A token as it crosses Temporal: sealed. */
+/** A sealed token, as Temporal stores it. Instants are ISO 8601 UTC. */
 export type SealedToken = s.Read<typeof SealedTokenSchema>;
 
-/** A token as the worker that requested it hands it over: its instants are by the clock of that worker. */
+/** A new token, with instants by the clock of the worker that requested it. */
 export interface RequestedToken extends SealedToken {
-  /** How long ago the request was sent, by the same clock. A worker of an earlier release does not say. */
+  /** The age of the request, by the same clock; absent from workers of an earlier release. */
   ageMs?: number;
 }
 
-/** Why there is no (new) token, and when it makes sense to ask again. */
 const TokenFailureSchema = s.answerOf({
   code: s.wordOf(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable']),
   message: s.answered(),
@@ -47,14 +45,10 @@ const TokenFailureSchema = s.answerOf({
   // Operations that the service answers with 401 whatever the token: these wait, all others go on. Absent: all wait.
   operations: s.absentOr(s.listOf(filled)),
 });
-/** Why there is no (new) token. */
+/** Why there is no (new) token, and when to try again. */
 export type TokenFailure = s.Read<typeof TokenFailureSchema>;
 
 const amount = s.wholeNumber(0);
-/**
- * All that the fleet shares about one token: the memo of its `accessToken` run. Its instants are by the clock of the Temporal
- * server, since those of the workers differ.
- */
 const TokenLeaseSchema = s.answerOf({
   token: s.nullable(SealedTokenSchema),
   failure: s.nullable(TokenFailureSchema),
@@ -67,10 +61,10 @@ const TokenLeaseSchema = s.answerOf({
   // When the run published this: each publication is the answer to the wishes before it.
   publishedAt: orNull(PublishedInstantSchema),
 });
-/** All that the fleet shares about one token. */
+/** What the fleet shares about one token: the memo of its `accessToken` run. Instants are by the clock of the Temporal server. */
 export type TokenLease = s.Read<typeof TokenLeaseSchema>;
 
-/** Reads a lease as published in a memo; undefined for what is none: whoever may start workflows may take the id of a lease. */
+/** Reads a lease in a memo; undefined for anything else, since any program may start a run with the id of a lease. */
 export function readTokenLease(value: unknown): TokenLease | undefined {
   try {
     return TokenLeaseSchema.read(value, 'lease');
@@ -95,21 +89,21 @@ export const emptyLease: TokenLease = {
 export const renewalCauses = ['due', 'rejected', 'rejectedAfresh'] as const;
 export type RenewalCause = (typeof renewalCauses)[number];
 
-/** What a caller asks of a lease. */
+/** A caller's request for another token. */
 export interface RenewalWish {
-  /** Id of the token that another one is wanted for; null: the caller knows of none. */
+  /** Id of the token to replace; null: the caller knows none. */
   insteadOf: string | null;
   cause: RenewalCause;
-  /** Of the call that was answered with 401; null when there was none, or the caller does not say. */
+  /** Of the call with the 401; null if there was none, or the caller does not say. */
   operation: string | null;
-  /** The token has served calls of this operation before. */
+  /** The service has accepted the token for this operation before. */
   hasServed: boolean;
 }
 
-/** Refused credentials are asked again no sooner than this, nor is a token replaced for an operation that rejects every one. */
+/** The pause after refused credentials, and before another token for an operation that rejects every token. */
 export const tokenCoolDownMs = 60_000;
 
-/** The longest wait before the next try, whatever the service, or the writer of a memo, asks for. */
+/** The longest wait before the next try, whatever the service or a memo says. */
 export const longestWaitMs = 600_000;
 
 const lifetimeShareAhead = 5;
@@ -118,7 +112,6 @@ const lifetimeShareAhead = 5;
 export const renewAheadMs = (lifetimeMs: number, earlyMs: number): number =>
   Math.min(earlyMs, lifetimeMs / lifetimeShareAhead);
 
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 const isAfter = (instant: string, now: number): boolean => Date.parse(instant) > now;
 
 /** May the token still be sent? */
@@ -127,7 +120,7 @@ export const isUsable = (token: SealedToken, now: number): boolean => isAfter(to
 /** Is it time to renew the token? */
 export const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renewAt, now);
 
-/** Does the failure keep a caller waiting? `rejected`: its call that was answered with 401, if any. */
+/** Must a caller wait because of the failure? `rejected`: its call with a 401, if any. */
 export const isAbout = (
   { operations }: TokenFailure,
   rejected: { operation: string; hasServed: boolean } | undefined,
@@ -138,16 +131,16 @@ export const isAbout = (
 /** Is it too early to try again after this failure? */
 export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
 
-/** The compare of the compare-and-swap: is the token that the caller wants replaced still the current one? */
+/** The compare of the compare-and-swap: is the token to replace still the current one? */
 export const isCurrent = (lease: TokenLease, insteadOf: string | null): boolean =>
   lease.token === null || lease.token.id === insteadOf;
 
-/** What a lease does about wishes: nothing, since they are about a token of the past; say that the token stands; request one; or fail. */
+/** What a lease does about wishes: ignore those about an old token, confirm its token, request a new one, or fail. */
 export type RenewalVerdict = { act: 'ignore' | 'confirm' | 'request' } | { act: 'fail'; failure: TokenFailure };
 
 /**
- * A token is replaced when it is due, or rejected: the service may end it at any time, and may not say how long it lives. A
- * rejection that is about the call, and no matter of the token, costs a token a minute.
+ * The lease replaces a token that is due or rejected, since the service may end a token at any time. If the service rejects a call
+ * whatever the token, that costs one token a minute.
  */
 export function judgeWishes(lease: TokenLease, wishes: readonly RenewalWish[], now: number): RenewalVerdict {
   const current = wishes.filter(({ insteadOf }) => isCurrent(lease, insteadOf));
@@ -155,7 +148,7 @@ export function judgeWishes(lease: TokenLease, wishes: readonly RenewalWish[], n
   const failure = lease.failure && isCoolingDown(lease.failure, now) ? lease.failure : null;
   if (failure && failure.operations === undefined) return { act: 'confirm' };
   if (lease.token === null || isDue(lease.token, now)) return { act: 'request' };
-  // A caller that does not name its operation waits for all that wait.
+  // A caller that does not name its operation waits if any operation does.
   const waits = ({ operation, hasServed }: RenewalWish) =>
     failure !== null && (operation === null || isAbout(failure, { operation, hasServed }));
   const early = current.filter((wish) => wish.cause !== 'due' && !waits(wish));
@@ -174,14 +167,14 @@ function rejected(wishes: readonly RenewalWish[], before: TokenFailure | null, n
   return { code: 'credentialsRejected', message, at: iso(now), retryAt: iso(now + tokenCoolDownMs), operations };
 }
 
-/** More than the service has; a stranger may send any words. */
+/** More operations than the service has, since any program may send a wish. */
 const maxOperations = 50;
 
-/** Three tokens at once may be replaced before their time, and then one each ten seconds: a short life, but no loop. */
+/** Three tokens at once may be replaced early, and then one each ten seconds, so that short lifetimes work and loops end. */
 const paceMs = 10_000;
 const atOnce = 3;
 
-/** When the next token may be replaced before its time. */
+/** When the next token may be replaced early. */
 export const pacedAgainAt = ({ pacedUntil }: TokenLease): number =>
   pacedUntil === null ? Number.NEGATIVE_INFINITY : Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
 
@@ -212,7 +205,7 @@ export function withToken(lease: TokenLease, token: SealedToken, now: number): T
   };
 }
 
-/** The lease after a failed request. An old token stays: it may serve until its end. */
+/** The lease after a failed request. An old token stays usable until its end. */
 export const withFailure = (lease: TokenLease, failure: TokenFailure): TokenLease => ({
   ...lease,
   failure,
@@ -221,7 +214,7 @@ export const withFailure = (lease: TokenLease, failure: TokenFailure): TokenLeas
 
 const firstBackOffMs = 1_000;
 
-/** Makes the failure that is published. Refusals cool down; an unreachable service is asked again with growing pauses. */
+/** The failure to publish. There is a cool-down after a refusal, and a growing pause while the service is unreachable. */
 export function toTokenFailure(
   { code, message, retryAfterMs }: { code: TokenFailure['code']; message: string; retryAfterMs: number | null },
   lease: TokenLease,
@@ -233,14 +226,14 @@ export function toTokenFailure(
   return { code, message, at: iso(now), retryAt: iso(now + waitMs) };
 }
 
-/** Why a token is requested, told by the time. */
+/** Why the lease requests a token, for the metric. */
 export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {
   if (token === null) return 'first';
   if (!isUsable(token, now)) return 'expired';
   return isDue(token, now) ? 'ahead' : 'rejected';
 }
 
-/** How long a lease waits for demand before its run ends: two lifetimes of the token. */
+/** How long a lease waits for wishes before its run ends: two lifetimes of the token. */
 export function idleMs({ token }: TokenLease): number {
   const lifetimeMs = token === null ? 0 : Date.parse(token.expiresAt) - Date.parse(token.requestedAt);
   return 2 * Math.max(lifetimeMs, tokenCoolDownMs);

@@ -21,14 +21,14 @@ import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
 import { rideAccountKey } from '../search-attributes.js';
 import { createUrlNotices, type UrlNotices } from './url-notices.js';
 
-/** Beside the server's own hint the run continues as new after so many events; tests set it. */
+/** The run continues as new at the server's hint, or after so many events; tests set it. */
 export interface LateNoticesProgress {
   maxEvents?: number;
 }
 
 /**
- * Tells URLs what they were still to be told when a run ended, so that callers of that run do not wait for them: each in
- * its order, under the ids it would have had, given up a day after it became known. Fails with `InvalidInput` only.
+ * Sends the notices that waited when a run ended, so that callers of that run need not wait for them: to each URL in order, with the same
+ * ids, and given up after a day. Fails with `InvalidInput` only.
  */
 export async function lateNotices(
   rawInput: LateNoticesInput,
@@ -51,19 +51,11 @@ export async function lateNotices(
   return { missed: urls.missed() };
 }
 
-interface HandOver {
-  urls: UrlNotices;
-  account: AccountName;
-  /** Nothing has come that this run must still do. */
-  mayEnd(): boolean;
-}
-
 /**
- * For a run that is about to end: hands what URLs are still to be told to a run of its own, so that no caller waits for a URL
- * that stays silent. False: something came in between, so the run goes on and tells its URLs itself. Not cut off when the run
- * is cancelled.
+ * Hands the waiting notices of a run that is about to end to a run of `lateNotices`, so that no caller waits for a silent URL. False:
+ * `mayEnd` became false, so the run goes on and sends its notices itself. A cancellation of the run does not interrupt this.
  */
-export const handOverNotices = ({ urls, account, mayEnd }: HandOver): Promise<boolean> =>
+export const handOverNotices = (urls: UrlNotices, account: AccountName, mayEnd: () => boolean): Promise<boolean> =>
   CancellationScope.nonCancellable(async () => {
     for (;;) {
       await urls.hush();
@@ -73,7 +65,7 @@ export const handOverNotices = ({ urls, account, mayEnd }: HandOver): Promise<bo
       const scope = new CancellationScope();
       await scope.run(() => start(given, account));
       if (mayEnd() && urls.left().log.last === given.log.last) return true;
-      // Two must not tell one URL: neither the one who wants to be told since a moment ago, nor what was reported then.
+      // A receiver or a notice was added meanwhile. Two runs must not send to one URL.
       scope.cancel();
       urls.takeBack();
     }
@@ -92,7 +84,7 @@ async function start(left: LateNotices, account: AccountName): Promise<void> {
       staticSummary: shownText(`What URLs are still to be told of ${about}`.slice(0, 200)),
     });
   } catch (error) {
-    // An operator had this run go back to an earlier point: what was handed over then is being told.
+    // An operator reset this run to an earlier point: the run that it started before sends these notices.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }

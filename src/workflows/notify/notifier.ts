@@ -1,47 +1,38 @@
 import { getExternalWorkflowHandle, isCancellation, log, workflowInfo } from '@temporalio/workflow';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import { isUrlReceiver, type Notify, type SignalReceiver, urlEntries } from '../../domain/notify/receivers.js';
-import { createUrlNotices, type UrlNotices } from './url-notices.js';
+import { createUrlNotices } from './url-notices.js';
 
-/** Tells others of changes, one after the other, so that each sees them in their order. `Subject`: what changes. */
-export interface Notifier<Subject> {
-  tell(subject: Subject): void;
-  /** Tells receivers that were added to the list just now how things stand, if that is known. */
-  welcome(newcomers: readonly Notify[], subject: Subject): void;
-  /** Have all workflows taken or refused their signals? */
-  isQuiet(): boolean;
-  readonly urls: UrlNotices;
-  /** One line for each receiver that could not be told, for the UI. */
-  undelivered(): string[];
-}
+/** Sends notices of changes in order. `Subject`: what changes. */
+export type Notifier<Subject> = ReturnType<typeof createNotifier<Subject, object>>;
 
-/** How a subject is told. */
+/** How the notices of a subject look. */
 interface Telling<Subject, Notice extends object> {
-  /** What a signal carries. */
+  /** The payload of a signal. */
   toNotice(subject: Subject): Notice;
-  /** What a URL is sent. */
+  /** The body for a URL. */
   toEvent(notice: Notice): object;
   isNews(notice: Notice, last: Notice | null): boolean;
-  /** What is kept for a URL that does not answer. All of it must fit into one payload. */
+  /** The most notices that are kept for a URL that does not answer. All of them must fit into one payload. */
   maxWaiting: number;
 }
 
-/** Whom a run tells. */
+/** The receivers of a run. */
 export interface RunReceivers<Notice> {
-  /** May grow: newcomers are put at its end and then made welcome. */
+  /** May grow at its end; then the run calls `welcome`. */
   receivers: readonly Notify[];
-  /** By the run before this one. */
+  /** The last notice of the previous run. */
   told: Notice | null;
   notices: NoticeLog | undefined;
-  /** There may be more in `undelivered`. */
+  /** `undelivered` may have changed. */
   onUndelivered(): void;
 }
 
-/** A receiver that has ended, or does not answer, is named in the run's details; it never ends the run. */
+/** A receiver that has ended or does not answer never ends the run; the run's details name it. */
 export function createNotifier<Subject, Notice extends object>(
   { receivers, told, notices, onUndelivered }: RunReceivers<Notice>,
   { toNotice, toEvent, isNews, maxWaiting }: Telling<Subject, Notice>,
-): Notifier<Subject> {
+) {
   const undelivered: string[] = [];
   const urls = createUrlNotices({
     urls: urlEntries(receivers),
@@ -75,15 +66,17 @@ export function createNotifier<Subject, Notice extends object>(
 
   return {
     urls,
-    undelivered: () => [...undelivered, ...urls.missed()],
-    tell(subject) {
+    /** One line, for the UI, for each receiver that missed a notice. */
+    undelivered: (): string[] => [...undelivered, ...urls.missed()],
+    tell(subject: Subject): void {
       const notice = toNotice(subject);
       if (!isNews(notice, last)) return;
       last = notice;
       signal(workflowsOf(receivers), notice);
       urls.tell(toEvent(notice));
     },
-    welcome(newcomers, subject) {
+    /** Sends the present state, if any was sent before, to receivers that were just added to the list. */
+    welcome(newcomers: readonly Notify[], subject: Subject): void {
       const notice = last && toNotice(subject);
       if (notice) signal(workflowsOf(newcomers), notice);
       const event = notice && toEvent(notice);
@@ -91,7 +84,8 @@ export function createNotifier<Subject, Notice extends object>(
         if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }
     },
-    isQuiet: () => queued === 0,
+    /** Have all workflows accepted or refused their signals? */
+    isQuiet: (): boolean => queued === 0,
   };
 }
 

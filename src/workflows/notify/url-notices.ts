@@ -27,46 +27,44 @@ import {
 } from '../../domain/notify/notice-log.js';
 import { hostOf, type UrlEntry } from '../../domain/notify/receivers.js';
 
-/** Tells URLs of changes, each in their order and at its own speed. */
+/** Sends notices to URLs, to each in order and at its own speed. */
 export interface UrlNotices {
   tell(event: object): void;
-  /** Adds a URL and tells it alone of `event`. */
+  /** Adds a URL, and sends `event` only to that URL. */
   welcome(receiver: UrlEntry, event: object | null): void;
-  /** Has every URL been told of everything, or given up? */
+  /** Has every URL got or missed every notice? */
   isIdle(): boolean;
-  /** Sends nothing more; what is told from now on waits. Requests that have just begun may end, for a second: what they came
-   *  to need not be told again by another run. */
+  /** Sends no more requests. Requests under way get a second to end, so that another run need not repeat them. */
   hush(): Promise<void>;
-  /** Goes on after a `hush`. */
+  /** Goes on after `hush`. */
   resume(): void;
-  /** Another run has begun to send what is left, and was stopped: its last requests must be over first. */
+  /** Waits for the last requests of another run, which began to send these notices and was stopped. */
   takeBack(): void;
-  /** What is still to be told, for another run. */
+  /** The waiting notices, for another run. */
   left(): LateNotices;
-  /** One line for each URL that missed something. */
+  /** One line for each URL that missed a notice. */
   missed(): string[];
 }
 
 interface UrlNoticesOptions {
   urls: readonly UrlEntry[];
   carried: NoticeLog | undefined;
-  /** Begins the id of every notice: stays the same when a run continues as new, and differs when an order is followed once
-   *  more. */
+  /** The prefix of every notice id. It stays when a run continues as new, and changes when a new run follows the order. */
   firstRunId: string;
-  /** What is kept for a URL that does not answer. */
+  /** The most notices that are kept for a URL that does not answer. */
   maxWaiting: number;
-  /** A URL was told of something, or has missed it, or has more to be told. */
+  /** A notice was added, sent or missed. */
   onChange(): void;
 }
 
-/** A receiver that is well answers a request that is under way sooner. */
+/** A healthy receiver answers sooner. */
 const hushMs = 1_000;
 
 /** A URL that refuses or stays silent delays neither other URLs nor the run. */
 export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   const { firstRunId, maxWaiting, onChange } = options;
   const urls = [...options.urls];
-  /** When what each URL is just being told was begun; null while it is told nothing. */
+  /** When the current request to each URL began; null if there is none. */
   const begunAt: (number | null)[] = urls.map(() => null);
   let log = options.carried ?? openNoticeLog(urls.length);
   let scope = new CancellationScope();
@@ -76,7 +74,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
       begunAt[index] = Date.now();
       const fate = await requestNotice(url, notice, `msg_${firstRunId}_${notice.number}`);
-      if (fate === null) return; // it was hushed
+      if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
       onChange();
     }
@@ -90,7 +88,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
         .run(() => pump(index, url))
         .finally(() => {
           begunAt[index] = null;
-          startPumps(); // for what was told in this very moment, or after a hush
+          startPumps(); // for notices that were added meanwhile, or after `resume`
         })
         .catch((error: unknown) => {
           if (!isCancellation(error)) throw error;
@@ -130,7 +128,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
       const summary = 'Let requests under way end';
       const isYoung = (): boolean => runs(Date.now() - hushMs);
       if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
-      scope.cancel(); // what waits for its next attempt ends at once; what is at its receiver is not cut off
+      scope.cancel(); // ends waits for another attempt at once, but no request under way
       if (runs(0)) await condition(() => !runs(0), hushMs, { summary });
       markBusy(isRunning);
     },
@@ -144,7 +142,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   };
 }
 
-/** For the run that continues this one. */
+/** What the next run needs when this one continues as new. */
 export function carryNotices(notices: UrlNotices): { notices?: NoticeLog } {
   const { urls, log } = notices.left();
   return urls.length === 0 ? {} : { notices: log };
@@ -166,17 +164,17 @@ const countMissed = ({ readers }: NoticeLog): number =>
 
 /** The deadline of one request. */
 const attemptMs = 15_000;
-/** A dead worker is noticed by this alone. */
+/** Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 2 * attemptMs;
-/** A URL that does not answer is given up a day after the change became known ... */
+/** The run gives a notice up a day after the change ... */
 const giveUpMs = 86_400_000;
-/** ... but not before it was tried: the day may have passed while no worker was alive. */
+/** ... but tries it first: the day may have passed while no worker was alive. */
 const leastMs = 60_000;
 const retry = { initialInterval: 2_000, backoffCoefficient: 2, maximumInterval: 600_000 };
 /** Token requests, on the same queue, go first. */
 const priority = { priorityKey: 4 };
 
-/** Tells a URL of one thing, however often that must be tried. Null when it was cancelled and has come to no end. */
+/** Sends one notice to a URL, with as many attempts as it takes. Null if it was cancelled without a final result. */
 async function requestNotice(url: string, { number, at, event }: Notice, id: string): Promise<NoticeFate | null> {
   const scope = CancellationScope.current();
   const { notifyUrl } = proxyActivities<NotifyActivities>({
@@ -184,7 +182,7 @@ async function requestNotice(url: string, { number, at, event }: Notice, id: str
     scheduleToCloseTimeout: Math.max(Date.parse(at) + giveUpMs - Date.now(), leastMs),
     retry,
     priority,
-    // An attempt under way ends by itself and soon, and what it came to is worth knowing.
+    // An attempt under way ends soon, and its result matters.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: `Tell ${hostOf(url)} of change ${number}`,
   });
@@ -195,7 +193,7 @@ async function requestNotice(url: string, { number, at, event }: Notice, id: str
     return { kind: 'told' };
   } catch (error) {
     const last = lastFailure(error);
-    // A cancelled activity is not tried again, so the failure of its last attempt is not the last word on the notice.
+    // Temporal does not repeat a cancelled activity, so a retryable failure does not decide what becomes of the notice.
     if (!last?.nonRetryable && (isCancellation(error) || scope.consideredCancelled)) return null;
     const fate = last?.nonRetryable ? toFate(last) : expired;
     log.warn('notify failed', { number, reason: fate.reason });
@@ -209,34 +207,33 @@ type Missed = Extract<NoticeFate, { kind: 'missed' }>;
 
 const expired: Missed = { kind: 'missed', reason: 'expired', why: 'given up after a day' };
 
-/** Of the activity itself; undefined when no attempt of it came to an end. */
+/** The failure of the last attempt; undefined if no attempt ended. */
 function lastFailure(error: unknown): ApplicationFailure | undefined {
   let cause = error;
   while (cause instanceof ActivityFailure || cause instanceof TimeoutFailure) cause = cause.cause;
   return cause instanceof ApplicationFailure ? cause : undefined;
 }
 
-function toFate({ type, message: why }: ApplicationFailure): Missed {
-  switch (type) {
-    case 'ReceiverGone':
-      return { kind: 'missed', reason: 'gone', why };
-    case 'OriginNotAllowed':
-      return { kind: 'missed', reason: 'originNotAllowed', why };
-    case 'AddressNotAllowed':
-      return { kind: 'missed', reason: 'addressNotAllowed', why };
-    default:
-      return { kind: 'missed', reason: 'refused', why };
-  }
-}
+const reasonByType: ReadonlyMap<string, MissedReason> = new Map([
+  ['ReceiverGone', 'gone'],
+  ['OriginNotAllowed', 'originNotAllowed'],
+  ['AddressNotAllowed', 'addressNotAllowed'],
+]);
+
+const toFate = ({ type, message: why }: ApplicationFailure): Missed => ({
+  kind: 'missed',
+  reason: reasonByType.get(type ?? '') ?? 'refused',
+  why,
+});
 
 interface CountedNotices {
   outcome: 'told' | MissedReason;
-  /** Only one that the operator has allowed: anybody may name any other. */
+  /** Only an origin that the operator has allowed, since callers may name any other. */
   origin?: string | undefined;
   count?: number;
 }
 
-/** Counts what became of notices to URLs; not again when a run is replayed. */
+/** Counts what became of notices to URLs, but not during replay. */
 const countNotices = ({ outcome, origin = 'other', count = 1 }: CountedNotices): void =>
   metricMeter
     .createCounter('faretrail_notices_total', undefined, 'Notices to URLs by what became of them.')

@@ -12,7 +12,6 @@ import {
   type Follow,
   type FollowOrderProgress,
   isOver,
-  notToldOf,
   openFollow,
   showTrail,
 } from './state.js';
@@ -27,7 +26,7 @@ export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 export async function followOrder(input: FollowOrderInput, progress?: FollowOrderProgress): Promise<OrderTrail> {
   const follow = openFollow(input, progress);
   leaveAnswer(follow);
-  listen(follow, follow.inbox);
+  listen(follow);
   if (follow.continues !== null) await resume(follow);
   watchExpiry(follow);
   while (!isOver(follow)) {
@@ -38,15 +37,15 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
   return await close(follow);
 }
 
-/** Goes on from an earlier run. Everybody is told where the order stands: an end of following may have been told before. */
+/** Continues an earlier run. All receivers get the present state, since that run may have announced its own end. */
 async function resume(follow: Follow): Promise<void> {
   await goOn(follow);
-  if (isOver(follow)) return; // the end is told by `close`
-  showTrail(follow.trail, 'read', notToldOf(follow));
+  if (isOver(follow)) return; // `close` announces the end
+  showTrail(follow, 'read');
   follow.notifier.tell(follow.trail);
 }
 
-/** One timer at a time: a pick-up that comes earlier replaces it, and when it was moved back, another one runs for the rest. */
+/** Keeps one timer: an earlier pick-up replaces it, and after a later pick-up another timer runs for the rest. */
 function watchExpiry(follow: Follow): void {
   const endsAt = (): number => expiresAt(follow.input, follow.trail, follow.startedAt);
   const summary = 'Stop following if the order has not ended';
@@ -72,12 +71,12 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   inbox.served = serves;
   // Trouble answers no claim: the next reading does.
   if (seen.kind === 'reading') inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
-  showTrail(follow.trail, claims.length > 0 ? 'delivery' : 'read', notToldOf(follow));
+  showTrail(follow, claims.length > 0 ? 'delivery' : 'read');
   follow.notifier.tell(follow.trail);
   if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
 }
 
-/** Goes on when a delivery or a ride vouches for the order at the last moment, or a caller stops its following. */
+/** The run goes on if a delivery or a ride names the order at the last moment, or a caller stops the following. */
 async function failAsUnknown(follow: Follow): Promise<void> {
   if (!(await leave(follow, () => mayBeUnknown(follow) && !isOver(follow)))) return;
   countEnd(follow.trail);
@@ -91,20 +90,20 @@ async function close(follow: Follow): Promise<OrderTrail> {
     follow.trail = { ...follow.trail, outcome: follow.inbox.stopReason === null ? 'expired' : 'stopped' };
   }
   countEnd(follow.trail);
-  showTrail(follow.trail, 'read', notToldOf(follow));
+  showTrail(follow, 'read');
   follow.notifier.tell(follow.trail);
   follow.inbox.ended = true;
   await leave(follow, () => true);
   return follow.trail;
 }
 
-/** Answers all who wait and hands over what URLs are still to be told: nothing may be left behind. False: the run must go on. */
+/** Answers all waiting callers and hands over the waiting notices. False: the run must go on. */
 async function leave({ inbox, notifier, input }: Follow, mayEnd: () => boolean): Promise<boolean> {
   const settled = (): Promise<void> => condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
   inbox.closing = true;
   await settled();
-  await handOverNotices({ urls: notifier.urls, account: input.account, mayEnd });
-  await settled(); // those that came meanwhile
+  await handOverNotices(notifier.urls, input.account, mayEnd);
+  await settled(); // for new callers
   if (mayEnd()) return true;
   inbox.closing = false;
   notifier.urls.resume();

@@ -1,12 +1,16 @@
-import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { type CancellationScope, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
+import type { Notify } from '../../domain/notify/receivers.js';
 import { type FollowOrderInput, parseFollowOrderInput, toEarlierRunId } from '../../domain/order/input.js';
 import { toKnownStatus } from '../../domain/order/status.js';
 import {
   describeTrail,
   type FoundChange,
   isChange,
+  type LookInput,
   type OrderChange,
+  type OrderObservation,
   type OrderTrail,
   openTrail,
   statusLagMs,
@@ -14,13 +18,61 @@ import {
   toOrderEvent,
 } from '../../domain/order/trail.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
+import { type CarriedDeliveries, carryDeliveries, type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
 import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
 import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
-import { type CarriedInbox, type OrderInbox, openInbox } from './inbox.js';
-import type { Poll } from './looks.js';
 
-/** When a run continues as new: beside the server's own hint, after so many events or signals. */
+/** What deliveries and callers ask of the run. */
+export interface OrderInbox extends DeliveryInbox {
+  /** Callers of `refreshOrder` that wait for their read. */
+  refreshing: number;
+  /** Deliveries that no reading has answered. */
+  claims: DeliveryNotice[];
+  stopReason: string | null;
+  /** Those of the input and those added since; none is ever removed. */
+  receivers: Notify[];
+  /** One line, for the UI, for each receiver for which the run had no room. */
+  leftOut: string[];
+  /** The run ends or continues as new, so it answers callers that wait for a read. */
+  closing: boolean;
+  /** The trail has its outcome, so the run answers callers that wait for the end. */
+  ended: boolean;
+}
+
+/** What the next run needs when this one continues as new. */
+export type CarriedInbox = CarriedDeliveries &
+  Pick<OrderInbox, 'claims' | 'stopReason'> &
+  Partial<Pick<OrderInbox, 'receivers' | 'leftOut'>>;
+
+/** The inbox of a new run, with what the previous run has not answered. */
+export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
+  ...openDeliveryInbox(carried),
+  refreshing: 0,
+  claims: carried?.claims ?? [],
+  stopReason: carried?.stopReason ?? null,
+  receivers: [...(carried?.receivers ?? notify)],
+  leftOut: carried?.leftOut ?? [],
+  closing: false,
+  ended: false,
+});
+
+export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
+  ...carryDeliveries(inbox),
+  claims: inbox.claims,
+  stopReason: inbox.stopReason,
+  receivers: inbox.receivers,
+  leftOut: inbox.leftOut,
+});
+
+/** A poll waits for the next change while other reads go on. */
+export interface Poll {
+  readonly input: LookInput;
+  readonly scope: CancellationScope;
+  ended: { seen: OrderObservation } | { error: unknown } | null;
+}
+
+/** A run continues as new at the server's hint, or after so many events or signals. */
 export interface FollowOrderLimits {
   maxEvents: number;
   maxSignals: number;
@@ -29,10 +81,10 @@ export interface FollowOrderLimits {
 /** Well below the 10,000 signals after which the server refuses. */
 const defaultLimits: FollowOrderLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000 };
 
-/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+/** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
 export interface FollowOrderProgress {
   limits?: FollowOrderLimits;
-  /** Run id of an earlier run of this order that ended without an end of the order: its timeline goes on in this run. */
+  /** Run id of an earlier run that ended before the order did: this run continues its timeline. */
   continues?: string;
   carried?: {
     trail: OrderTrail;
@@ -45,19 +97,22 @@ export interface FollowOrderProgress {
 
 /** One order while a run follows it. */
 export interface Follow {
-  /** With what callers asked for since. */
+  /** Includes later requests of callers. */
   input: FollowOrderInput;
   readonly limits: FollowOrderLimits;
   readonly startedAt: string;
   readonly inbox: OrderInbox;
   notifier: Notifier<OrderTrail>;
   trail: OrderTrail;
-  /** The earlier run that this one is to go on from, until that has answered. */
+  /** The earlier run that this one must continue, until that run has answered. */
   continues: string | null;
-  /** No look before this instant: the service, or our back-off, said so. */
+  /** No look before this instant, because of the service or our back-off. */
   notBefore: string | null;
+  /** ISO instant of the last read; null before the first read of this run and after trouble. */
   lastReadAt: string | null;
+  /** The number of events of the run when it recorded its last observation. */
   recordedLength: number;
+  /** The poll under way; null before the first one and after the run has taken its result. */
   poll: Poll | null;
   isExpired: boolean;
   /** Shows the trail in the UI; adds no event. */
@@ -75,7 +130,7 @@ export function openFollow(
   const inbox = openInbox(input.notify, carried?.inbox);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
   if (!carried) writeAccount(input.account);
-  const show = (): void => showDetails(follow.trail, notToldOf(follow));
+  const show = (): void => setCurrentDetails(describeTrail(follow.trail, notToldOf(follow)));
   const follow: Follow = {
     input,
     limits: limits ?? defaultLimits,
@@ -99,7 +154,7 @@ export function openFollow(
   return follow;
 }
 
-/** Tells others of each change of the status, and of the end. */
+/** Sends notices of each change of the status and of the end. */
 export const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<OrderTrail> =>
   createNotifier(run, {
     toNotice: toOrderChange,
@@ -108,20 +163,17 @@ export const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<Or
     maxWaiting: 100, // more changes than an order has
   });
 
-/** One line for each receiver that was not told of something, for the UI. */
-export const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, ...notifier.undelivered()];
+/** One line, for the UI, for each receiver that missed a notice. */
+const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, ...notifier.undelivered()];
 
-/** Has the order ended, or its following been stopped, or expired? */
+/** Has the order ended, or has its following stopped or expired? */
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
 
-/** Shows the trail in the Temporal UI; adds no event. */
-const showDetails = (trail: OrderTrail, undelivered: string[]): void =>
-  setCurrentDetails(describeTrail(trail, undelivered));
-
-/** The same, and in the search attributes. */
-export function showTrail(trail: OrderTrail, seenBy: 'read' | 'delivery', undelivered: string[]): void {
-  showDetails(trail, undelivered);
+/** Shows the trail in the Temporal UI and in the search attributes. */
+export function showTrail(follow: Follow, seenBy: 'read' | 'delivery'): void {
+  const { trail } = follow;
+  follow.show();
   const isNewStatus = (workflowInfo().typedSearchAttributes.get(rideStatusKey) ?? null) !== trail.status;
   writeAttributes([
     { key: rideStatusKey, value: trail.status },
@@ -130,14 +182,14 @@ export function showTrail(trail: OrderTrail, seenBy: 'read' | 'delivery', undeli
   ]);
 }
 
-// The meter counts nothing while a run is replayed. Labels are words from closed lists.
+// The meter counts nothing during replay. Labels are words from closed lists.
 
 interface Seen extends Omit<FoundChange, 'now'> {
   before: OrderTrail;
   after: OrderTrail;
 }
 
-/** Counts a change of the status by what made us look, and how late it was seen. */
+/** Counts a change of the status by the cause of the look, and records how late the run saw it. */
 export function countChange({ before, after, seen, claims, lastReadAt }: Seen): void {
   if (after.status === null || after.status === before.status) return;
   const foundBy = before.status === null ? 'first' : claims.length > 0 ? 'delivery' : 'read';

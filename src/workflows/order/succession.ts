@@ -16,12 +16,11 @@ import { hasTooManySignals } from '../delivery-inbox.js';
 import { leftByRunQuery } from '../messages.js';
 import { carryNotices } from '../notify/url-notices.js';
 import { isHistoryLong } from '../run-kit.js';
-import { carryInbox } from './inbox.js';
-import { createOrderNotifier, type Follow, type FollowOrderProgress, isOver } from './state.js';
+import { carryInbox, createOrderNotifier, type Follow, type FollowOrderProgress, isOver } from './state.js';
 
-// One order may be followed by several runs: one that has grown long continues as new, and one that ended by mistake is gone on from.
+// Several runs may follow one order: a long run continues as new, and a new run continues one that ended by mistake.
 
-/** Registers what a later run asks this one, also after its end. */
+/** Registers the query that a later run sends to this one, also after its end. */
 export const leaveAnswer = (follow: Follow): void =>
   setHandler(leftByRunQuery, (): EarlierRun => ({ left: leftOf(follow), continues: follow.continues }));
 
@@ -30,16 +29,13 @@ const leftOf = ({ input, trail, inbox }: Follow): RunLeft => {
   return { input, trail, claims, seenDeliveries, receivers, leftOut };
 };
 
-/** A query that some worker answers at once. Who cannot be asked for so long has left nothing. */
+/** Any worker answers the query at once. A run that does not answer for so long has left nothing. */
 const startToCloseTimeout = 12_000;
 const scheduleToCloseTimeout = 30_000;
-/** Runs that went on from each other and never heard an answer. */
+/** The longest chain of runs that continued each other without an answer. */
 const maxRuns = 10;
 
-/**
- * Goes on where an earlier run ended without an end at the service. What that run can no longer say is done without: the order is
- * followed all the same. Everybody is told where the order stands, since an end of following was perhaps told before.
- */
+/** Continues an earlier run that ended before the order did. If that run does not answer, this one follows the order from here on. */
 export async function goOn(follow: Follow): Promise<void> {
   for (let runs = 0; follow.continues !== null; runs += 1) {
     const earlier = runs < maxRuns ? await readEarlier(follow, follow.continues) : null;
@@ -57,11 +53,11 @@ async function readEarlier({ input: { account, orderId } }: Follow, runId: strin
   });
   try {
     const earlier = await readEarlierRun({ account, orderId, runId });
-    if (!earlier) log.warn('the earlier run cannot be read; following begins anew', { earlierRunId: runId });
+    if (!earlier) log.warn('the earlier run cannot be read; following starts again', { earlierRunId: runId });
     return earlier;
   } catch (error) {
     if (isCancellation(error)) throw error;
-    log.warn('the earlier run does not answer; following begins anew', { earlierRunId: runId });
+    log.warn('the earlier run does not answer; following starts again', { earlierRunId: runId });
     return null;
   }
 }
@@ -71,12 +67,12 @@ function takeOver(follow: Follow, left: RunLeft): void {
   follow.input = input;
   follow.trail = trail;
   Object.assign(follow.inbox, inbox);
-  // Nothing was told by this run yet, so its notifier may give way to one that knows all receivers.
+  // This run has sent no notice, so a notifier with all receivers may replace its own.
   const { receivers } = follow.inbox;
   follow.notifier = createOrderNotifier({ receivers, told: null, notices: undefined, onUndelivered: follow.show });
 }
 
-/** A read that a caller waits for is answered by this run; one that a delivery wants, the next run makes. */
+/** This run makes a read for which a caller waits; the next run makes a read for a delivery. */
 const isLong = ({ inbox, limits }: Follow): boolean => inbox.refreshing === 0 && isHistoryLong(limits.maxEvents);
 
 const mustContinue = (follow: Follow): boolean =>
@@ -84,7 +80,7 @@ const mustContinue = (follow: Follow): boolean =>
 
 type FollowOrder = (input: FollowOrderInput, progress: FollowOrderProgress) => Promise<OrderTrail>;
 
-/** Continues as new when the run has grown long, unless a caller asks for something that this run must answer. */
+/** Continues as new if the run is long, unless this run must answer a caller. */
 export async function continueIfLong(follow: Follow): Promise<void> {
   if (!mustContinue(follow)) return;
   const { inbox, notifier } = follow;

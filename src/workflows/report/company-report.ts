@@ -32,7 +32,7 @@ import { carryNotices } from '../notify/url-notices.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, runBeside, unless } from '../run-kit.js';
 import { writeAccount, writeAttention } from '../search-attributes.js';
 
-/** When a run continues as new, beside the server's own hint, and when it ends. */
+/** When a run continues as new, if the server does not hint at it before, and when it ends. */
 export interface CompanyReportLimits {
   maxEvents: number;
   maxSignals: number;
@@ -42,15 +42,14 @@ export interface CompanyReportLimits {
 /** A receipt is usually final within seven days (assumed). */
 const defaultLimits: CompanyReportLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
 
-/** What reports ask of the run. */
 interface ReportInbox extends DeliveryInbox {
   /** Epoch milliseconds of the last report, or of the start. */
   lastAt: number;
-  /** No report has come for so long that the run ends. */
+  /** The run ends, since no report has come for `quietMs`. */
   isQuiet: boolean;
 }
 
-/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+/** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
 interface CompanyReportProgress {
   limits?: CompanyReportLimits;
   carried?: {
@@ -67,13 +66,13 @@ interface Reporting {
   readonly inbox: ReportInbox;
   readonly notifier: Notifier<CompanyReport>;
   report: CompanyReport;
-  /** No look before this instant: the service, or our back-off, said so. */
+  /** No look before this instant, because of the service or our back-off. */
   notBefore: string | null;
 }
 
 /**
- * Reports about one order, or one that names none. A report is a hint: it leads to reading the receipt, one read for
- * all that came before it. Ends when nothing was reported for seven days. Fails with `InvalidInput` (names the field).
+ * Reports about one order, or one report without an order. A report is a hint that leads to a read of the receipt; one read answers all
+ * reports before it. The run ends seven days after the last report. Fails with `InvalidInput` (names the field).
  */
 export async function companyReport(
   input: CompanyReportInput,
@@ -88,9 +87,7 @@ export async function companyReport(
       await handleNext(run);
       await continueIfLong(run);
     }
-  } while (
-    !(await handOverNotices({ urls: run.notifier.urls, account: run.input.account, mayEnd: () => isOver(run) }))
-  );
+  } while (!(await handOverNotices(run.notifier.urls, run.input.account, () => isOver(run))));
   return run.report;
 }
 
@@ -117,7 +114,7 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
   return run;
 }
 
-/** Deliveries find the run by its id. Without an order that is the id of the delivery. */
+/** Without an order the workflow id holds the id of the delivery. */
 function expectedId({ account, orderId }: CompanyReportInput): string {
   const about = orderId ?? fromCompanyReportId(workflowInfo().workflowId)?.about;
   return about === undefined ? `report/${account}/<delivery id>` : companyReportId({ account, about });
@@ -130,7 +127,7 @@ function recordReports(run: Reporting, deliveries: DeliveryNotice[]): void {
   run.inbox.lastAt = Date.now();
 }
 
-/** One timer for the whole run; when something was reported meanwhile, another one for the rest. */
+/** Keeps one timer. If a report came meanwhile, another timer runs for the rest. */
 async function watchQuiet(inbox: ReportInbox, quietMs: number): Promise<void> {
   const leftMs = () => inbox.lastAt + quietMs - Date.now();
   for (;;) {
@@ -183,7 +180,7 @@ const mustContinue = (run: Reporting): boolean =>
 async function continueIfLong(run: Reporting): Promise<void> {
   if (!mustContinue(run)) return;
   await run.notifier.urls.hush();
-  if (!mustContinue(run)) return run.notifier.urls.resume(); // something was reported meanwhile
+  if (!mustContinue(run)) return run.notifier.urls.resume(); // a report came meanwhile
   const { input, limits, report, notBefore, inbox, notifier } = run;
   const carriedInbox = { ...carryDeliveries(inbox), lastAt: inbox.lastAt };
   await continueAsNew<typeof companyReport>(input, {
@@ -198,10 +195,10 @@ function showReport({ report, notifier }: Reporting): void {
   writeAttention(report.attention);
 }
 
-/** Reads the receipt after a report. Further reports do not interrupt it; undefined when `mustLeave` came first. */
+/** Reads the receipt after a report. Further reports do not interrupt it. Undefined if `mustLeave` became true first. */
 const readNow = (look: ReceiptLookInput, mustLeave: () => boolean): Promise<ReceiptObservation | undefined> =>
   unless(mustLeave, () => receiptLooks(look.account, 'Read the receipt after a report').readReceipt(look));
 
-/** Looks on while there is none; undefined when `interrupted` became true first. */
+/** Waits for a receipt. Undefined if `interrupted` became true first. */
 const lookOn = (look: ReceiptLookInput, interrupted: () => boolean): Promise<ReceiptObservation | undefined> =>
   unless(interrupted, () => receiptLooks(look.account, `Look for the receipt: ${look.shown}`).awaitReceipt(look));

@@ -20,9 +20,8 @@ export const orderKey = ({ standing: { account, orderId } }: Ride): FollowOrderK
 });
 
 /**
- * The order is followed by a run of its own, and not by a child: a delivery may have started that run before the service
- * answered the create, and a run has one parent. So in both cases it is told whom to signal, and following goes on
- * whatever becomes of this run.
+ * Has a run of its own, and not a child, follow the order: a delivery may start that run before the service answers the create. The run
+ * goes on even if the ride ends, and it gets the ride as a receiver.
  */
 export async function startFollowing(ride: Ride): Promise<void> {
   const { input } = ride;
@@ -38,7 +37,7 @@ export async function startFollowing(ride: Ride): Promise<void> {
   });
 }
 
-/** Waits for the end of the run that follows the order; undefined when `mustLeave` came first. */
+/** Waits for the end of the run that follows the order. Undefined if `mustLeave` became true first. */
 export async function awaitEnd(ride: Ride, mustLeave: () => boolean): Promise<FollowedEnd | undefined> {
   for (;;) {
     const { isEndTold } = ride;
@@ -49,7 +48,7 @@ export async function awaitEnd(ride: Ride, mustLeave: () => boolean): Promise<Fo
   }
 }
 
-/** The run that followed the order broke off: it is followed again, since the car may be on its way. Pauses grow. */
+/** Starts another run for the order after one that broke off, since the car may be on its way. Pauses grow. */
 export async function followAgain(ride: Ride, { type, message }: { type: string; message: string }): Promise<void> {
   const now = new Date().toISOString();
   const followedAgain = brokenOffAgain(ride.standing.followedAgain, `${type}: ${message}`, now);
@@ -60,12 +59,12 @@ export async function followAgain(ride: Ride, { type, message }: { type: string;
   await startFollowing(ride);
 }
 
-/** Has the order read now, so that a change is seen at once. Null when that cannot be done quickly; it is read anyway. */
+/** Has the order read now, to see a change at once. Null if there is no quick answer; the run reads the order anyway. */
 export async function refreshOrder(ride: Ride): Promise<OrderTrail | null> {
   try {
     const { refreshFollowed } = following('Read the order after a change', { scheduleToCloseTimeout: 20_000 });
     return await refreshFollowed(orderKey(ride));
   } catch {
-    return null; // the change was made: its caller is not told otherwise
+    return null; // the change succeeded, so its caller gets no failure
   }
 }

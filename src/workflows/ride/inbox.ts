@@ -1,10 +1,6 @@
 import { ApplicationFailure, CancellationScope, condition, setHandler } from '@temporalio/workflow';
-import {
-  parseCancelRideInput,
-  parseResolveRideInput,
-  parseUpdateRideInput,
-  type RideResolution,
-} from '../../domain/ride/input.js';
+import { parseNoInput } from '../../domain/input-fields.js';
+import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
 import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
 import { performCall } from '../business-call.js';
 import {
@@ -23,15 +19,14 @@ export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ride.standing);
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
   onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
-  onUpdate(cancelRideUpdate, parseCancelRideInput, () => cancel(ride));
+  onUpdate(cancelRideUpdate, parseNoInput, () => cancel(ride));
   const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);
   onUpdate(resolveRideUpdate, parseResolveRideInput, takes, () => checkUnresolved(ride));
 }
 
 const isUnknown = ({ standing }: Ride): boolean => standing.attention?.code === 'outcomeUnknown';
-const isEnded = ({ standing }: Ride): boolean => standing.stage === 'ended';
 
-/** What it says is shown; what the ride does is decided by reading the run of the order. Anybody may send a signal. */
+/** Shows the change. Since any program may send the signal, the ride reads the end from the run of the order. */
 function recordChange(ride: Ride, change: unknown): void {
   const { account, orderId, stage } = ride.standing;
   const told = (change ?? {}) as Record<string, unknown>;
@@ -41,7 +36,7 @@ function recordChange(ride: Ride, change: unknown): void {
   ride.isEndTold ||= typeof told.outcome === 'string';
 }
 
-/** Of a ride without an order there is nothing to change. Waits while the create is under way. */
+/** Waits for the end of the create, since a ride without an order has nothing to change. */
 async function untilOrdered(ride: Ride): Promise<void> {
   await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));
   if (!isUnknown(ride)) return failIfFailed(ride);
@@ -68,23 +63,23 @@ async function cancel(ride: Ride): Promise<RideStanding> {
   if (!ride.isSent) ride.isWithdrawn = true;
   await untilOrdered(ride);
   return await inTurn(ride, async () => {
-    const isOver = (): boolean => ride.standing.outcome !== null || isEnded(ride);
+    const isOver = (): boolean => ride.standing.outcome !== null || ride.standing.stage === 'ended';
     if (['cancelled', 'withdrawn'].includes(ride.standing.outcome ?? '')) return ride.standing;
     await change(ride, { operation: 'cancelOrder' });
-    // The call was accepted; the order is cancelled when it reads so.
+    // The service accepted the call; a read shows when the order is cancelled.
     if (!isOver()) await condition(isOver, ride.limits.cancelShownMs);
     return ride.standing;
   });
 }
 
-/** One change after the other: two at a time would leave open which one the order ends up with. */
+/** Makes one change after the other, so that the order ends up with the last one. */
 async function inTurn<T>(ride: Ride, act: () => Promise<T>): Promise<T> {
   const mine = ride.changes.catch(() => undefined).then(act);
   ride.changes = mine;
   return await mine;
 }
 
-/** Refusals go to the caller and change nothing. Not cut off when the run is cancelled: the caller must know what happened. */
+/** A refusal goes to the caller and changes nothing. A cancellation of the run does not interrupt it: the caller needs the result. */
 function change(
   ride: Ride,
   asked: { operation: 'cancelOrder' } | { operation: 'updateOrder'; body: Record<string, unknown> },
@@ -103,7 +98,7 @@ function checkUnresolved(ride: Ride): void {
   if (ride.isResolving) throw ApplicationFailure.nonRetryable('It is just being resolved.', 'AlreadyDecided');
 }
 
-/** Answers when the decision has been carried out; trying again may end where it began. */
+/** Answers after the ride has carried out the decision; after another attempt the outcome may be unknown again. */
 async function takeResolution(ride: Ride, resolution: RideResolution): Promise<RideStanding> {
   checkUnresolved(ride); // two may have passed the validator in one task
   ride.isResolving = true;
@@ -119,7 +114,7 @@ async function takeResolution(ride: Ride, resolution: RideResolution): Promise<R
   }
 }
 
-/** A wrong id would end the ride: it comes back to who gave it. */
+/** Refuses a wrong id, which would end the ride. */
 async function checkOrder(ride: Ride, { orderId }: { orderId: RideStanding['orderId'] & string }): Promise<void> {
   const { account } = ride.standing;
   const call = { account, operation: 'orderDetails', orderId, requestId: rideCallId(ride.standing) } as const;

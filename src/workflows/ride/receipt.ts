@@ -12,7 +12,7 @@ import { firstOf } from '../run-kit.js';
 import { orderKey } from './following.js';
 import { type Ride, setStanding } from './state.js';
 
-/** A cancelled ride may cost a fee. Of the others the service was not seen to end the ride, or never made one. */
+/** A cancelled ride may cost a fee. The other orders have not ended at the service, or do not exist. */
 const hasReceipt: Record<RideOutcome, boolean> = {
   completed: true,
   cancelled: true,
@@ -22,10 +22,10 @@ const hasReceipt: Record<RideOutcome, boolean> = {
   withdrawn: false,
 };
 
-/** For one more read of a receipt that is there: the service may be slow, or want the request a little later. */
+/** For one more read of a receipt: the service may be slow or ask for a short wait. */
 const patienceMs = 60_000;
 
-/** Reads the receipt where one is wanted and one can be expected, and again until it is settled. Never for ever. */
+/** Reads a wanted and expected receipt, again and again until it is settled or the time is over. */
 export async function readReceipt(ride: Ride, continueIfLong: () => Promise<void>): Promise<void> {
   const { outcome } = ride.standing;
   if (ride.input.receipt !== true || outcome === null || !hasReceipt[outcome]) return;
@@ -37,14 +37,14 @@ export async function readReceipt(ride: Ride, continueIfLong: () => Promise<void
   }
 }
 
-/** When no further look is worth it, in milliseconds since the epoch. */
+/** When the ride stops looking for the receipt, in milliseconds since the epoch. */
 function endsAt({ limits, receiptTimes }: Ride): number {
   const since = Date.parse(receiptTimes?.since ?? '');
   if (!receiptTimes?.unchangedSince) return since + limits.firstReceiptMs;
   return Math.min(since + limits.receiptAtMostMs, Date.parse(receiptTimes.unchangedSince) + limits.receiptUnchangedMs);
 }
 
-/** No look helps where the account's interface has no receipts. */
+/** `notOffered`: the account's interface has no receipts. */
 const isSettled = (ride: Ride): boolean =>
   Date.now() >= endsAt(ride) || ride.report?.unavailable?.code === 'notOffered';
 
@@ -80,6 +80,6 @@ const lookInput = (ride: Ride): ReceiptLookInput => ({
   notBefore: null,
 });
 
-/** Undefined when the time was over first. */
+/** Undefined if the time was over first. */
 const within = <T>(ms: number, act: () => Promise<T>): Promise<T | undefined> =>
   firstOf<T | undefined>(() => [act(), sleep(ms, { summary: 'No longer than this' }).then(() => undefined)]);

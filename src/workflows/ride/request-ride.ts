@@ -35,7 +35,7 @@ import {
   showsWaiting,
 } from './state.js';
 
-/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+/** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
 export interface RequestRideProgress {
   limits?: Partial<RequestRideLimits>;
   carried?: CarriedRide;
@@ -55,7 +55,7 @@ export async function requestRide(input: RequestRideInput, progress?: RequestRid
     await readReceipt(ride, () => continueIfLong(ride));
   } catch (error) {
     if (error instanceof ApplicationFailure) ride.failure = error;
-    // Anything else is no end: the run continues as new, or its task is tried again.
+    // With any other error the run continues as new, or Temporal repeats its task.
     if (ride.failure || isCancellation(error)) await close(ride);
     throw error;
   }
@@ -85,21 +85,22 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
   };
 }
 
-/** Until the service has named the order, or the ride was withdrawn before anything was sent. */
+/** Ends when the service has named the order, or a caller withdrew the ride before the first request. */
 async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null && !ride.isWithdrawn) {
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
 
-/** Not cut off when the run is cancelled: an order that was made must be known, and followed. */
+/** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
   const { account, order } = ride.input;
   ride.isSent = true;
   const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(ride.standing) } as const;
   try {
     const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
-    if (orderId === undefined) throw noOrderId();
+    if (orderId === undefined)
+      throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
     setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
@@ -107,10 +108,7 @@ async function create(ride: Ride): Promise<void> {
   }
 }
 
-const noOrderId = (): ApplicationFailure =>
-  ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
-
-/** Waits for a person, however long that takes. */
+/** Waits for a person without a time limit. */
 async function awaitResolution(ride: Ride): Promise<void> {
   await condition(() => ride.resolution !== null || isLong(ride));
   const { resolution } = ride;
@@ -142,7 +140,7 @@ async function followRide(ride: Ride): Promise<void> {
   }
 }
 
-/** Answers all who wait; the update of a run that has ended would fail without a reason. */
+/** Answers all waiting callers; after the end of the run their updates would fail without a reason. */
 async function close(ride: Ride): Promise<void> {
   setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
@@ -153,13 +151,13 @@ const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
   await condition(() => allHandlersFinished() || ride.resolution !== null);
-  if (ride.resolution !== null) return; // whoever decided it waits for this run
+  if (ride.resolution !== null) return; // this run must answer the person who decided
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
 }
 
 /**
- * One update of a ride, sent for a caller that can wait for a run and not for an update: Nexus. It takes as long as the
- * update does, and fails as that does, with `RideNotRequested`, or with `AlreadyEnded`.
+ * Sends one update of a ride for Nexus, which can wait for a run and not for an update. It ends with the update, and fails like it, or with
+ * `RideNotRequested` or `AlreadyEnded`.
  */
 export async function changeRide(rawInput: ChangeRideInput): Promise<RideStanding> {
   const input = refuseBadInput(() => parseChangeRideInput(rawInput));

@@ -9,7 +9,7 @@ import { writeAttention } from '../search-attributes.js';
 
 const minuteMs = 60_000;
 
-/** When a run continues as new, beside the server's own hint, and how long it waits for a receipt. */
+/** When a run continues as new, if the server does not hint at it before, and how long it waits for a receipt. */
 export interface RequestRideLimits {
   maxEvents: number;
   /** For the first receipt. */
@@ -18,7 +18,7 @@ export interface RequestRideLimits {
   receiptEveryMs: number;
   /** A receipt that stayed the same for so long counts as settled. */
   receiptUnchangedMs: number;
-  /** In all: amounts may still change days later (assumed); `companyReport` tells of that. */
+  /** In all. Amounts may change days later (assumed); `companyReport` shows that. */
   receiptAtMostMs: number;
   /** How long a cancel waits until the order reads cancelled. */
   cancelShownMs: number;
@@ -33,7 +33,7 @@ export const defaultLimits: RequestRideLimits = {
   cancelShownMs: 10_000,
 };
 
-/** Since when the receipt is looked for, and since when it is as it is. ISO instants. */
+/** ISO instants: the start of the search for the receipt, and the last change of the receipt. */
 interface ReceiptTimes {
   since: string;
   unchangedSince: string | null;
@@ -44,26 +44,26 @@ export interface Ride {
   readonly input: RequestRideInput;
   readonly limits: RequestRideLimits;
   standing: RideStanding;
-  /** Of the order, once it has ended. */
+  /** The final trail of the order. */
   trail: OrderTrail | null;
-  /** What is known of the receipt; null before the first look. */
+  /** The receipt; null before the first look. */
   report: CompanyReport | null;
   receiptTimes: ReceiptTimes | null;
-  /** The create has been sent, so cancelling is a matter of the service. */
+  /** The worker may have sent the create, so only the service can cancel. */
   isSent: boolean;
   isWithdrawn: boolean;
-  /** The run of the order says that it ends. */
+  /** The run of the order has announced its end. */
   isEndTold: boolean;
-  /** What a person decided; the main body takes it. */
+  /** A person's decision for the main body. */
   resolution: RideResolution | null;
-  /** A person's decision is being checked or carried out. */
+  /** The run is checking or carrying out a person's decision. */
   isResolving: boolean;
-  /** The changes that callers asked for, one after the other. */
+  /** Ends after all changes that callers asked for. */
   changes: Promise<unknown>;
   failure: ApplicationFailure | null;
 }
 
-/** What outlives a run that continues as new. */
+/** What the next run needs when this one continues as new. */
 export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes'>;
 
 export const carryRide = ({ standing, trail, report, receiptTimes }: Ride): CarriedRide => ({
@@ -73,14 +73,14 @@ export const carryRide = ({ standing, trail, report, receiptTimes }: Ride): Carr
   receiptTimes,
 });
 
-/** The ride from now on, for callers and in the Temporal UI. */
+/** Changes the standing of the ride, for callers and in the Temporal UI. */
 export function setStanding(ride: Ride, changed: Partial<RideStanding>): void {
   ride.standing = { ...ride.standing, ...changed };
   setCurrentDetails(describeRide(ride.standing));
   writeAttention(ride.standing.attention);
 }
 
-/** Shows that a call of the ride waits, unless something else needs a person. */
+/** Shows that a call of the ride takes long, unless the ride has another attention. */
 export function showsWaiting(ride: Ride): (waiting: Attention | null) => void {
   let mine: Attention | null = null;
   return (waiting) => {

@@ -14,20 +14,20 @@ import {
 } from '../messages.js';
 import { onUpdate } from '../run-kit.js';
 
-/** What callers want of the run. Handlers write here and wait; the main body decides. */
+/** What callers ask of the run. Handlers write here and wait; the main body decides. */
 export interface SubscriptionInbox {
-  /** New addresses asked for so far; one that is opened serves all that were asked for before. */
+  /** How many new addresses callers have asked for; one new address serves all of them. */
   asked: number;
   served: number;
-  /** The shortest grace among those asked for and not served; undefined: that of the subscription. */
+  /** The shortest grace that waiting callers named; undefined: that of the subscription. */
   graceMs: number | undefined;
   endReason: string | null;
 }
 
-/** The state lives in the main body; handlers see it through this. */
+/** What handlers see of the run. */
 export interface SubscriptionHolder {
   state: SubscriptionState;
-  /** Set once all is done and the callers of `endSubscription` may be answered. */
+  /** Set when the run has ended the subscription and answers the callers of `endSubscription`. */
   end: SubscriptionEnd | null;
 }
 
@@ -39,17 +39,17 @@ export const openSubscriptionInbox = (): SubscriptionInbox => ({
   endReason: null,
 });
 
-/** Was an address asked for that the run has not opened yet? */
+/** Does a caller wait for a new address? */
 export const isAddressWanted = (inbox: SubscriptionInbox): boolean => inbox.asked > inbox.served;
 
-/** Asks for a new address; the number is that of this wish. */
+/** Asks for a new address; returns the number of this request. */
 export function askForAddress(inbox: SubscriptionInbox, graceMs = defaultGraceMs): number {
   inbox.graceMs = Math.min(inbox.graceMs ?? graceMs, graceMs);
   inbox.asked += 1;
   return inbox.asked;
 }
 
-/** Registers all handlers. Must run before the first await of the run. `graceMs`: where a caller names none. */
+/** Registers all handlers. Must run before the first await of the run. `graceMs`: the grace unless a caller names one. */
 export function listenToSubscription(run: SubscriptionHolder, inbox: SubscriptionInbox, graceMs?: number): void {
   const status = (): SubscriptionStatus =>
     toSubscriptionStatus(run.state, inbox.endReason !== null || run.end !== null);
@@ -74,13 +74,9 @@ export function listenToSubscription(run: SubscriptionHolder, inbox: Subscriptio
   onUpdate(endSubscriptionUpdate, parseEndInput, async ({ reason }) => {
     inbox.endReason ??= reason;
     await condition(() => run.end !== null);
-    return run.end ?? neverEnds();
+    return run.end as SubscriptionEnd;
   });
 }
 
 const ended = (): ApplicationFailure =>
   ApplicationFailure.nonRetryable('The subscription ends; start it anew to subscribe again.', 'SubscriptionEnded');
-
-function neverEnds(): never {
-  throw ApplicationFailure.nonRetryable('The run went on without an end.', 'SubscriptionEnded');
-}

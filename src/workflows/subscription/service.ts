@@ -21,15 +21,13 @@ import {
 import { accountQueue, ownDelays } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
 
-/** Two HTTP requests (20 s each), two waits for a token (10 s each). A dead worker is noticed by this alone. */
+/** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 70_000;
 /** People's calls go ahead of reads and polls (1 first, 5 last). */
 const priority = { priorityKey: 1 };
 
-/**
- * Asks the service to deliver to this address. Undefined: given up because of `interrupted`, and the outcome is unclear.
- * An attempt under way is waited for, since what it says decides what the service has.
- */
+/** Asks the service to deliver to this address. Undefined: `interrupted` became true, and the outcome is unclear. The run waits for an
+ *  attempt under way, since its result matters. */
 export async function requestSubscriber(
   state: SubscriptionState,
   { generation, publicUrl }: SubscriptionGeneration,
@@ -56,17 +54,17 @@ export async function requestSubscriber(
   });
 }
 
-/** The only failure that ends the activity is an input that nothing repairs. */
+/** Only an invalid input makes the activity fail. */
 function toRunFailure(error: unknown): unknown {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (!(cause instanceof ApplicationFailure)) return error;
   return ApplicationFailure.nonRetryable(cause.message, cause.type ?? undefined);
 }
 
-/** How long to try before a person is told what the service still has. */
+/** After this time the run reports the subscriber as still registered. */
 const removalTimeout = 60_000;
 
-/** Makes the service forget the subscriber of an address that is refused from now on. Never fails. */
+/** Removes the subscriber of an address that the ingress now refuses. Never fails. */
 export async function removeSubscriber(
   state: SubscriptionState,
   { generation, publicUrl, subscriber }: SubscriptionGeneration,
@@ -89,26 +87,22 @@ export async function removeSubscriber(
   }
 }
 
-/** What ended a rest: silence that began or ended, or something that the main body finds by itself. */
-type Waking = SilenceVerdict | undefined;
-
-/** Waits, with a subscription in force, until an address ends, deliveries fall silent or come again, or `interrupted`. */
-export async function rest(
+/** Waits until `interrupted`, the end of an address, or news about silence, which it returns. */
+export const rest = (
   state: SubscriptionState,
   input: SubscriptionInput,
   interrupted: () => boolean,
-): Promise<Waking> {
-  return await firstOf<Waking>(() => [
+): Promise<SilenceVerdict | undefined> =>
+  firstOf<SilenceVerdict | undefined>(() => [
     condition(interrupted).then(() => undefined),
     ...untilNextEnd(state),
     ...watchSilence(state, input),
   ]);
-}
 
 function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
   const end = nextEnd(state);
   if (end === undefined) return [];
-  // A timer of 0 would be refused.
+  // Temporal refuses a timer of 0.
   const waiting = sleep(Math.max(end - Date.now(), 1), { summary: 'Refuse the old address' });
   return [waiting.then(() => undefined)];
 }
@@ -117,11 +111,11 @@ const watchOf = ({ silence }: SubscriptionInput): SilenceWatch => ({ ...defaultS
 
 function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promise<SilenceVerdict>[] {
   const current = currentGeneration(state);
-  // Nothing says how often reports should come.
+  // There is no expected rate of reports.
   if (!current?.registeredAt || state.eventType !== 'status_changed') return [];
   const { watchSilence: watch } = proxyActivities<SilenceActivities>({
     startToCloseTimeout: 30_000,
-    // Speaks only while Temporal's visibility does not answer.
+    // Applies only while Temporal's visibility does not answer.
     retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
     cancellationType: 'TRY_CANCEL',
     summary: 'Watch whether deliveries come',
@@ -134,7 +128,7 @@ function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promi
   ];
 }
 
-/** The state that knows whether deliveries come. */
+/** Adds the verdict about silence to the state. */
 export function withVerdict(
   state: SubscriptionState,
   input: SubscriptionInput,
@@ -144,7 +138,7 @@ export function withVerdict(
   return { ...state, silence: isSilent ? silenceAttention(counts, watchOf(input), since) : null };
 }
 
-/** Is it time to subscribe anew because of silence? */
+/** Is it time for a new subscription because of silence? */
 export const isResubscriptionDue = (
   { silence, resubscribedAt }: SubscriptionState,
   input: SubscriptionInput,

@@ -43,9 +43,9 @@ import {
 } from './inbox.js';
 import { isResubscriptionDue, removeSubscriber, requestSubscriber, rest, withVerdict } from './service.js';
 
-/** What a run hands to the run that continues it, and tests set. Plain JSON. */
+/** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
 export interface SubscriptionProgress {
-  /** The run continues as new after so many events, beside the server's own hint. Default 4,000. */
+  /** The run continues as new at the server's hint, or after so many events; 4,000 by default. */
   maxEvents?: number;
   state?: SubscriptionState;
 }
@@ -54,13 +54,13 @@ interface Subscribing extends SubscriptionHolder {
   readonly input: SubscriptionInput;
   readonly inbox: SubscriptionInbox;
   readonly maxEvents: number;
-  /** The address under way serves all that were asked for up to this number. */
+  /** The address under way answers all requests up to this number. */
   serves: number;
 }
 
 /**
- * Keeps one subscription in place until it is ended: one address in force, old ones accepted for a grace. An address is
- * published before the service is asked to deliver to it. Fails with `InvalidInput` only.
+ * Keeps one subscription until a caller ends it: one address is in force, and the ingress accepts old ones for a grace. The run publishes an
+ * address before the service delivers to it. Fails with `InvalidInput` only.
  */
 export async function subscription(
   input: SubscriptionInput,
@@ -74,7 +74,7 @@ export async function subscription(
       await (isSubscribed(run) ? keep(run) : subscribe(run));
     }
   } catch (error) {
-    // However it ends, the ingress must not accept for it any more.
+    // After any end the ingress must refuse its deliveries.
     await CancellationScope.nonCancellable(() => close(run, isCancellation(error) ? 'cancelled' : 'failed'));
     throw error;
   }
@@ -99,7 +99,7 @@ function open(given: SubscriptionInput, progress: SubscriptionProgress = {}): Su
 const isSubscribed = ({ state, inbox }: Subscribing): boolean =>
   currentGeneration(state) !== undefined && requestedGeneration(state) === undefined && !isAddressWanted(inbox);
 
-/** Asks the service once, until it answers or a caller wants another address. */
+/** Waits for the answer of the service, or until a caller wants another address. */
 async function subscribe(run: Subscribing): Promise<void> {
   const { inbox } = run;
   const isOutdated = () => inbox.asked > run.serves || inbox.endReason !== null;
@@ -154,7 +154,7 @@ async function keep(run: Subscribing): Promise<void> {
   showSubscription(run.state, false);
 }
 
-/** Refuses the addresses whose grace is over, and has their subscribers removed. */
+/** Ends the addresses whose grace is over, and removes their subscribers. */
 async function dropEnded(run: Subscribing): Promise<void> {
   const { state, ended } = withoutEnded(run.state, Date.now());
   if (ended.length === 0) return;
@@ -189,7 +189,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
   return run.end;
 }
 
-/** Is the run long, with no caller left that waits for its answer? */
+/** Is the run long, and has it answered all callers? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   if (!isHistoryLong(run.maxEvents)) return false;
   const isAsked = () => isOver(run) || isAddressWanted(run.inbox);
@@ -197,7 +197,7 @@ async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   return !isAsked();
 }
 
-/** The ingress goes on reading the memo while one run follows the other, so it is carried along. */
+/** The next run gets the memo too, since the ingress reads it at any time. */
 async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
   const memo = { [subscriptionMemoField]: toSubscriptionMemo(state) };
   const next = makeContinueAsNewFunc<typeof subscription>({ memo });
@@ -206,7 +206,7 @@ async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
 
 const nothing: SubscriptionMemo = { accepted: [] };
 
-/** Tells the ingress what to accept, and people where the subscription stands. Written on change: a write is an event. */
+/** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */
 function showSubscription(state: SubscriptionState, isEnded: boolean): void {
   const memo = isEnded ? nothing : toSubscriptionMemo(state);
   const published = workflowInfo().memo?.[subscriptionMemoField];

@@ -27,10 +27,10 @@ export async function ending(url: string, arrival: LateArrival): Promise<boolean
     if (asked === 2 && arrival === 'newcomer') urls.welcome({ url, entry: 1 }, { rawStatus: 'joined' });
     return asked < 2 || arrival === 'newcomer';
   };
-  const before = await handOverNotices({ urls, account, mayEnd });
+  const before = await handOverNotices(urls, account, mayEnd);
   if (before) return [before];
   urls.tell({ rawStatus: 'second' });
-  return [before, await handOverNotices({ urls, account, mayEnd: () => true })];
+  return [before, await handOverNotices(urls, account, () => true)];
 }
 
 export const callsQuery = defineQuery<number>('calls');
