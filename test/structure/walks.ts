@@ -16,6 +16,8 @@ export const walks: readonly Walk[] = [
       'src/cli/order/follow.ts', // reads the arguments
       'src/domain/order/input.ts', // the input as the run takes it
       'src/client/faretrail-client.ts',
+      'src/client/order.ts', // asks for the trail, too
+      'src/temporal/runs.ts',
       'src/temporal/follow-start.ts', // starts the run, or signals the one that there is
       'src/domain/workflow-ids.ts',
       'src/workflows/messages.ts',
@@ -35,8 +37,6 @@ export const walks: readonly Walk[] = [
       'src/domain/order/status.ts',
       'src/domain/order/trail.ts', // sorts each observation into the timeline
       'src/workflows/order/state.ts', // shows it
-      'src/cli/order/run.ts', // asks for it
-      'src/cli/order/watch.ts',
       'src/cli/order/show.ts', // prints it
     ],
   },

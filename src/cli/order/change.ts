@@ -7,8 +7,7 @@ import { exitCodes } from '../failure.js';
 import { sendUpdate } from '../sent-update.js';
 import { plain, utc } from '../text.js';
 import { accountQueue, hasWorker, noWorkerText } from '../workers-alive.js';
-import { getOrderRun, readOrderRun } from './run.js';
-import { runText, toRunJson, trailText } from './show.js';
+import { getOrderRun, readOrderRun, runText, toRunJson, trailText } from './show.js';
 
 /** `order refresh <account> <orderId>`: one read of the order, now. */
 export const addRefresh: AddCommand = (order, run) => {

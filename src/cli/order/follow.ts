@@ -7,7 +7,7 @@ import { exitCodes } from '../failure.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
 import { tellEnded } from './change.js';
-import { getOrderRun } from './run.js';
+import { getOrderRun } from './show.js';
 import { watchOrder } from './watch.js';
 
 interface FollowGiven extends FollowOrderInput {

@@ -6,7 +6,7 @@ import { type AddCommand, addCommand, type CommandContext, inSession, type Sessi
 import { exitCodes } from '../failure.js';
 import { clip, type Paint, plain, tableText, utc } from '../text.js';
 import { listRuns, moreText, orderRunsQuery, type RunFilter, toStatusFilter } from '../visibility.js';
-import { knownOf } from './run.js';
+import { knownOf } from './show.js';
 
 const help = `
 Running orders come first, the newest at the top; then those that have ended,

@@ -4,8 +4,7 @@ import { type AddCommand, addCommand, type CommandContext, inSession, type Sessi
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 import { watchRun } from '../watching.js';
-import { getOrderRun, readTrail } from './run.js';
-import { attentionLine, type TimelineEntry, timelineLine } from './show.js';
+import { attentionLine, getOrderRun, readTrail, type TimelineEntry, timelineLine } from './show.js';
 
 const help = `
 Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends
