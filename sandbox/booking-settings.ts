@@ -18,7 +18,7 @@ export const BookingSettingsSchema = z.strictObject({
   mandatoryDestination: z.boolean(),
   /** When there is a receipt, after the end of the order. */
   receiptAfterMs: Ms,
-  /** When it is calculated anew, after the end of the order; null: never. */
+  /** When it is calculated again, after the end of the order; null: never. */
   receiptChangesAfterMs: Ms.nullable(),
 });
 export type BookingSettings = z.output<typeof BookingSettingsSchema>;

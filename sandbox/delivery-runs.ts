@@ -36,7 +36,7 @@ export function plannedDeliveries(request: DeliveryRequest, ports: RunPorts): Pl
 function receiversOf({ eventType, subscriberId }: DeliveryRequest, subscribers: RunPorts['subscribers']): Subscriber[] {
   if (subscriberId === undefined) {
     const all = subscribers.of(eventType);
-    if (all.length === 0) throw new InvalidInput(`eventType: nobody is subscribed to ${eventType}`);
+    if (all.length === 0) throw new InvalidInput(`eventType: no subscriber exists for ${eventType}`);
     return all;
   }
   const one = subscribers.find(subscriberId);

@@ -234,7 +234,7 @@ interface WorkerSubscriptionParts {
   now: () => number;
 }
 
-/** The activities that subscribe. A worker without webhook keys says so when somebody subscribes. */
+/** The activities that subscribe. A worker without webhook keys says so when a run subscribes. */
 function createWorkerSubscriptions(parts: WorkerSubscriptionParts): SubscriptionActivities {
   const { config, account, now } = parts;
   const { listSubscribers, deleteSubscriber } = config.profile.operations;

@@ -11,7 +11,7 @@ export interface GoProgram {
   /** Of `go.mod`, seen from the checkout. */
   folder: string;
   package: string;
-  /** In the cache; with the version, so that another version is built anew. */
+  /** In the cache; with the version, so that another version is built again. */
   fileName: string;
   /** Sets variables of the program, as in `-X`. */
   variables?: Readonly<Record<string, string>>;

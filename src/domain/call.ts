@@ -196,7 +196,10 @@ export const BusinessCallInputSchema = s.inputOf({
   key: s.described(CallerKeySchema, 'Your identity of this call: the same key never makes a second effect.'),
   orderId: s.optional(OrderIdSchema, 'For the operations about one order.'),
   referenceFieldId: s.optional(ReferenceFieldSchema, 'For addReferenceCode.'),
-  body: s.optional(shallow(s.anything), 'Sent to the service; fields nobody here knows are sent as they are.'),
+  body: s.optional(
+    shallow(s.anything),
+    'Sent to the service; fields that faretrail does not know are sent as they are.',
+  ),
 });
 /** The parsed input of `businessCall`. */
 export type BusinessCallInput = s.Read<typeof BusinessCallInputSchema>;

@@ -30,7 +30,7 @@ export const ParkedDeliverySchema = s.answerOf({
   eventType: s.answered<EventType>(),
   deliveryId: s.answered('32 hex digits.'),
   receivedAt: s.answered(),
-  reason: s.answered<ParkReason>('Why nobody could place it.'),
+  reason: s.answered<ParkReason>('Why it could not be placed.'),
   aboutOrderId: s.absentOr(
     s.answered<OrderId>(),
     'The order that it names, where following ended in a way that a person decides about.',
@@ -88,7 +88,7 @@ export const parkReasonTexts: Record<ParkReason, string> = {
   ambiguousBody: 'its body can be read in more than one way',
   wrongSecret: 'its secret is not that of the subscription',
   endedGeneration: 'its address was no longer accepted',
-  neverSubscribed: 'nobody has subscribed to it',
+  neverSubscribed: 'no subscription exists for it',
   followingStopped: 'the following of its order was stopped',
   endUnreadable: 'how the following of its order ended cannot be read here',
 };

@@ -70,7 +70,7 @@ function guardedLookup({ allows, lookUp = lookUpName }: Guard): LookupFunction {
     lookUp(hostname, { ...options, all: true }, (error, found) => {
       const [first] = found ?? [];
       if (error || !first) return callback(error ?? new Error('no address'), []);
-      // One that is not allowed among others means that somebody plays with the name.
+      // One that is not allowed among others means that someone tampers with the name.
       if (!found.every(({ address }) => allows(address))) return callback(new AddressNotAllowed(), []);
       if (options.all) return callback(null, found);
       callback(null, first.address, first.family);

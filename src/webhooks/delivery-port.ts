@@ -7,7 +7,7 @@ import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domai
 /** The ingress's one door to Temporal. Every call ends within seconds; one that rejects may be repeated without harm. */
 export interface DeliveryPort {
   /** One signal for all of them. An order that was never followed is started or ignored, as its account says; one whose
-   *  following broke off is started anew; one that has ended at the service never (I5). */
+   *  following broke off is started again; one that has ended at the service never (I5). */
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** One signal for all of them; starts the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;

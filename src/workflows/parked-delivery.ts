@@ -81,7 +81,7 @@ async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> 
 function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId): string | null {
   switch (handedOver) {
     case 'ignored':
-      return `Nobody follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
+      return `No run follows order ${orderId}, and account ${account} ignores such orders. Follow it first.`;
     case 'followingStopped':
       return `The following of order ${orderId} was stopped. Follow it again first: faretrail order follow ${account} ${orderId} --again`;
     case 'endUnreadable':

@@ -229,7 +229,7 @@ describe('what is known of deliveries', () => {
   it('refuses a bad command by the name of the field', async () => {
     await start();
     const control = controlSandbox(sandbox.url);
-    await expect(control.deliver({})).rejects.toThrow(/nobody is subscribed to status_changed/);
+    await expect(control.deliver({})).rejects.toThrow(/no subscriber exists for status_changed/);
     await expect(control.deliver({ subscriberId: 'x' })).rejects.toThrow(/subscriberId/);
     await expect(control.setDeliverySettings({ lost: 2 })).rejects.toThrow(/lost/);
     await expect(startSandbox({ deliveries: { timeoutMs: 0 } })).rejects.toThrow(/timeoutMs/);

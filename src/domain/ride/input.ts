@@ -20,7 +20,7 @@ const OrderBodySchema = s.described(
       `must have at most ${maxOrderLength} characters as JSON`,
     ),
   ),
-  'Body of create order, or the part of it that changes; fields nobody here knows are sent as they are.',
+  'Body of create order, or the part of it that changes; fields that faretrail does not know are sent as they are.',
 );
 
 /** What `requestRide` is started with. */

@@ -12,7 +12,7 @@ export interface SilenceWatch {
   minOrders: number;
 }
 
-/** How long an old address is accepted unless somebody says otherwise: longer than any sender repeats a delivery. */
+/** How long an old address is accepted unless the caller says otherwise: longer than any sender repeats a delivery. */
 export const defaultGraceMs = 86_400_000;
 /** The watch in force where the input says nothing. */
 export const defaultSilenceWatch: SilenceWatch = { everyMs: 3_600_000, minOrders: 5 };
@@ -26,7 +26,7 @@ export const SubscriptionInputSchema = s.inputOf({
   account: BusinessAccountSchema,
   eventType: s.wordOf(eventTypes),
   publicUrl: s.described(PublicUrlSchema, 'Public base of the ingress: https, or http at a loopback address.'),
-  resubscribe: s.optional(s.flag, 'Subscribe anew, at most once a day, while deliveries are silent?'),
+  resubscribe: s.optional(s.flag, 'Subscribe again, at most once a day, while deliveries are silent?'),
   graceMs: s.described(GraceSchema, 'How long a replaced address is accepted; a day by default.'),
   silence: s.optional(
     s.inputOf({

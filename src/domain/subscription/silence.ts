@@ -25,7 +25,7 @@ export function judgeSilence({ read, delivered }: OrderCounts, minOrders: number
   return read >= minOrders || wasSilent;
 }
 
-/** When a silent subscription may be made anew, in milliseconds since the epoch: at most once a day. */
+/** When a silent subscription may be created again, in milliseconds since the epoch: at most once a day. */
 export const resubscribeAt = (resubscribedAt: string | null): number =>
   resubscribedAt === null ? 0 : Date.parse(resubscribedAt) + dayMs;
 

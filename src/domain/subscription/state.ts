@@ -39,7 +39,7 @@ export interface SubscriptionState extends SubscriptionKey {
   /** No request to the service before this instant. */
   notBefore: string | null;
   unclearInRow: number;
-  /** When silence last made us subscribe anew. */
+  /** When silence last made the run subscribe again. */
   resubscribedAt: string | null;
   /** Subscribers that the service still has although the ingress refuses their addresses; the newest 200. */
   stillRegistered: string[];

@@ -23,7 +23,7 @@ export interface JournalCommits {
 
 export interface JournalCommitsOptions {
   stallMs: number;
-  /** Is never called again before it has ended, nor after it has rejected, until the owner adds something anew. */
+  /** Is never called again before it has ended, nor after it has rejected, until the owner adds something new. */
   commit(changes: readonly JournalChange[]): Promise<void>;
   /** A commit failed. Gives the reason to reject what is waiting with. */
   onFailure(error: unknown): string;

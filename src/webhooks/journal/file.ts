@@ -7,9 +7,9 @@ import { prepareFolder } from './folder.js';
 /** The library's handle. */
 export type JournalDatabase = RootDatabase<Buffer, JournalKey>;
 
-/** The database file, opened anew after an error. */
+/** The database file, opened again after an error. */
 export interface JournalFile {
-  /** Null while it is being opened anew. */
+  /** Null while it is being opened again. */
   database(): JournalDatabase | null;
   /** A commit failed: nothing more is written through this handle. Gives the reason. */
   broke(error: unknown): string;
@@ -21,9 +21,9 @@ export interface JournalFile {
 export interface JournalFileOptions {
   folder: string;
   maxBytes: number;
-  /** Between attempts to open it anew. */
+  /** Between attempts to open it again. */
   retryMs: number;
-  /** It was opened anew, and may hold any part of the last commit. */
+  /** It was opened again, and may hold any part of the last commit. */
   onReopened(database: JournalDatabase): void;
 }
 
@@ -32,7 +32,7 @@ const probeKey = ['~probe'] as unknown as JournalKey;
 
 /**
  * Opens the file. After a failed commit LMDB may have given it up (MDB_PANIC, where the next transaction would never
- * end), so it is opened anew until a commit succeeds.
+ * end), so it is opened again until a commit succeeds.
  */
 export async function openJournalFile(options: JournalFileOptions): Promise<JournalFile> {
   let database: JournalDatabase | null = await openDatabase(options);

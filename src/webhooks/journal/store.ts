@@ -10,7 +10,7 @@ import { commit, type JournalDatabase, openJournalFile } from './file.js';
 export interface JournalStore {
   /** Resolves when it is on the disk. Rejects with `JournalUnwritable`; then it may still get there. */
   write(change: JournalChange): Promise<void>;
-  /** For reading. Throws `JournalUnwritable` while the file is being opened anew. */
+  /** For reading. Throws `JournalUnwritable` while the file is being opened again. */
   database(): JournalDatabase;
   /** `database` does not throw. */
   isReadable(): boolean;
@@ -31,7 +31,7 @@ interface JournalStoreOptions {
   retryMs: number;
   /** These changes are on the disk; called before their promises resolve. */
   onCommitted(changes: readonly JournalChange[]): void;
-  /** The file was opened anew, and may hold any part of the last commit. */
+  /** The file was opened again, and may hold any part of the last commit. */
   onReopened(): void;
 }
 

@@ -79,4 +79,4 @@ export function listenToSubscription(run: SubscriptionHolder, inbox: Subscriptio
 }
 
 const ended = (): ApplicationFailure =>
-  ApplicationFailure.nonRetryable('The subscription ends; start it anew to subscribe again.', 'SubscriptionEnded');
+  ApplicationFailure.nonRetryable('The subscription ends; create it again to subscribe.', 'SubscriptionEnded');
