@@ -52,7 +52,7 @@ export function describeLateNotices(about: string, { urls, log }: LateNotices, m
   });
   const table = ['| URL | to be told | next (UTC) |', '|---|---|---|', ...rows.slice(0, maxRows)].join('\n');
   return [
-    `**Notices that URLs have still to get about ${cell(about, 200)}**, which has ended.`,
+    `**Notices still to be sent about ${cell(about, 200)}**, which has ended.`,
     ...missed.slice(0, maxMissed).map((line) => `Not notified: ${cell(line)}`),
     ...(rows.length > 0 ? [table, 'Why a URL does not take it is shown by its pending activity `notifyUrl`.'] : []),
   ].join('\n\n');

@@ -81,7 +81,7 @@ async function start(left: LateNotices, account: AccountName): Promise<void> {
       args: [{ account, about, firstRunId, ...left }],
       parentClosePolicy: 'ABANDON',
       typedSearchAttributes: [{ key: rideAccountKey, value: account }],
-      staticSummary: shownText(`Notices that URLs have still to get about ${about}`.slice(0, 200)),
+      staticSummary: shownText(`Notices still to be sent about ${about}`.slice(0, 200)),
     });
   } catch (error) {
     // An operator reset this run to an earlier point: the run that it started before sends these notices.
