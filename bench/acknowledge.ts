@@ -10,9 +10,9 @@ import { requestMaker } from './webhook-load.js';
 export interface IngressOptions {
   place: IngressPlace;
   rounds: number;
-  /** How long each open load lasts. */
+  /** How long each load on a schedule lasts. */
   seconds: number;
-  /** Announced status changes, over all orders. Default: 20. */
+  /** Announced status changes of all orders together. Default: 20. */
   changesPerSecond?: number;
   say: (line: string) => void;
 }
@@ -27,10 +27,10 @@ const lanes = 64;
 const orders = 200;
 const openPerSecond = 5_000;
 const closedMs = 8_000;
-/** More than any machine of ours sends in that time. */
+/** More than our machines send in that time. */
 const endless = 1_000_000;
 
-/** The way to a 2xx alone: Temporal is stopped, the journal takes everything. Beside the bare route, in turns. */
+/** Measures only the way to a 2xx: Temporal is stopped, and the journal takes all deliveries. The bare route takes turns with it. */
 export async function benchAcknowledge({ place, rounds, seconds, say }: IngressOptions): Promise<Measure[]> {
   const site = await openSite(place);
   const results: Record<IngressKind, AckFigures>[] = [];
@@ -54,7 +54,7 @@ export async function benchAcknowledge({ place, rounds, seconds, say }: IngressO
   return toMeasures(results, seconds);
 }
 
-/** The ingress has learned what the subscription accepts, as one that has run for a while has; then Temporal goes. */
+/** Lets the ingress read what the subscription accepts, and then stops Temporal. */
 async function warm(ingress: IngressProcess, { temporal }: Awaited<ReturnType<typeof openSite>>): Promise<void> {
   const connections = await openLanes(ingress.port, 1);
   await connections.send(requestMaker(ingress.port)('warm', 'Driving'));

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 
-/** The ids of all deliveries that stand in the histories of these business orders, repeated ones more than once. */
+/** The ids of all deliveries in the histories of these business orders, each as often as it came. */
 export async function arrivedAt(client: Client, orderIds: readonly string[]): Promise<string[]> {
   const perOrder = await Promise.all(orderIds.map((orderId) => arrivedAtOne(client, orderId)));
   return perOrder.flat();

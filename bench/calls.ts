@@ -34,7 +34,7 @@ const many = { count: 1_500, inFlight, limitMs: 20_000 };
 const oneByOne = { count: 200, inFlight: 1, limitMs: 20_000 };
 const slow = { activeMs: 3_600_000, reservedMs: 3_600_000, pushedMs: 3_600_000 };
 
-/** What it costs to make a call durable: reading an order as a `businessCall`, beside the same HTTP call made directly. */
+/** Measures the cost of a durable call: a read of an order as a `businessCall`, beside the same HTTP call made directly. */
 export async function benchCalls({ rounds, say }: CallsOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
@@ -72,7 +72,7 @@ async function directCall({ sandbox }: Cell): Promise<Call> {
     ...{ clientId, clientSecret, businessId, ...shared },
   };
   const api = createRideApi({ profile: defaultContractProfile });
-  const { accessToken } = await api.requestToken(held, api.orderScope(held));
+  const { accessToken } = await api.requestToken(held, api.scopeOf(held, 'orderDetails'));
   const call = { account, operation: 'orderDetails' as const, orderId, requestId: 'bench' };
   return () => api.callOperation(held, call, accessToken);
 }

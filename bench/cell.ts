@@ -10,7 +10,7 @@ import { type BenchOrder, type Side, startOrder } from './sides.js';
 import { openServer, type TemporalSource } from './temporal-source.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 
-/** Where programs and files of the whole run are. */
+/** The programs and files of the whole bench. */
 export interface BenchPlace {
   folder: string;
   temporal: TemporalSource;
@@ -24,18 +24,18 @@ export interface CellOptions {
   sandbox?: SandboxOptions;
   nodeFlags?: readonly string[];
   extraEnv?: Record<string, string>;
-  /** Workers and client encrypt payloads with these. */
+  /** The keys with which workers and client encrypt payloads. */
   payloadKeys?: string;
 }
 
-/** One side at work, alone: a new server on a new database unless one was given, a new sandbox, worker processes. */
+/** One side alone: a new server with a new database (unless one was given), a new sandbox, and worker processes. */
 export interface Cell {
   sandbox: Sandbox;
   client: Client;
   workers: readonly WorkerProcess[];
   taskQueue: string;
   start(order: BenchOrder): Promise<WorkflowHandle>;
-  /** NaN where the server was given: others have written to its database. */
+  /** NaN if the server was given, since other programs may write to its database. */
   databaseBytes(): number;
   close(): Promise<void>;
 }

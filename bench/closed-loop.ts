@@ -1,12 +1,12 @@
 export interface ClosedLoop {
-  /** How many times at most. */
+  /** The most times. */
   count: number;
   inFlight: number;
-  /** Nothing new begins after so long. */
+  /** The loop starts nothing more after so long. */
   limitMs: number;
 }
 
-/** Does `one` `count` times, `inFlight` at a time: the next begins when one ends. Returns what they returned. */
+/** Calls `one` `count` times, `inFlight` at a time, the next when one ends. Returns their results. */
 export async function closedLoop<T>(loop: ClosedLoop, one: (index: number) => Promise<T>): Promise<T[]> {
   const deadline = Date.now() + loop.limitMs;
   const done: T[] = [];

@@ -22,7 +22,7 @@ interface DrainFigures {
   lost: number;
 }
 
-/** A burst while Temporal is stopped, then Temporal comes back: how fast the journal empties, and whether all arrives. */
+/** Sends a burst while Temporal is stopped, and starts Temporal again. Measures how fast the journal empties, and checks that all deliveries arrive. */
 export async function benchDrain({ place, rounds, say }: IngressOptions): Promise<Measure[]> {
   const results: DrainFigures[] = [];
   for (let round = 0; round < rounds; round += 1) {

@@ -20,7 +20,7 @@ interface Cost {
 const both = ['encrypted', 'clear'] as const;
 type Kind = (typeof both)[number];
 
-/** What payload encryption costs: orders followed by workers that encrypt, beside the same workers without. */
+/** Measures the cost of payload encryption: workers that encrypt, beside the same workers without encryption. */
 export async function benchEncryption({ rounds, say }: EncryptionOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {

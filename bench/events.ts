@@ -21,7 +21,7 @@ interface RideCost extends HistorySize {
   reads: number;
 }
 
-/** A ride of four hours and eight statuses at the default cadence, on a server that skips time. */
+/** Follows a ride of four hours and eight statuses at the default cadence, on a server that skips time. */
 export async function benchEvents(options: EventsOptions): Promise<Measure[]> {
   const time = await startVirtualTime(options.timeSkippingServer);
   const env = workerEnv({ folder: options.folder, sandboxUrl: 'http://127.0.0.1:1' });

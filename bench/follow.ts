@@ -25,7 +25,7 @@ export interface FollowOptions {
   say: (line: string) => void;
 }
 
-/** Following orders: this worker beside the plain tracker of `baseline/`, each on servers of its own. */
+/** Measures the following of orders: this worker beside the plain tracker of `baseline/`, each on its own servers. */
 export async function benchFollow({ only, temporal, ...options }: FollowOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
@@ -48,7 +48,7 @@ export async function benchFollow({ only, temporal, ...options }: FollowOptions)
 
 type PartOptions = Omit<FollowOptions, 'only' | 'temporal'>;
 
-/** What varies little from round to round, or takes long. */
+/** Parts that vary little from round to round, or take long. */
 const half = (rounds: number): number => Math.ceil(rounds / 2);
 
 const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Promise<Measure[]>> = {

@@ -9,7 +9,7 @@ import { requestMaker } from './webhook-load.js';
 const orders = 200;
 const perSecond = 300;
 const lanes = 64;
-/** What is under way at any moment: a tenth of a second's arrivals. */
+/** The requests in flight at any moment: the arrivals of a tenth of a second. */
 const restingDepth = perSecond / 10;
 
 interface ForwardFigures {
@@ -18,7 +18,7 @@ interface ForwardFigures {
   depth: number;
 }
 
-/** Temporal up and forwarding on the same cores, with the journal and without it. */
+/** Measures while Temporal is up and the ingress forwards on the same cores, with the journal and without it. */
 export async function benchForwarding({ place, rounds, seconds, say }: IngressOptions): Promise<Measure[]> {
   const results: { on: ForwardFigures; off: ForwardFigures }[] = [];
   for (let round = 0; round < rounds; round += 1) {

@@ -16,7 +16,7 @@ const orders = 200;
 const perSecondByDefault = 20;
 const seconds = 30;
 const hour = 3_600_000;
-/** Each question is a task for server and worker, and slows down what is asked for: none before the order was read. */
+/** Each query is work for server and worker and delays the change, so the first comes after the read of the order. */
 const askEveryMs = 5;
 const limitMs = 20_000;
 const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
@@ -27,7 +27,7 @@ interface FreshFigures {
   eventsPerChange: number;
 }
 
-/** From the arrival of a delivery until a query answers the new status: ingress, Temporal, worker and a read between. */
+/** Measures the time from a delivery until a query answers the new status: ingress, Temporal, worker and a read. */
 export async function benchFreshness(options: IngressOptions): Promise<Measure[]> {
   const { place, rounds, changesPerSecond: perSecond = perSecondByDefault, say } = options;
   const results: FreshFigures[] = [];
@@ -59,7 +59,7 @@ export async function benchFreshness(options: IngressOptions): Promise<Measure[]
   ];
 }
 
-/** Other rounds may have been on the same server. */
+/** Unique, since other rounds may use the same server. */
 type NameOf = (index: number) => string;
 function orderNames(): NameOf {
   const round = randomUUID();
@@ -92,7 +92,7 @@ async function measure(site: IngressSite, sandbox: Sandbox, perSecond: number): 
   }
 }
 
-/** Until each order has been read. */
+/** Waits until workers have read each order. */
 async function followAll({ followOrder }: IngressSite, sandbox: Sandbox, nameOf: NameOf): Promise<void> {
   for (let index = 0; index < orders; index += 1) {
     const script = [{ status: 'Routing', afterMs: 0 }];

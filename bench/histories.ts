@@ -5,7 +5,7 @@ export interface HistorySize {
   bytes: number;
 }
 
-/** The history of an order, all runs of it together: a run may have continued as new. */
+/** The history of an order: of all its runs, since a run may continue as new. */
 export async function historySizeOf(client: Client, handle: WorkflowHandle, firstRunId: string): Promise<HistorySize> {
   const size = { events: 0, bytes: 0 };
   for (let runId: string | undefined = firstRunId; runId; ) {

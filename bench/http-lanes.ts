@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Connections that are kept open, each with one request at a time. */
+/** Open connections, each with one request at a time. */
 export interface HttpLanes {
-  /** Sends a whole request as soon as a lane is free. The status of the answer; 0 when the connection broke. */
+  /** Sends a whole request as soon as a lane is free. Gives the status of the answer; 0 if the connection broke. */
   send(request: string): Promise<number>;
   close(): void;
 }
@@ -14,7 +14,7 @@ interface Lane {
   answer: ((status: number) => void) | undefined;
 }
 
-/** Raw sockets: the generator shares its cores with what it measures, and must be the cheaper of the two. */
+/** Opens raw sockets. The generator shares its cores with the measured process, so it must be cheap. */
 export async function openLanes(port: number, count: number): Promise<HttpLanes> {
   const free: Lane[] = [];
   const waiting: ((lane: Lane) => void)[] = [];
@@ -62,7 +62,7 @@ export async function openLanes(port: number, count: number): Promise<HttpLanes>
   return {
     async send(request) {
       let lane = free.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)));
-      if (lane.socket.destroyed) lane = await open(); // closed while it was idle
+      if (lane.socket.destroyed) lane = await open(); // the server closed it while it was idle
       return await exchange(lane, request);
     },
     close() {
@@ -71,7 +71,7 @@ export async function openLanes(port: number, count: number): Promise<HttpLanes>
   };
 }
 
-/** The status once head and body are there. The servers that we measure always send a length. */
+/** The status, once head and body have come. The measured servers always send a length. */
 function wholeAnswer(text: string): number | undefined {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

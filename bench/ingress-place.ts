@@ -12,21 +12,21 @@ import { workerEnv } from './settings.js';
 import { type BenchServer, openServer, type TemporalSource } from './temporal-source.js';
 import { generation, webhookKeys } from './webhook-load.js';
 
-/** Programs and files of the whole run. */
+/** The programs and files of the whole bench. */
 export interface IngressPlace {
   folder: string;
   temporal: TemporalSource;
 }
 
-/** A Temporal server that can be stopped and started again, a subscription, and settings for an ingress. */
+/** A Temporal server that the bench can stop and start, a subscription, and settings for an ingress. */
 export interface IngressSite {
   client: Client;
   env: Record<string, string>;
   temporal: { stop(): Promise<void>; start(): Promise<void> };
-  /** `more` settings; without a journal folder among them it gets a new one. */
+  /** `more`: further settings. Without a journal folder among them the ingress gets a new one. */
   startIngress(more?: Record<string, string>, port?: number): Promise<IngressProcess>;
   startBare(): Promise<IngressProcess>;
-  /** Starts the run of an order; without a worker it only takes signals. */
+  /** Starts the run of an order. Without a worker the run only takes signals. */
   followOrder(orderId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -76,13 +76,13 @@ export async function openSite(
   };
 }
 
-/** All that an ingress needs to know of a subscription is its memo, so no worker serves it. */
+/** An ingress reads only the memo of a subscription, so the run needs no worker. */
 async function startSubscription(client: Client): Promise<void> {
   const memo: SubscriptionMemo = { accepted: [{ generation, until: null, secrets: [], isSecretLost: true }] };
   await client.workflow.start('subscription', {
     workflowId: subscriptionId({ account, eventType: 'status_changed' }),
     taskQueue: 'nobody-serves-this',
-    workflowIdConflictPolicy: 'TERMINATE_EXISTING', // that of an earlier round, on a server that was given
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING', // the run of an earlier round, on a given server
     memo: { [subscriptionMemoField]: memo },
   });
 }

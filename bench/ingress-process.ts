@@ -9,25 +9,25 @@ import { projectRoot } from '../local/temporal/project-root.js';
 export interface IngressProcess {
   port: number;
   pid: number;
-  /** The value of an unlabelled metric, or of the sum over its labels; 0 when there is none yet. */
+  /** The value of a metric, summed over its labels; 0 before its first value. */
   metric(name: string): Promise<number>;
-  /** SIGTERM; waits for the end. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<void>;
-  /** SIGKILL, as in a crash. */
+  /** Sends SIGKILL, as in a crash. */
   kill(): Promise<void>;
 }
 
-/** Ours, and the floor that it is measured against. */
+/** Our ingress, and the bare route for comparison. */
 export type IngressKind = 'faretrail' | 'bare';
 
-/** The floor gets the same flags as ours, so that code is compared with code. */
+/** The bare route gets the same flags as our ingress, so that only the code differs. */
 const argv: Record<IngressKind, readonly string[]> = {
   faretrail: nodeArgs('ingress'),
   bare: [...nodeFlags.ingress, join(projectRoot, 'dist/bench/baseline/bare-ingress.js')],
 };
 const startLimitMs = 60_000;
 
-/** Starts a webhook endpoint in a process of its own, and waits until it answers. Without a port it takes any. */
+/** Starts a webhook endpoint in its own process, and waits until it answers. Default: any free port. */
 export async function startIngressProcess(
   kind: IngressKind,
   env: Record<string, string>,

@@ -21,11 +21,11 @@ export const ingressParts = Object.keys(parts) as IngressPart[];
 
 export interface BenchIngressOptions extends Omit<IngressOptions, 'place'> {
   only: readonly IngressPart[];
-  /** A server to use instead of new ones: for the parts that neither stop it nor repeat what they started. */
+  /** A server to use instead of new ones, for the parts that neither stop it nor start the same runs again. */
   temporal?: TemporalSource;
 }
 
-/** Taking deliveries: the way to the 2xx, the way back from an outage, the steady state, and the way to a new status. */
+/** Measures deliveries: the way to the 2xx, the recovery from an outage, the steady state, and the way to a new status. */
 export async function benchIngress({ only, temporal, ...options }: BenchIngressOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {

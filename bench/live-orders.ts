@@ -31,11 +31,11 @@ const script = [
   { status: 'Completed', afterMs: lifeMs },
 ];
 const processes = 2;
-/** Half a life, so that each token must be renewed within a round. */
+/** Half the time of an order, so that workers must renew each token within a round. */
 const token = { tokenLifetimeSeconds: 10 };
 const startLanes = 16;
 
-/** Orders of both interfaces that live 20 s and are read once a second, four statuses each. */
+/** Measures orders of both interfaces that last 20 s and have four statuses. Workers read each once a second. */
 export async function benchLiveOrders({ place, orders, rounds, say }: LiveOptions): Promise<Measure[]> {
   const costs: Record<Side, LiveCost>[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -54,7 +54,7 @@ async function follow(place: BenchPlace, side: Side, orders: number): Promise<Li
   const cell = await openCell(place, { side, processes, cadence, sandbox });
   try {
     const bytesBefore = cell.databaseBytes();
-    // Once begun all live at the same time; the lanes bound only how many begin at once.
+    // All orders last at the same time. The lanes bound only how many begin at once.
     const begun = await closedLoop({ count: orders, inFlight: startLanes, limitMs: lifeMs }, (i) => begin(cell, i));
     const rides = await Promise.all(begun.map((finish) => finish()));
     const { byOperation } = cell.sandbox.counts();

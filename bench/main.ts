@@ -22,7 +22,7 @@ interface IngressFlags extends SharedFlags {
   only: IngressPart[];
 }
 
-/** Each bench by its command: what it measures, and beside what. */
+/** Each bench by its command: what it measures, and the comparison. */
 const benches = {
   follow: { name: 'following orders', beside: 'a plain tracker that sleeps and polls' },
   ingress: { name: 'taking deliveries', beside: 'a bare route, a bare client, or the journal off' },
@@ -80,7 +80,7 @@ function command(name: string, description: string, takes: string): Command {
       wholeNumber(20),
       3,
     )
-    .option('--json', 'for machines: all rounds too', false)
+    .option('--json', 'print JSON with all rounds', false)
     .addHelpText('after', `\nTakes about ${takes} on two idle cores.`);
 }
 

@@ -22,20 +22,20 @@ interface MemoryCost {
 }
 
 const mebibyte = 1_048_576;
-/** Reads per second of all orders together: what two busy cores do with ease, the server included. */
+/** Reads per second of all orders together. Two cores do this easily, with the server. */
 const readsPerSecond = 40;
 const fastestMs = 10_000;
-/** Orders that come and go first: what the process needs to work at all is no cost of the orders that stay. */
+/** Orders that end before the measurement, so that it does not count what the process needs in any case. */
 const warmUp = 300;
 const lanes = 32;
 const limitMs = 900_000;
 const samples = 5;
 const sampleEveryMs = 1_000;
-/** Both sides run as docs/how-to/follow-real-orders.md advises for many orders. */
+/** The settings that docs/how-to/follow-real-orders.md advises for many orders, for both sides. */
 const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=4'];
 const extraEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
 
-/** Resident memory of one worker process that follows `live` orders and reads them at their pace. */
+/** Measures the resident memory of one worker process that follows `live` orders and reads them at their cadence. */
 export async function benchMemory({ place, live, rounds, say }: MemoryOptions): Promise<Measure[]> {
   const costs: Record<Side, MemoryCost>[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -88,7 +88,7 @@ const stateOf = async ({ workers: [worker] }: Cell): Promise<WorkerState> => {
   return await worker.state();
 };
 
-/** Every order has been read. */
+/** Waits until the worker has read every order. */
 async function allFollowed(cell: Cell, live: number): Promise<void> {
   const deadline = Date.now() + limitMs;
   for (;;) {
@@ -99,7 +99,7 @@ async function allFollowed(cell: Cell, live: number): Promise<void> {
   }
 }
 
-/** The median of several looks, since garbage comes and goes. */
+/** The median of several readings, since garbage comes and goes. */
 async function settledState(cell: Cell): Promise<WorkerState> {
   const states: WorkerState[] = [];
   for (let i = 0; i < samples; i += 1) {

@@ -7,16 +7,16 @@ export interface OpenLoad {
 }
 
 export interface LoadResult {
-  /** Milliseconds from the moment at which a request was due to its answer, sorted. */
+  /** Milliseconds from the due time of each request to its answer, sorted. */
   latencies: Float64Array;
-  /** How often each status came; 0 for a broken connection. */
+  /** Counts of answers by status; 0: a broken connection. */
   statuses: Map<number, number>;
   seconds: number;
 }
 
 /**
- * Arrivals on a schedule that nothing delays: what waits for a slow answer counts from the moment at which it was due.
- * Throws the first error of `send` when all that was under way has ended.
+ * Sends requests on a fixed schedule. A slow answer delays no due time, and latency counts from the due time. Throws the first
+ * error of `send` once all requests have ended.
  */
 export async function openLoad(
   { perSecond, seconds }: OpenLoad,
@@ -25,7 +25,7 @@ export async function openLoad(
   const count = Math.round(perSecond * seconds);
   const latencies = new Float64Array(count);
   const statuses = new Map<number, number>();
-  const under = new Set<Promise<void>>(); // no more than are under way: what is kept must be collected, in pauses
+  const under = new Set<Promise<void>>(); // only requests in flight, since garbage would cost pauses
   const errors: unknown[] = [];
   const begin = performance.now();
 
@@ -50,6 +50,6 @@ export async function openLoad(
   return { latencies: latencies.sort(), statuses, seconds: (performance.now() - begin) / 1_000 };
 }
 
-/** The value that `share` of the sorted numbers do not exceed. */
+/** The value that this share of the sorted numbers does not exceed. */
 export const quantile = (sorted: Float64Array, share: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

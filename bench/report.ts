@@ -1,17 +1,17 @@
 import Table from 'cli-table3';
 import { median } from './statistics.js';
 
-/** One measure of both sides, a value of each per round. */
+/** One measure of both sides, with one value of each per round. */
 export interface Measure {
   name: string;
   unit: string;
   better: 'lower' | 'higher';
   rounds: { faretrail: number; plain: number }[];
-  /** A promise about the median of our side, or about how many times better it is. */
+  /** A goal for the median of our side, or for the factor by which it is better. */
   goal?: { text: string; of: 'value' | 'factor'; limit: number };
 }
 
-/** A measure with its medians. `factor`: how many times better ours is, per round; below 1 the other side is better. */
+/** A measure with its medians. `factor`: how many times better our side is, per round. Below 1 the other side is better. */
 export interface Summary extends Omit<Measure, 'goal'> {
   faretrail: number;
   plain: number;
@@ -38,14 +38,14 @@ function judge(
   return { text, met };
 }
 
-/** The measures of one bench; `beside` is what they are compared with, as people call it. */
+/** The measures of one bench. `beside`: the name of the other side. */
 export interface Group {
   name: string;
   beside: string;
   summaries: readonly Summary[];
 }
 
-/** For people: one table, whatever was measured. */
+/** One table of all measures. */
 export function toTable(groups: readonly Group[]): string {
   const table = new Table({
     head: ['measure', 'faretrail', 'beside', 'better by (min to max)', 'goal'],

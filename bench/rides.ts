@@ -1,6 +1,6 @@
 const minute = 60_000;
 
-/** A ride of four hours and eight statuses: status, and from which millisecond on. */
+/** A ride of four hours and eight statuses, each with its first millisecond. */
 export const fourHourRide: readonly (readonly [status: string, fromMs: number])[] = [
   ['Pending', 0],
   ['Routing', 5 * minute],

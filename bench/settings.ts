@@ -5,18 +5,18 @@ import { sandboxCredentials } from '../sandbox/sandbox.js';
 import type { Cadence } from '../src/domain/account.js';
 
 export interface BenchSettings {
-  /** Where files may be written. */
+  /** The folder for files. */
   folder: string;
   sandboxUrl: string;
-  /** Undefined: the cadence of a deployment that sets none. */
+  /** Default: the default cadence of a deployment. */
   cadence?: Cadence;
 }
 
 const { partner, business } = sandboxCredentials;
-/** More than two cores can send: no account's budget is in the way. */
+/** More than two cores can send, so that the account's rate limit delays no call. */
 const requestsPerSecond = 1_000;
 
-/** The environment of a worker with one account at each interface, on a task queue of its own. */
+/** The environment of a worker with one account at each interface and its own task queue. */
 export function workerEnv({ folder, sandboxUrl: baseUrl, cadence }: BenchSettings): Record<string, string> {
   const accountsFile = join(folder, `accounts-${randomUUID()}.json`);
   const clientSecret = (name: string) => ({ env: `BENCH_${name}_SECRET` });

@@ -5,14 +5,14 @@ import { followOrderId } from '../src/domain/workflow-ids.js';
 import type { followOrder } from '../src/workflows/order/follow-order.js';
 import type { trackOrder } from './baseline/workflows.js';
 
-/** Our worker, and the plain tracker it is compared with. */
+/** Our worker, and the plain tracker for comparison. */
 export const sides = ['faretrail', 'plain'] as const;
 export type Side = (typeof sides)[number];
 
-/** Which side goes first changes from round to round, so that neither always meets the warmer machine. */
+/** The sides take turns to go first, so that neither always gets the warmer machine. */
 export const sidesInRound = (round: number): Side[] => (round % 2 === 0 ? [...sides] : [...sides].reverse());
 
-/** An order as both sides are told of it. Accounts are named like their interface. */
+/** An order in the form that both sides take. An account has the name of its interface. */
 export interface BenchOrder {
   at: RideInterface;
   orderId: string;

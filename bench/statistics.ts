@@ -1,4 +1,4 @@
-/** The middle value; of an even count the mean of the two in the middle. NaN when there is none. */
+/** The middle value, or the mean of the two middle values. NaN without values. */
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 /** Sums over all processors since the machine started, in ticks. */
 export interface CpuTimes {
   all: number;
-  /** Wanted by this virtual machine, and given to others by its host. */
+  /** Time that this virtual machine wanted and its host gave to others. */
   stolen: number;
 }
 
-/** From the text of `/proc/stat`; undefined where its first line is another. */
+/** Reads the text of `/proc/stat`; undefined if its first line has another form. */
 export function parseCpuTimes(stat: string): CpuTimes | undefined {
   const [, line] = /^cpu +([\d ]+)/.exec(stat) ?? [];
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] = (line ?? '')
@@ -17,8 +17,8 @@ export function parseCpuTimes(stat: string): CpuTimes | undefined {
 }
 
 /**
- * Says at each call what share of the processors the host took away since the call before: figures taken then tell of
- * the neighbours, too. Always 0 where the system does not tell.
+ * Gives at each call the share of processor time that the host took since the last call. Neighbours then distort the figures.
+ * Always 0 on a system that does not report it.
  */
 export function watchStolenTime(read: () => CpuTimes | undefined = readCpuTimes): () => number {
   let before = read();
@@ -35,6 +35,6 @@ function readCpuTimes(): CpuTimes | undefined {
   try {
     return parseCpuTimes(readFileSync('/proc/stat', 'utf8'));
   } catch {
-    return undefined; // not a Linux
+    return undefined; // not Linux
   }
 }

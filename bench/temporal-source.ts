@@ -1,16 +1,16 @@
 import { startDevServer } from '../local/temporal/dev-server.js';
 
-/** Where the Temporal servers of a bench come from: a program to start one anew for each part, or one that runs for all. */
+/** The Temporal servers of a bench: a program that starts one for each part, or one running server for all. */
 export type TemporalSource = { program: string } | { address: string };
 
-/** A server as a part of a bench sees it. */
+/** The server of one part. */
 export interface BenchServer {
   address: string;
-  /** Ends what was started for this part, and nothing else. */
+  /** Stops the server if it was started for this part. */
   stop(): Promise<void>;
 }
 
-/** `databaseFile` and `port` are of a server that is started. */
+/** Opens a server. `databaseFile` and `port` apply to one that it starts. */
 export async function openServer(
   source: TemporalSource,
   options: { databaseFile: string; port?: number },

@@ -9,7 +9,7 @@ export type ThroughputOptions = Omit<LiveOptions, 'orders'>;
 
 type Script = { status: string; afterMs: number }[];
 
-/** What one order goes through, from its start on. */
+/** The statuses of one order, from its start on. */
 const loads = {
   'that have ended at the first read': [{ status: 'Completed', afterMs: 0 }],
   'of 4 statuses, 300 ms each': [
@@ -30,7 +30,7 @@ export const inFlight = 64;
 const warmUp = { count: 40, inFlight, limitMs: 20_000 };
 const counted = { count: 160, inFlight, limitMs: 20_000 };
 
-/** Orders per second, start to end, when as many as two cores can do are in flight. */
+/** Measures orders per second from start to end, with as many in flight as two cores can do. */
 export async function benchThroughput({ place, rounds, say }: ThroughputOptions): Promise<Measure[]> {
   const rates: Record<Side, Rates>[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -54,7 +54,7 @@ export async function benchThroughput({ place, rounds, say }: ThroughputOptions)
   }));
 }
 
-/** Follows orders from start to end, one load after the other; `orders`: of all loads, the warming up included. */
+/** Follows orders from start to end, one load after the other. `orders`: those of all loads, with the warm-up. */
 export async function followMany(cell: Cell): Promise<{ rates: Rates; orders: number }> {
   const rates: Partial<Rates> = {};
   let orders = 0;

@@ -6,13 +6,13 @@ import { searchAttributeNames } from '../src/domain/search-attribute-names.js';
 import { createRideApi, type RideApi } from '../src/ride-api/ride-api.js';
 import { fourHourRide } from './rides.js';
 
-/** A server that skips time, and the service as a function of its clock. */
+/** A server that skips time, and a service that follows its clock. */
 export interface VirtualTime {
   env: TestWorkflowEnvironment;
-  /** Every order of it is on a ride of four hours that begins with its first read. */
+  /** Each of its orders is a ride of four hours, which begins with the first read. */
   rideApi: RideApi;
   now: () => number;
-  /** For workers, so that their activities know the server's clock. */
+  /** An interceptor for workers, so that their activities know the server's clock. */
   options: Partial<WorkerOptions>;
   calls(): { reads: number; tokens: number };
 }

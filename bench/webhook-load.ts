@@ -4,7 +4,7 @@ import { toAccountName } from '../src/domain/keys.js';
 import { type KeyRing, parseKeyRing } from '../src/sealing/key-ring.js';
 import { createWebhookPaths } from '../src/sealing/webhook-paths.js';
 
-/** One key for the whole run: paths and settings must agree. */
+/** One key for the whole bench, since paths and settings must agree. */
 export const webhookKeys = `k1:${randomBytes(32).toString('base64url')}`;
 /** The address that the bench's subscription accepts. */
 export const generation = 'bench';
@@ -12,7 +12,7 @@ export const generation = 'bench';
 const bodyBytes = 2_048;
 const account = toAccountName('business');
 
-/** Where deliveries of the bench's subscription go. */
+/** The path of deliveries for the bench's subscription. */
 export const webhookPath = createWebhookPaths(ring()).pathOf({ account, eventType: 'status_changed', generation });
 
 function ring(): KeyRing {
@@ -21,7 +21,7 @@ function ring(): KeyRing {
   return parsed.ring;
 }
 
-/** Makes requests as the service sends them: 2 kB, no two alike. Where they go comes with the port. */
+/** Makes requests like those of the service: 2 kB each, no two equal. */
 export function requestMaker(port: number): (orderId: string, status: string) => string {
   let made = 0;
   return (orderId, status) => {

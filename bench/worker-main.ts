@@ -1,4 +1,4 @@
-// A worker of one side in a process of its own, started by worker-process.ts.
+// A worker of one side in its own process. worker-process.ts starts it.
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     ? { workers: [tracker], run: () => tracker.run() }
     : await createOrderWorker({ ...shared, client, namespace: 'default' });
   process.on('message', () => process.send?.(stateOf(worker.workers)));
-  process.on('disconnect', () => process.exit(1)); // the bench has ended without us
+  process.on('disconnect', () => process.exit(1)); // the bench has ended
   process.send?.('ready');
   await worker.run();
   await rideApi.close();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Side } from './sides.js';
 
-/** What a worker process says of itself. */
+/** The messages of a worker process. */
 export interface WorkerState {
   rssBytes: number;
   peakRssBytes: number;
@@ -12,7 +12,7 @@ export interface WorkerState {
 
 export interface WorkerProcess {
   state(): Promise<WorkerState>;
-  /** SIGTERM; SIGKILL when it has not ended after 10 s. */
+  /** Sends SIGTERM, and SIGKILL after 10 s. */
   stop(): Promise<void>;
   kill(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface WorkerProcess {
 export interface WorkerProcessOptions {
   side: Side;
   address: string;
-  /** From `workerEnv`. */
+  /** The result of `workerEnv`. */
   env: Record<string, string>;
   trackerCodePath: string;
   nodeFlags?: readonly string[] | undefined;
@@ -67,7 +67,7 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
   };
 }
 
-/** The next message, or an Error when the process ends instead. */
+/** The next message. Throws an Error if the process ends instead. */
 async function messageOf(child: ChildProcess): Promise<unknown> {
   const listening = new AbortController();
   const { signal } = listening;

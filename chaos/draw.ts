@@ -1,8 +1,8 @@
-/** What a plan is drawn with. All numbers are whole. */
+/** Random draws for a plan. All numbers are whole. */
 export interface Draw {
   between(least: number, most: number): number;
   oneOf<T>(choices: readonly T[]): T;
-  /** True so often, 0 to 1. */
+  /** True with this chance, 0 to 1. */
   chance(share: number): boolean;
   /** Instants below `untilMs`, on average `everyMs` apart, the first one soon. */
   instants(everyMs: number, untilMs: number): number[];

@@ -13,13 +13,13 @@ export interface Fault extends PlannedFault {
 
 type Say = (line: string) => void;
 
-/** A process that has come up is left alone for so long, or nothing would ever get done on a slow machine. */
+/** A process that has come up gets no fault for so long, so that a slow machine still does some work. */
 const restMs = 2_000;
 const upWithinMs = 120_000;
 
 /**
- * Lets it happen, on each process one after the other, and no fault before the process is up after the one before. What is not
- * begun in the time of the plan is left out. Resolves once the last one is over.
+ * Causes the faults of the plan. Each process gets one after the other, and only once it is up again. Leaves out faults that do
+ * not begin in the time of the plan. Resolves after the last one.
  */
 export async function runFaults(stage: Stage, { faults: planned, forMs }: Plan, say: Say): Promise<Fault[]> {
   const startedAt = Date.now();
@@ -83,7 +83,7 @@ const toSandboxFault = ({ kind, operation, answer }: PlannedFault): FaultInput =
 
 const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
 
-/** A server on a busy machine may need more than one try. */
+/** On a busy machine the server may need several attempts. */
 async function startAgain(members: Stage['members'], name: ProcessName): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

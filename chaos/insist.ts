@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FaretrailClientError } from '../src/client/index.js';
 
-/** What became of something that a caller wanted. */
+/** The answer to a caller's request. */
 export type Answer<T> = { value: T } | { code: string; message: string };
 
 const pauseMs = 300;
 
 /**
- * Asks again until there is an answer, as a service does that lives beside a Temporal server in trouble. Refusals are answers.
- * `until`: when to give up, in milliseconds since the epoch.
+ * Repeats a request until it gets an answer, as a caller does while its Temporal server is in trouble. Refusals are answers.
+ * `until`: when the caller gives up, in milliseconds since the epoch.
  */
 export async function insist<T>(act: () => Promise<T>, until: () => number): Promise<Answer<T>> {
   for (;;) {

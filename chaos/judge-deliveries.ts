@@ -2,10 +2,10 @@ import type { DeliveryAttempt } from '../sandbox/delivery-ledger.js';
 import type { Run } from './runs.js';
 import type { Verdict } from './verdict.js';
 
-/** What is known of the runs of one order, all that continue one another. */
+/** The runs of one order, all together. */
 export interface OrderRuns {
   deliveries: Set<string>;
-  /** Milliseconds since the epoch; null while the last of them runs. */
+  /** The end of the last run, in milliseconds since the epoch; null while it runs. */
   closedAt: number | null;
 }
 
@@ -18,9 +18,9 @@ export function addRun(orders: Map<string, OrderRuns>, { workflowId, deliveries,
 }
 
 /**
- * Did every acknowledged delivery reach the run of its order? Only one that came to an order which had ended by then may be
- * missing. `emptyAt`: instants, in order, at which the journal was asked and held nothing: all that was acknowledged before one
- * of them had been handed over by then. What was handed over later than the runs were read is not judged.
+ * Did every acknowledged delivery reach the run of its order? A delivery may be missing only if its order had ended before it
+ * came. `emptyAt`: instants, in order, at which the journal was empty, so that the ingress had forwarded all earlier deliveries.
+ * Does not judge deliveries that the ingress forwarded after the runs were read.
  */
 export function judgeDeliveries(
   attempts: readonly DeliveryAttempt[],

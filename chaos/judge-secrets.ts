@@ -5,7 +5,7 @@ import { processNames } from './plan.js';
 import type { Stage } from './stage.js';
 import type { Verdict } from './verdict.js';
 
-/** By name: everything that must not be found. */
+/** All secrets, by name. */
 export async function secretsOf({ sandbox, settingSecrets }: Stage): Promise<Record<string, string>> {
   const tokens = (await sandbox.issuedTokens()).map((token, i) => [`token ${i}`, token]);
   const subscribers = (await sandbox.subscribers()).map(({ secretId }, i) => [`secret of subscriber ${i}`, secretId]);
@@ -17,11 +17,11 @@ export async function secretsOf({ sandbox, settingSecrets }: Stage): Promise<Rec
   };
 }
 
-/** Looks through the database, the logs and the metrics. The histories are looked through as they are read. */
+/** Searches the database, the logs and the metrics. The judge searches each history when it reads it. */
 export async function judgeSecrets(stage: Stage, secrets: Record<string, string>): Promise<Verdict> {
   const files = [stage.databaseFile, `${stage.databaseFile}-wal`].filter((file) => existsSync(file));
   const texts: Record<string, Buffer> = { database: Buffer.concat(files.map((file) => readFileSync(file))) };
-  // What the sandbox knows, it may say.
+  // The log of the sandbox may hold its secrets.
   for (const name of processNames.filter((one) => one !== 'sandbox'))
     texts[`log of ${name}`] = stage.members[name].output();
   for (const name of ['worker-1', 'worker-2', 'ingress'] as const)

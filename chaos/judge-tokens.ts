@@ -2,20 +2,20 @@ import type { LedgerEntry } from '../sandbox/ledger.js';
 import type { Fault } from './faults.js';
 import type { Verdict } from './verdict.js';
 
-/** Why a token was asked for. */
+/** The reasons of token requests. */
 export type TokenReason = 'first' | 'renewed' | 'afterFailure' | 'afterRevocation' | 'answerLost';
 
-/** As in the contract profile, for a token that lives so long. */
+/** The contract profile's time for a renewal, for a token of this lifetime. */
 const aheadMs = (lifetimeMs: number): number => Math.min(60_000, lifetimeMs / 5);
-/** Clocks of two processes, and the way of a request. */
+/** The difference of two clocks, and the way of a request. */
 const slackMs = 1_000;
-/** From a request to the moment at which Temporal holds its answer, on a busy machine. */
+/** The time from a request until Temporal holds its answer, on a busy machine. */
 const keptWithinMs = 3_000;
 const perRevocation = 2;
 
 /**
- * Is there one token request per lifetime for each account and scope, and every other one excused (I4)? Excuses: the one before
- * failed, its answer was lost with the worker or behind a paused service, or the service ended the token.
+ * Did workers send one token request per lifetime for each account and scope (I4)? Further requests need an excuse: the previous
+ * request failed, its answer was lost with the worker or in a pause of the service, or the service ended the token.
  */
 export function judgeTokens(
   requests: readonly LedgerEntry[],
@@ -65,7 +65,7 @@ function reasonOf(before: readonly LedgerEntry[], at: number, about: Circumstanc
   return 'afterRevocation';
 }
 
-/** Could this fault have lost the answer to a request of that instant? While Temporal is away, a worker keeps it. */
+/** Could this fault have lost the answer to a request of that instant? A worker keeps it while Temporal is away. */
 function losesAnswer(fault: Fault, requestedAt: number, faults: readonly Fault[]): boolean {
   const isAway = ({ target, beganAt, endedAt }: Fault) =>
     target === 'temporal' && beganAt <= requestedAt + keptWithinMs && endedAt >= requestedAt;

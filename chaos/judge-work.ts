@@ -14,7 +14,7 @@ type At = Parameters<SandboxControl['orderCourse']>[0];
 const account = toAccountName('business');
 const outcomes: Record<string, string> = { Completed: 'completed', Cancelled: 'cancelled', Rejected: 'rejected' };
 
-/** Is every order's end the sandbox's truth, and did everything that was asked for come about once? */
+/** Does each order end as in the sandbox, and did each request take effect once? */
 export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promise<Verdict> {
   const orders = await judgeOrders(sandbox, done);
   const rides = await judgeRides(sandbox, done);
@@ -24,7 +24,7 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
   return { problems: [...orders.problems, ...rides, ...calls, ...open, ...judgeAnswers(done)], figures };
 }
 
-/** How a run may answer what is asked of it. `NotFound`: it is not followed yet. */
+/** The answers that a run may give. `NotFound`: no run follows the order yet. */
 const rightAnswers = ['done', 'AlreadyEnded', 'NotFound', 'Refused', 'OutcomeUnknown'];
 
 const judgeAnswers = ({ asked }: WorkDone): string[] =>
@@ -32,7 +32,7 @@ const judgeAnswers = ({ asked }: WorkDone): string[] =>
     rightAnswers.some((answer) => name.endsWith(` ${answer}`)) ? [] : [`${name}, ${count} times`],
   );
 
-/** Why a trail is not what the order has been; null when it is. */
+/** How a trail differs from the sandbox's order; null if it does not. */
 export function untrueTrail(trail: OrderTrail, course: Course): string | null {
   const truth = course.map(({ status }) => status);
   const last = truth.at(-1) ?? '';
@@ -50,7 +50,7 @@ export function untrueTrail(trail: OrderTrail, course: Course): string | null {
   return null;
 }
 
-/** The service has said words on purpose that hold what cannot be shown; the status before such a word comes again after it. */
+/** The sandbox sent some unusable status words on purpose. The status before such a word comes again after it. */
 const withoutStrange = (statuses: readonly string[]): string[] =>
   statuses.filter((status, index) => {
     const isStrange = (word: string | undefined): boolean => word?.includes('\uFFFD') ?? false;
@@ -76,7 +76,7 @@ async function judgeOrders(sandbox: SandboxControl, { orders }: WorkDone): Promi
   return { problems, figures: { ordersFollowed: orders.length, ...figures } };
 }
 
-/** A time to be scheduled for may be over before the service could be asked. */
+/** The scheduled time may be over before the create reaches the service. */
 const isLate = (end: { code: string; message: string }): boolean =>
   end.code === 'Refused' && /IN_THE_PAST/.test(end.message);
 

@@ -10,17 +10,17 @@ import type { Stage } from './stage.js';
 import { together, type Verdict } from './verdict.js';
 import type { WorkDone } from './work.js';
 
-/** What has happened, for the judge. */
+/** What the judge knows of the run of the suite. */
 export interface Evidence {
   done: WorkDone;
   faults: readonly Fault[];
   /** When the journal was empty, in milliseconds since the epoch. */
   emptyAt: readonly number[];
-  /** What was still going on when the time to settle was over: runs, or the handing over of deliveries. */
+  /** Work that was not over when the time to settle ended: runs, or the forwarding of deliveries. */
   stuck: readonly string[];
 }
 
-/** Looks at everything once all is quiet. */
+/** Judges everything once all work is over. */
 export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evidence): Promise<Verdict> {
   const { sandbox, tokenLifetimeMs: lifetimeMs } = stage;
   const secrets = await secretsOf(stage);
@@ -60,7 +60,7 @@ function problemsOf(
 ): string[] {
   const isRunning = status === 'RUNNING';
   const isWell = isRunning || status === 'COMPLETED' || status === 'CONTINUED_AS_NEW';
-  // Those of rides and calls are told by who asked for them.
+  // The work that started rides and calls reports their failures.
   const isTold = status === 'FAILED' && (type === 'requestRide' || type === 'businessCall');
   const isRefused = status === 'FAILED' && misspelt.has(workflowId);
   return [
@@ -71,10 +71,10 @@ function problemsOf(
   ];
 }
 
-/** How long a worker tries to reach Temporal before it ends. */
+/** The time after which a worker that does not reach Temporal ends. */
 const patienceMs = 20_000;
 
-/** A worker that finds no Temporal server when it starts may end, and is started again. Nothing else may. */
+/** Only a worker that finds no Temporal server at its start may end by itself. The suite starts it again. */
 function judgeProcesses({ members }: Stage, faults: readonly Fault[]): Verdict {
   const ends = processNames.flatMap((name) => members[name].ownEnds().map((end) => ({ name, ...end })));
   const isExcused = (name: string, at: number) =>

@@ -1,4 +1,4 @@
-/** The forms in which a secret may stand somewhere: raw, URL-encoded, hex, and base64 at each of its three offsets. */
+/** The forms of a secret in a text: raw, URL-encoded, hex, and base64 at each of its three offsets. */
 function formsOf(secret: string): string[] {
   const offsets = [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.from('x'.repeat(offset) + secret).toString('base64');
@@ -9,7 +9,7 @@ function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), Buffer.from(secret).toString('hex'), ...offsets, ...urlSafe];
 }
 
-/** Which secrets stand in which of these texts, as `where: name`. Empty: none leaked. */
+/** The leaked secrets, as `text: name`. */
 export function findLeaks(secrets: Record<string, string>, texts: Record<string, Buffer>): string[] {
   const forms = Object.entries(secrets).map(([name, secret]) => [name, [...new Set(formsOf(secret))]] as const);
   return Object.entries(texts).flatMap(([where, text]) =>

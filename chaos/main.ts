@@ -25,10 +25,10 @@ function numberUpTo(max: number, isWhole: boolean): (text: string) => number {
 }
 
 const flags = new Command('chaos')
-  .description('Kills, pauses and restarts everything while it is used, then looks whether every promise was kept.')
-  .option('--minutes <n>', 'how long things go wrong', numberUpTo(600, false), 10)
-  .option('--seed <n>', 'the same seed and time: the same faults and work', numberUpTo(2 ** 31, true), 1)
-  .option('--json', 'for machines', false)
+  .description('Kills, pauses and restarts all processes of a deployment under load, then checks every promise.')
+  .option('--minutes <n>', 'how long the faults last', numberUpTo(600, false), 10)
+  .option('--seed <n>', 'the same seed and time give the same faults and work', numberUpTo(2 ** 31, true), 1)
+  .option('--json', 'print the report as JSON', false)
   .allowExcessArguments(false)
   .parse()
   .opts<Flags>();

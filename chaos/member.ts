@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessName } from './plan.js';
 
-/** One process of a deployment, and whatever takes its place after a fault. */
+/** One process of a deployment, and its replacements after faults. */
 export interface Member {
   readonly name: ProcessName;
-  /** Starts it, and from then on again when it ends by itself, as whatever watches over it would. */
+  /** Starts it. From then on restarts it when it ends by itself, as a supervisor would. */
   start(): Promise<void>;
   isUp(): Promise<boolean>;
   kill(): Promise<void>;
-  /** SIGTERM; waits for the end. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** All that it has written. */
+  /** Its whole log. */
   output(): Buffer;
-  /** Ends that the suite did not cause. */
+  /** When it ended by itself. */
   ownEnds(): { at: number; code: number | null }[];
 }
 
@@ -27,17 +27,17 @@ interface MemberOptions {
   /** Flags of Node, script, arguments. */
   argv: readonly string[];
   env: Record<string, string>;
-  /** Where its log goes. */
+  /** The folder of its log. */
   folder: string;
   /** Answers with 2xx once it is up. */
   healthUrl: string;
 }
 
 const restartAfterMs = 500;
-/** Well above the 40 s after which a worker abandons what still runs. */
+/** Well above the 40 s after which a worker abandons running activities. */
 const stopWithinMs = 60_000;
 
-/** A Node program of ours as a member. */
+/** Makes a member of one of our Node programs. */
 export function createMember({ name, argv, env, folder, healthUrl }: MemberOptions): Member {
   const logFile = join(folder, `${name}.log`);
   const ownEnds: { at: number; code: number | null }[] = [];
@@ -50,7 +50,7 @@ export function createMember({ name, argv, env, folder, healthUrl }: MemberOptio
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });
-    closeSync(log); // the child has its own
+    closeSync(log); // the child has its own descriptor
     child = started;
     started.once('exit', (code) => {
       if (!isWanted || child !== started) return;
@@ -96,7 +96,7 @@ async function isHealthy(url: string): Promise<boolean> {
   );
 }
 
-/** Resolves once it is up. Rejects when that takes too long. */
+/** Resolves once the member is up. Rejects if that takes too long. */
 export async function whenUp(member: Member, withinMs: number): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await member.isUp())) {

@@ -2,14 +2,14 @@ import type { RideInterface } from '../src/domain/account.js';
 import type { Draw } from './draw.js';
 import { type StrangeMessage, type StrangePayload, strangePayloads } from './strange-messages.js';
 
-/** One thing that a caller wants done. Times count from the start of the faults, scripts are in real milliseconds. */
+/** One piece of work for a caller. Times count from the start of the faults, scripts are in real milliseconds. */
 export type PlannedWork = { atMs: number } & (
   | {
       kind: 'follow';
       at: RideInterface;
       orderId: string;
       script: { status: string; afterMs: number }[];
-      /** It is started with a field that does not exist, and then as it should be. */
+      /** Is its run first started with an unknown field? */
       isMisspelt: boolean;
     }
   | { kind: 'ride'; requestId: string; wish: 'letGo' | 'cancel' | 'change'; afterMs: number }
@@ -20,7 +20,7 @@ export type PlannedWork = { atMs: number } & (
   | { kind: 'message'; message: StrangeMessage }
 );
 
-/** Orders that live as long as the faults: each delivery about them must reach a run. */
+/** Orders that last as long as the faults. Each delivery about them must reach a run. */
 export const anchorIds: readonly string[] = Array.from({ length: 10 }, (_, i) => `anchor-${i}`);
 
 const courses = [
@@ -33,13 +33,13 @@ const courses = [
 ] as const;
 
 const stepMs = { least: 200, most: 6_000 };
-/** Changing a ride takes a scheduled one, which lives for a minute. */
+/** Only a scheduled ride can change, and it lasts a minute. */
 const anyCourse = ['letGo', 'cancel', 'change'] as const;
 const shortCourse = ['letGo', 'cancel'] as const;
 const scheduledLifeMs = 20_000;
 const rotateEveryMs = 90_000;
 
-/** The work of a whole run, in the order in which it begins. */
+/** All work of the suite, in the order of its start. */
 export function plannedWork(draw: Draw, { seed, forMs }: { seed: number; forMs: number }): PlannedWork[] {
   const each = (everyMs: number, make: (name: string, atMs: number) => PlannedWork): PlannedWork[] =>
     draw.instants(everyMs, forMs).map((atMs, i) => make(`${seed}-${i}`, atMs));
@@ -84,7 +84,7 @@ function followOne(draw: Draw, name: string, atMs: number): PlannedWork {
   };
 }
 
-/** What no run can read, to one of the orders and rides that were begun last, to the anchors, or to what all share. */
+/** Messages that no run can read, to one of the newest orders and rides, to an anchor, or to a shared run. */
 function messageTo(draw: Draw, asked: readonly PlannedWork[], atMs: number): PlannedWork[] {
   const payload = draw.oneOf(Object.keys(strangePayloads) as StrangePayload[]);
   const begun = asked.filter((one) => one.atMs < atMs);
@@ -108,14 +108,14 @@ function rideOne(draw: Draw, name: string, { atMs, forMs }: { atMs: number; forM
   return { atMs, kind: 'ride', requestId: `ride-${name}`, wish, afterMs: draw.between(0, 8_000) };
 }
 
-/** One of the orders that were followed last, most of them still alive. */
+/** One of the newest followed orders, most of which have not ended. */
 function refreshOne(draw: Draw, follows: readonly PlannedWork[], atMs: number): PlannedWork[] {
   const some = follows.filter((one) => one.kind === 'follow' && one.atMs < atMs).slice(-20);
   const one = some.length > 0 ? draw.oneOf(some) : undefined;
   return one?.kind === 'follow' ? [{ atMs, kind: 'refresh', at: one.at, orderId: one.orderId }] : [];
 }
 
-/** One at least, however short the run. */
+/** At least one, even in a short run. */
 const rotations = (forMs: number): PlannedWork[] =>
   Array.from({ length: Math.ceil(forMs / rotateEveryMs) }, (_, i) => ({
     atMs: Math.round((i + 0.4) * Math.min(forMs, rotateEveryMs)),

@@ -9,10 +9,9 @@ export const processNames = ['worker-1', 'worker-2', 'ingress', 'temporal', 'san
 export type ProcessName = (typeof processNames)[number];
 
 /**
- * `kill`: SIGKILL, and started again after the time. `pause`: SIGSTOP, and SIGCONT after it. `restart`: SIGTERM, and
- * started again once it has ended. The sandbox forgets everything when it ends, so it is only paused; it drops every
- * connection (`down`), carries calls out and loses the answers, answers 500, answers what makes no sense (`strangeAnswers`), or ends
- * all tokens before their time.
+ * `kill`: SIGKILL, and a start after the time. `pause`: SIGSTOP, and SIGCONT after the time. `restart`: SIGTERM, and a start after
+ * the end. The sandbox would lose its state, so the suite only pauses it. Its own faults: it drops every connection (`down`), loses
+ * the answers of calls that it carries out, answers 500, answers nonsense (`strangeAnswers`), or ends all tokens early.
  */
 export type FaultKind =
   | 'kill'
@@ -24,20 +23,20 @@ export type FaultKind =
   | 'strangeAnswers'
   | 'revokeTokens';
 
-/** One thing that goes wrong. */
+/** One fault. */
 export interface PlannedFault {
   /** From the start of the faults. */
   atMs: number;
   target: ProcessName;
   kind: FaultKind;
   lastsMs: number;
-  /** Of `loseAnswers`, `serverErrors` and `strangeAnswers`. */
+  /** For `loseAnswers`, `serverErrors` and `strangeAnswers`. */
   operation?: OperationName;
-  /** Of `strangeAnswers`. */
+  /** For `strangeAnswers`. */
   answer?: StrangeAnswer;
 }
 
-/** All that is done and all that goes wrong. */
+/** All work and all faults. */
 export interface Plan {
   seed: number;
   forMs: number;
@@ -54,7 +53,7 @@ interface Habit {
 const ourKinds: FaultKind[] = ['kill', 'pause', 'restart', 'kill'];
 const ourLongestMs = { kill: 2_000, pause: 7_000 };
 
-/** Where things are down most of the time, nothing is left to be disturbed. */
+/** Processes are up most of the time, so that there is work for the faults to disturb. */
 const habits: Record<ProcessName, Habit> = {
   'worker-1': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   'worker-2': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
@@ -81,11 +80,11 @@ const habits: Record<ProcessName, Habit> = {
   },
 };
 
-/** A run shorter than this is made denser, so that something of everything happens in it. */
+/** A shorter run gets denser faults and work, so that each kind occurs. */
 const shortRunMs = 120_000;
 const densely = 0.6;
 const shortestMs = 300;
-/** A second rejection within a minute means "not my tokens" to a lease: that is another trouble than this one. */
+/** A lease takes a second rejection within a minute for another fault: the service rejects all its tokens. */
 const revocationsApartMs = 70_000;
 const faultyOperations: OperationName[] = [
   'createOrder',
@@ -111,7 +110,7 @@ function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {
   return { operation, answer: draw.oneOf(strangeAnswersOf[operation] ?? []) };
 }
 
-/** Kinds come as cards from a shuffled deck: none is left out for long. */
+/** Kinds come as cards from a shuffled deck, so that each kind comes soon. */
 function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[] {
   const { everyMs, kinds, longestMs } = habits[target];
   const faults: PlannedFault[] = [];

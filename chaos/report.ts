@@ -29,10 +29,10 @@ const names: Record<string, string> = {
   ownEnds: 'processes that ended without Temporal and were started again',
   secretsSought: 'secrets sought',
   megabytesSearched: 'megabytes searched for them, without histories',
-  settledMs: 'milliseconds until all was quiet',
+  settledMs: 'milliseconds until all runs had ended',
 };
 
-/** For people. */
+/** The report as text. */
 export function toText({ seed, seconds, problems, evidence, figures, faults, asked }: ChaosReport): string {
   const table = new Table({ colAligns: ['left', 'right'], style: { head: [], border: [] } });
   const shown = (count: number) => count.toLocaleString('en-US');
@@ -45,7 +45,7 @@ export function toText({ seed, seconds, problems, evidence, figures, faults, ask
   return [
     table.toString(),
     `faults: ${list(faults)}`,
-    `asked for: ${list(asked)}`,
+    `requests: ${list(asked)}`,
     problems.length === 0
       ? 'nothing is wrong'
       : `WRONG, ${problems.length}; logs and database are in ${evidence}:\n${problems.join('\n')}`,

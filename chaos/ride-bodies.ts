@@ -2,10 +2,10 @@ import { sandboxProducts } from '../sandbox/catalogue.js';
 
 const user = { name: 'Pat Example', phone: '15550100200' };
 const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
-/** At the speed of the sandbox it can be changed for the first half minute. */
+/** At the speed of the sandbox the ride can change during the first half minute. */
 const leadMs = 45_000;
 
-/** The body of a ride as soon as possible, or of one that is scheduled and can be changed. */
+/** The body of an on-demand ride, or of a scheduled ride, which can change. */
 export const rideBody = (isScheduled: boolean): Record<string, unknown> => ({
   category: 'transportation',
   product_id: sandboxProducts.standard.id,
@@ -16,5 +16,5 @@ export const rideBody = (isScheduled: boolean): Record<string, unknown> => ({
   ...(isScheduled && { scheduled_at: new Date(Date.now() + leadMs).toISOString() }),
 });
 
-/** A change that can be found in the order. */
+/** A change that the judge can find in the order. */
 export const changeOf = (requestId: string): Record<string, unknown> => ({ note_to_driver: `for ${requestId}` });

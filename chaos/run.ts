@@ -9,32 +9,32 @@ import { startWork, subscribe, type WorkDone } from './work.js';
 
 export interface ChaosOptions {
   seed: number;
-  /** How long things go wrong. */
+  /** How long the faults last. */
   forMs: number;
   /** A `temporal` program. */
   temporalProgram: string;
   say(line: string): void;
 }
 
-/** What one run has shown. */
+/** The result of one run of the suite. */
 export interface ChaosReport {
   seed: number;
   seconds: number;
-  /** What is wrong, one line each; none when all is well. */
+  /** One line for each problem. */
   problems: string[];
-  /** Where logs and database are left; null when all is well. */
+  /** The folder with logs and database; null if there is no problem. */
   evidence: string | null;
   figures: Record<string, number>;
   faults: Record<string, number>;
   asked: Record<string, number>;
 }
 
-/** How long everything may take to come to its end once nothing goes wrong any more. */
+/** How long all work may take to end after the faults. */
 const settleWithinMs = 300_000;
 const upWithinMs = 120_000;
 const sampleEveryMs = 500;
 
-/** Starts a deployment, lets things go wrong while it is used, waits until all is quiet, and judges what is left. */
+/** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
 export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptions): Promise<ChaosReport> {
   const plan = createPlan(seed, forMs);
   say(`seed ${seed}: ${plan.faults.length} faults and ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
@@ -52,14 +52,14 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
     await calm(stage);
     say('every process is up');
     await inTime(work.ended, deadline);
-    say('what was asked for has come to its end');
-    await journal.whenEmpty(deadline); // what is under way to the anchors must find them open
+    say('all work has ended');
+    await journal.whenEmpty(deadline); // deliveries to the anchors must arrive before their end
     await inTime(work.endAnchors(), deadline);
     const isHandedOver = await journal.whenEmpty(deadline);
-    if (isHandedOver) say('every delivery is handed over');
-    const stuck = [...(isHandedOver ? [] : ['the handing over of deliveries']), ...(await whenQuiet(stage, deadline))];
+    if (isHandedOver) say('the ingress has forwarded every delivery');
+    const stuck = [...(isHandedOver ? [] : ['the forwarding of deliveries']), ...(await whenQuiet(stage, deadline))];
     const settledMs = Date.now() - calmAt;
-    say(`all is quiet after ${Math.round(settledMs / 1_000)} s; looking at what is left`);
+    say(`all runs have ended after ${Math.round(settledMs / 1_000)} s; judging the result`);
     const { problems, figures } = await judge(stage, { done: work.done, faults, emptyAt: journal.emptyAt, stuck });
     stage.keeps = problems.length > 0;
     return {
@@ -73,20 +73,20 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
   }
 }
 
-/** What is not there in time, the judge will miss. */
+/** Waits no longer than to the deadline. The judge reports what is missing then. */
 const inTime = async (ending: Promise<unknown>, deadline: number): Promise<void> =>
   void (await Promise.race([ending, sleep(Math.max(0, deadline - Date.now()), undefined, { ref: false })]));
 
-/** Some renewals belong to every run. */
+/** Short enough for several renewals in each run. */
 const lifetimeFor = (forMs: number): number => (forMs < 120_000 ? 45 : 60);
 
-/** Ends every fault that goes on by itself, and waits for what is still starting. */
+/** Ends every fault of the sandbox, and waits until all processes are up. */
 async function calm({ sandbox, members }: Stage): Promise<void> {
   await sandbox.clearFaults();
   await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
 }
 
-/** Notes when the journal was empty. */
+/** Records when the journal was empty. */
 function watchJournal(stage: Stage) {
   const emptyAt: number[] = [];
   let isOver = false;
@@ -101,7 +101,7 @@ function watchJournal(stage: Stage) {
   void watch();
   return {
     emptyAt,
-    /** Waits until it is empty and nothing is going to be sent; false when that is not so in time. */
+    /** Waits until the journal is empty and the sandbox sends nothing more; false if that takes too long. */
     async whenEmpty(deadline: number): Promise<boolean> {
       const isDone = async () => (await stage.sandbox.deliveryCounts()).retrying === 0;
       while (Date.now() < deadline && !(await isDone())) await sleep(sampleEveryMs);
@@ -116,7 +116,7 @@ function watchJournal(stage: Stage) {
   };
 }
 
-/** What goes on although nothing is left to do. Lists of runs lag behind, so it must stay quiet for a moment. */
+/** The runs that go on without work. Lists of runs lag behind, so there must be none several times in a row. */
 async function whenQuiet(stage: Stage, deadline: number): Promise<string[]> {
   for (let quiet = 0; ; ) {
     const left = await stillRunning(stage);

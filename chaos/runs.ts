@@ -2,7 +2,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { Stage } from './stage.js';
 import { isNoFault } from './task-failures.js';
 
-/** What a run left in Temporal. */
+/** What Temporal keeps of a run. */
 export interface Run {
   workflowId: string;
   type: string;
@@ -11,22 +11,22 @@ export interface Run {
   /** Milliseconds since the epoch; null while it runs. */
   closedAt: number | null;
   events: number;
-  /** Ids of the deliveries that reached it, repeated ones more than once. */
+  /** Ids of the deliveries that reached it, each as often as it came. */
   deliveries: string[];
-  /** Causes of workflow tasks that failed, without those that are no fault. */
+  /** Causes of failed workflow tasks, except those that are no fault. */
   taskFailures: string[];
   attention: string | null;
   /** History and memo as JSON. */
   text: string;
 }
 
-/** As Temporal's own tools write it; what is looked at here. */
+/** The used part of a history, as Temporal's own tools write it. */
 interface Event {
   workflowExecutionSignaledEventAttributes?: { signalName: string; input?: { payloads?: { data: string }[] } };
   workflowTaskFailedEventAttributes?: { cause: string; failure?: { message?: string } };
 }
 
-/** Every run there is, one after the other: the texts of all are too much to hold. */
+/** Gives all runs one after the other, since memory would not hold all their texts. */
 export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
   for await (const { workflowId, runId, type, status, closeTime } of client.workflow.list()) {
     const handle = client.workflow.getHandle(workflowId, runId);
@@ -53,7 +53,7 @@ function deliveriesOf({ workflowExecutionSignaledEventAttributes: signal }: Even
   return deliveryIdsIn(Buffer.from(payload?.data ?? '', 'base64').toString());
 }
 
-/** Some messages make no sense on purpose. */
+/** The suite sends some unreadable messages on purpose. */
 function deliveryIdsIn(text: string): string[] {
   try {
     return (JSON.parse(text) as { deliveries: { deliveryId: string }[] }).deliveries.map(
@@ -72,7 +72,7 @@ function taskFailureOf({ workflowTaskFailedEventAttributes: failed }: Event): st
 /** Runs that have no end of their own. */
 const endless = ['accessToken', 'subscription'];
 
-/** Ids of runs that go on although nothing is left to do. */
+/** Ids of runs that go on without work. */
 export async function stillRunning({ client }: Stage): Promise<string[]> {
   const left: string[] = [];
   for await (const { workflowId, type } of client.workflow.list({ query: 'ExecutionStatus = "Running"' })) {

@@ -14,25 +14,25 @@ import { type ProcessName, processNames } from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { createTemporalMember } from './temporal-member.js';
 
-/** A whole deployment on this machine, each process as it is deployed, and what is needed to ask it. */
+/** A whole deployment on this machine, and its clients. */
 export interface Stage {
   members: Record<ProcessName, Member>;
   sandbox: SandboxControl;
   client: Client;
   taskQueue: string;
-  /** Where the subscription has deliveries sent. */
+  /** The public URL of the subscription. */
   publicUrl: string;
-  /** Where the processes of ours serve their metrics. */
+  /** Where our processes serve their metrics. */
   metricsUrls: Record<'worker-1' | 'worker-2' | 'ingress', string>;
-  /** Of processes that are up; one that is not has none. */
+  /** The metrics of a process; null while it is not up. */
   metrics(name: keyof Stage['metricsUrls']): Promise<string | null>;
   databaseFile: string;
-  /** By name: what must be found nowhere. */
+  /** Secrets of the settings, by name. No text may hold them. */
   settingSecrets: Record<string, string>;
   tokenLifetimeMs: number;
-  /** Everything that it writes. */
+  /** Holds all files of the deployment. */
   folder: string;
-  /** Whether the folder is left behind. */
+  /** Does the folder stay after `close`? */
   keeps: boolean;
   close(): Promise<void>;
 }
@@ -40,21 +40,21 @@ export interface Stage {
 export interface StageOptions {
   temporalProgram: string;
   tokenLifetimeSeconds: number;
-  /** Default: one that no other run uses. */
+  /** Default: a task queue that no other run of the suite uses. */
   taskQueue?: string;
 }
 
-/** Lives and pauses of the sandbox run so much faster, so that an order takes seconds. */
+/** Speeds up the sandbox so that an order takes seconds. */
 const speed = 120;
 const upWithinMs = 120_000;
 const cadence = { activeMs: 1_000, reservedMs: 2_000, pushedMs: 5_000 };
 const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
-/** In real time; the sandbox divides its waits by its speed. */
+/** In real time. The sandbox divides its waits by its speed. */
 const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
 
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
-/** Starts everything. Needs a compiled checkout. */
+/** Starts the deployment. Needs a compiled checkout. */
 export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQueue }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
   const databaseFile = join(folder, 'temporal.db');
@@ -114,7 +114,7 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQue
   return stage;
 }
 
-/** One after the other: a port that is free is given out twice otherwise. */
+/** Finds ports one after the other, since parallel searches may find the same port. */
 async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) ports.push(await freePort());
@@ -123,14 +123,16 @@ async function freePorts(count: number): Promise<number[]> {
 
 function settings(folder: string, sandboxUrl: string, address: string): Record<string, string> {
   const contractFile = join(folder, 'contract.json');
-  writeFileSync(contractFile, JSON.stringify({ delivery: { verification } }));
+  // The sandbox makes one order of all creates with the same id.
+  const operations = { createOrder: { repeatable: true } };
+  writeFileSync(contractFile, JSON.stringify({ delivery: { verification }, operations }));
   return {
     ...workerEnv({ folder, sandboxUrl, cadence }),
     TEMPORAL_ADDRESS: address,
     FARETRAIL_CONTRACT_FILE: contractFile,
     FARETRAIL_WEBHOOK_KEYS: newKey(),
-    FARETRAIL_LOG_LEVEL: 'debug', // what is looked through for secrets
-    FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the service asks for a day now and then
+    FARETRAIL_LOG_LEVEL: 'debug', // the judge searches the logs for secrets
+    FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the sandbox sometimes sends a Retry-After of a day
   };
 }
 
@@ -150,7 +152,7 @@ async function startAll(members: Stage['members'], prepare: () => Promise<void>)
   await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
 }
 
-/** Before any worker asks for a token. */
+/** Must run before a worker requests a token. */
 async function prepareSandbox(sandbox: SandboxControl, tokenLifetimeSeconds: number): Promise<void> {
   await sandbox.setTokenLifetime('partner', tokenLifetimeSeconds);
   await sandbox.setTokenLifetime('business', tokenLifetimeSeconds);
@@ -164,7 +166,7 @@ async function prepareSandbox(sandbox: SandboxControl, tokenLifetimeSeconds: num
   await sandbox.addOrders(anchorIds.map((orderId) => ({ interface: 'business', orderId, script })));
 }
 
-/** Real milliseconds of a script as the sandbox counts them. */
+/** Real milliseconds in the sandbox's time. */
 export const atSandboxSpeed = (realMs: number): number => realMs * speed;
 
 async function textAt(url: string): Promise<string | null> {

@@ -1,7 +1,7 @@
 import type { FaultInput } from '../sandbox/faults.js';
 import type { OperationName } from '../sandbox/operations.js';
 
-/** Answers of the service that no client should have to expect. None of them names a status that the order could have had. */
+/** Nonsense answers of the service. None of them names a possible status of the order. */
 export const strangeAnswers = {
   halfOfASurrogatePair: text('{"status":"Dri\\ud800ving"}'),
   controlCharacters: text('{"status":"a\\u0000b\\u001b[31m\\u202e"}'),
@@ -25,7 +25,7 @@ export type StrangeAnswer = keyof typeof strangeAnswers;
 const isOfTokens = (name: StrangeAnswer): boolean => strangeAnswers[name].kind === 'tokenAnswer';
 const names = Object.keys(strangeAnswers) as StrangeAnswer[];
 
-/** Which of them stand for an answer to what: only where repeating is no second effect. */
+/** The nonsense answers of each operation. Only operations that a worker may repeat. */
 export const strangeAnswersOf: Partial<Record<OperationName, readonly StrangeAnswer[]>> = {
   orderDetails: names.filter((name) => !isOfTokens(name)),
   orderStatus: names.filter((name) => !isOfTokens(name)),

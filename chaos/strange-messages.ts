@@ -8,7 +8,7 @@ import { insist } from './insist.js';
 const bytes = (text: string): Buffer => Buffer.from(text);
 const json = { encoding: bytes('json/plain') };
 
-/** Payloads that no converter can read, as a program in another language may send them. */
+/** Payloads that no converter can decode. A program in another language may send them. */
 export const strangePayloads = {
   garbage: { metadata: json, data: Buffer.from([0xff, 0x00, 0x7b, 0xfe]) },
   empty: { metadata: json, data: bytes('') },
@@ -27,7 +27,7 @@ export const strangePayloads = {
 
 export type StrangePayload = keyof typeof strangePayloads;
 
-/** To whom, and as what. `token`: each lease there is. */
+/** The receiver and the kind of message. `token`: every lease. */
 export type StrangeMessage = { payload: StrangePayload } & (
   | { to: 'order'; orderId: string; signal: 'deliveryReceived' | 'followRequested' | 'unheardOf' }
   | { to: 'ride'; requestId: string; signal: 'rideOrderChanged' | 'unheardOf' }
@@ -37,7 +37,7 @@ export type StrangeMessage = { payload: StrangePayload } & (
 
 const account = toAccountName('business');
 
-/** Sends it once; that the run has ended, or Temporal is away, is no matter. */
+/** Sends the message once, even if the run has ended or Temporal is away. */
 export async function sendStrangeMessage(client: Client, message: StrangeMessage): Promise<void> {
   const { metadata, data } = strangePayloads[message.payload];
   for (const workflowId of await receiversOf(client, message)) {
@@ -53,7 +53,7 @@ export async function sendStrangeMessage(client: Client, message: StrangeMessage
   }
 }
 
-/** Starts an order with a field that does not exist; resolves with the id of its run once that has refused it. */
+/** Starts the run of an order with an unknown field. Resolves with the run id once the run has refused the input. */
 export async function startMisspelt(
   { client, taskQueue }: { client: Client; taskQueue: string },
   { at, orderId }: { at: string; orderId: string },

@@ -1,7 +1,7 @@
-/** A command that new events have overtaken: the task runs again with them, by design. */
+/** New events arrived before a command, so Temporal repeats the task with them. */
 const overtaken = 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND';
-/** Temporal went away while the SDK read a history from it: it gives the task back before any code of ours has run. */
+/** Temporal went away while the SDK read a history, so the SDK fails the task before it runs our code. */
 const unread = /^Fetching history failed: Status \{ code: (Unavailable|DeadlineExceeded|Cancelled),/;
 
-/** Does a failed workflow task, by its cause and message, say nothing against the workflow or the worker? */
+/** Do cause and message of a failed workflow task show that neither workflow nor worker is at fault? */
 export const isNoFault = (cause: string, message: string): boolean => cause === overtaken || unread.test(message);

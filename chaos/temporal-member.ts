@@ -1,7 +1,7 @@
 import { type DevServer, type DevServerOptions, startDevServer } from '../local/temporal/dev-server.js';
 import type { Member } from './member.js';
 
-/** The Temporal server as a member; what it has stored outlives it. */
+/** The Temporal server as a member. Its database outlives it. */
 export function createTemporalMember(
   options: DevServerOptions & { port: number },
   startServer: (options: DevServerOptions) => Promise<DevServer> = startDevServer,
@@ -34,7 +34,7 @@ export function createTemporalMember(
     stop: () => end('stop'),
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
-    output: () => Buffer.alloc(0), // it writes warnings alone; what it keeps is searched in its database
+    output: () => Buffer.alloc(0), // it logs only warnings, and the judge searches its database
     ownEnds: () => [...ownEnds],
   };
 }

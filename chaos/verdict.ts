@@ -1,11 +1,11 @@
-/** What one part of the judge has found. */
+/** The result of one part of the judge. */
 export interface Verdict {
-  /** One line each; none when all is well. */
+  /** One line for each problem. */
   problems: string[];
   figures: Record<string, number>;
 }
 
-/** All of them as one. */
+/** Joins verdicts into one. */
 export const together = (verdicts: readonly Verdict[]): Verdict => ({
   problems: verdicts.flatMap(({ problems }) => problems),
   figures: Object.assign({}, ...verdicts.map(({ figures }) => figures)),

@@ -19,31 +19,31 @@ import { changeOf, rideBody } from './ride-bodies.js';
 import { atSandboxSpeed, type Stage } from './stage.js';
 import { sendStrangeMessage, startMisspelt } from './strange-messages.js';
 
-/** All that was asked for, and what came of it. */
+/** All requests of callers, and their results. */
 export interface WorkDone {
   orders: { account: string; orderId: string; end: Answer<OrderTrail> }[];
   rides: { requestId: string; end: Answer<RideResult> }[];
-  /** Rides that a person gave up, having found no order of them. */
+  /** Rides that a person gave up, since the service had no order of them. */
   givenUp: string[];
-  /** Changes of rides that were answered as done. */
+  /** Changes of rides that succeeded. */
   confirmed: { requestId: string; what: 'cancel' | 'change' }[];
   calls: { key: string; operation: string; end: Answer<CallResult> }[];
-  /** Ids of runs that were first started with input that they refuse. */
+  /** Ids of runs that refused their input. */
   misspelt: Set<string>;
-  /** What has not come to its end. */
+  /** Work that has not ended. */
   open: Set<string>;
-  /** By what came of it: `cancel done`, `change Refused`, `refresh AlreadyEnded` ... */
+  /** Counts by result: `cancel done`, `change Refused`, `refresh AlreadyEnded` ... */
   asked: Record<string, number>;
 }
 
-/** The work of a run. */
+/** The work of the suite. */
 export interface Working {
   done: WorkDone;
-  /** Resolves once everything has been begun. */
+  /** Resolves once all work has begun. */
   begun: Promise<void>;
-  /** Resolves once everything but the anchors has ended. */
+  /** Resolves once all work but the anchors has ended. */
   ended: Promise<void>;
-  /** Ends the orders that live as long as the faults. */
+  /** Ends the anchors, the orders that last as long as the faults. */
   endAnchors(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ interface Place {
   stage: Stage;
   rides: FaretrailClient;
   done: WorkDone;
-  /** When the fault suite stops asking. */
+  /** When the suite stops repeating requests. */
   until: () => number;
 }
 
@@ -60,7 +60,7 @@ const account = toAccountName(business);
 const subscriptionKey: SubscriptionKey = { account, eventType: 'status_changed' };
 const personEveryMs = 5_000;
 
-/** Has every change of a business order delivered; resolves once that is in force. */
+/** Subscribes to all changes of business orders. Resolves once the subscription is in place. */
 export async function subscribe({ client, taskQueue, publicUrl }: Stage): Promise<void> {
   const run = await client.workflow.start<typeof subscription>('subscription', {
     workflowId: subscriptionId(subscriptionKey),
@@ -70,7 +70,7 @@ export async function subscribe({ client, taskQueue, publicUrl }: Stage): Promis
   while ((await run.query(subscriptionStatusQuery)).state !== 'active') await sleep(200);
 }
 
-/** Begins each piece of work in its time. */
+/** Begins each piece of work at its time. */
 export async function startWork(stage: Stage, plan: readonly PlannedWork[], until: () => number): Promise<Working> {
   const rides = createFaretrailClient({ client: stage.client, taskQueue: stage.taskQueue });
   const done: WorkDone = {
@@ -143,7 +143,7 @@ async function carryOut(place: Place, work: PlannedWork): Promise<void> {
   }
 }
 
-/** Resolves once the order is followed, `ended` once it has ended. */
+/** Resolves once a run follows the order; `ended` resolves once the order has ended. */
 async function follow({ rides, done, until }: Place, account: string, orderId: string) {
   const followed = await insist(() => rides.follow({ account, orderId }), until);
   const result = async (): Promise<Answer<OrderTrail>> =>
@@ -173,7 +173,7 @@ async function ride(place: Place, work: PlannedWork & { kind: 'ride' }): Promise
   done.rides.push({ requestId, end });
 }
 
-/** Until the ride has ended: plays the person, who looks at the service when a create had an unknown outcome. */
+/** Plays the person until the ride has ended: looks up the order at the service after a create with an unknown outcome. */
 async function resolveDoubt(place: Place, handle: RideHandle, ending: Promise<unknown>): Promise<void> {
   const { stage, done, until } = place;
   const { requestId } = handle;

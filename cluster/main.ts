@@ -45,7 +45,7 @@ function toRounds(text: string): number {
 let starting: Promise<Cluster> | undefined;
 const startLimitMs = 15_000;
 
-/** Once: a second caller waits for the same end. It also ends what is about to start. */
+/** Ends everything once, and what is about to start, too. A second caller waits for the same end. */
 let ending: Promise<void> | undefined;
 function endAll(): Promise<void> {
   ending ??= (async () => {
@@ -55,7 +55,7 @@ function endAll(): Promise<void> {
   return ending;
 }
 
-let isStopped = false; // what then fails, fails because of it
+let isStopped = false; // later failures are a result of the stop
 const interrupted = 130;
 
 async function main(wanted: Wanted): Promise<number> {
@@ -66,7 +66,7 @@ async function main(wanted: Wanted): Promise<number> {
     for (const part of partNames.filter((name) => wanted.only.includes(name))) {
       if (isStopped) return interrupted;
       const tally = await parts[part](cluster, wanted);
-      if (tally === undefined) continue; // figures, which are no checks
+      if (tally === undefined) continue; // this part prints figures and checks nothing
       say(`${part}: ${toText(tally)}`);
       tallies.push(tally);
     }

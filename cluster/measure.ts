@@ -5,10 +5,10 @@ import type { Report } from '../local/temporal/run-command.js';
 import type { Cluster } from './start-cluster.js';
 
 const orders = 60;
-/** What server, database, service, ingress and worker hold on two cores; at 20, as embedded, changes queue up. */
+/** The load that two cores sustain with server, database, service, ingress and worker. At 20, the load of the embedded server, changes queue up. */
 const changesPerSecond = 10;
 
-/** The parts of the benches that the server decides. Their goals are set for an embedded server: shown, not checked. */
+/** The parts of the benches that depend on the server. Their goals are for an embedded server, so they are shown and not checked. */
 export async function measure({ address }: Cluster, rounds: number, say: Report): Promise<undefined> {
   const temporal = { address };
   const shared = { temporal, rounds, say };

@@ -7,12 +7,12 @@ import { freePort } from '../local/temporal/free-port.js';
 import { runCommand, type SystemUser } from '../local/temporal/run-command.js';
 import { type ServerProcess, startServerProcess } from '../local/temporal/server-process.js';
 
-/** A PostgreSQL server of our own, on a new database. */
+/** Our own PostgreSQL server with a new database. */
 export interface Postgres {
   port: number;
   user: string;
   password: string;
-  /** As `pg_ctl restart -m immediate`: every connection is cut, and what was committed is recovered from the log. */
+  /** Like `pg_ctl restart -m immediate`: cuts every connection, and recovers committed data from the log. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ const user = 'temporal';
 const readyWithinMs = 60_000;
 const commandLimitMs = 60_000;
 
-/** Starts PostgreSQL with its data below `folder`, which it owns from then on. Throws an Error with the remedy. */
+/** Starts PostgreSQL with its data below `folder`, which PostgreSQL then owns. Throws an Error with the remedy. */
 export async function startPostgres(folder: string): Promise<Postgres> {
   const programs = findPrograms();
   const owner = ownerOfData();
@@ -50,7 +50,7 @@ export async function startPostgres(folder: string): Promise<Postgres> {
   };
 }
 
-/** Debian keeps them off the path, one folder for each version. */
+/** Debian has a folder for each version and keeps them off the path. */
 function findPrograms(): string {
   const versions = readFolder(debian).sort((a, b) => Number(b) - Number(a));
   const folders = [
@@ -70,7 +70,7 @@ function readFolder(path: string): string[] {
   }
 }
 
-/** PostgreSQL refuses root; its packages make a user for it. */
+/** PostgreSQL does not run as root. Its packages make a user for it. */
 function ownerOfData(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
@@ -87,7 +87,7 @@ interface Process {
 async function startProcess(programs: string, { data, port, owner }: Process): Promise<ServerProcess> {
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
-  // SIGQUIT is "immediate": the data is not needed afterwards, and a restart should be a rough one.
+  // SIGQUIT is "immediate": a restart should be rough, and we do not need the data after the end.
   const options = { user: owner, cwd: data, stopSignal: 'SIGQUIT' } as const;
   const server = await startServerProcess(join(programs, 'postgres'), args, options);
   const deadline = Date.now() + readyWithinMs;

@@ -4,7 +4,7 @@ import type { Report } from '../local/temporal/run-command.js';
 
 const version = '1.31.2'; // as in server-build/go.mod
 
-/** Paths of the programs that docker-compose.yml takes from images: built once, then from the cache. */
+/** Paths of the programs that docker-compose.yml takes from images. Builds them once, then takes them from the cache. */
 export interface ServerPrograms {
   server: string;
   sqlTool: string;

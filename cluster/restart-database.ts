@@ -37,7 +37,7 @@ interface Scene {
   say: Report;
 }
 
-/** Orders are started, changed and announced while the database loses every connection once; then each of them is judged. */
+/** Starts, changes and announces orders while the database cuts every connection once. Then judges each order. */
 export async function restartDatabase({ address, postgres }: Cluster, say: Report, onEnd: OnEnd): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-restart-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +67,7 @@ async function startOrder({ site, sandbox, orders }: Scene): Promise<void> {
   orders.push(order);
 }
 
-/** The load goes on while the database is away. */
+/** Sends the load, also while the database is away. */
 async function changeThroughRestart(scene: Scene, restart: () => Promise<void>): Promise<void> {
   const { site, orders, say } = scene;
   const ingress = await site.startIngress();
@@ -106,7 +106,7 @@ async function changeThroughRestart(scene: Scene, restart: () => Promise<void>):
 
 const msSince = (start: number): number => Math.round(performance.now() - start);
 
-/** Until every order has its last status and its deliveries, or the time is up: `judge` says what is missing. */
+/** Waits until every order has its last status and its deliveries, or the time is over. `judge` reports what is missing. */
 async function seen({ site, orders }: Scene): Promise<void> {
   const deadline = Date.now() + seenWithinMs;
   for (const { orderId, statuses, acknowledged } of orders) {

@@ -7,16 +7,10 @@ import { projectRoot } from '../local/temporal/project-root.js';
 import type { Cluster, OnEnd } from './start-cluster.js';
 import type { Tally } from './tally.js';
 
-/** All that a service or an operator does, and worker processes that are killed. */
-const chosen = [
-  'test/e2e',
-  'test/processes/fleet',
-  'test/processes/worker-kills',
-  'test/processes/ride-step-kills',
-  'test/processes/compose-scripts',
-];
+/** Everything that a service or an operator does, and kills of worker processes. */
+const chosen = ['test/e2e', 'test/processes/fleet', 'test/processes/ride-step-kills', 'test/processes/compose-scripts'];
 
-/** Runs these tests, by default those for which the server matters, against the cluster. */
+/** Runs these tests against the cluster, by default those that depend on the server. */
 export async function runTests({ address }: Cluster, files: readonly string[], onEnd: OnEnd): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-cluster-tests-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +30,7 @@ export async function runTests({ address }: Cluster, files: readonly string[], o
   });
   const [code] = await ended;
   const { numPassedTests: passed, numFailedTests } = readResults(outputFile);
-  // A file that could not be loaded has no tests that failed.
+  // A file that does not load counts no failed tests.
   return { passed, failed: code === 0 ? 0 : Math.max(numFailedTests, 1) };
 }
 

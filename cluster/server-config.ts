@@ -1,19 +1,30 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import type { Postgres } from './postgres.js';
 
-/** Can never be changed for a database; docker-compose.yml has 64. */
+/** A database keeps its number of shards for ever. docker-compose.yml has 64. */
 export const historyShards = 8;
 
 const ip = '127.0.0.1';
-const lowest = 20_000; // below are those of well-known programs
+const lowest = 20_000; // well-known programs use ports below it
 
-/** The configuration of a Temporal server, all its services in one process, on the databases that the scripts made. */
-export async function serverConfig(database: Postgres): Promise<{ text: string; address: string }> {
+/** The dynamic settings of docker-compose.yml. Two tests also start activities without a workflow, which a dev server allows. */
+export const serverSettings = (): string =>
+  `${readFileSync(join(projectRoot, 'deploy/compose/temporal-settings.yaml'), 'utf8')}
+activity.enableStandalone:
+  - value: true
+`;
+
+/** The configuration of a Temporal server with all services in one process, on the databases that the scripts made. */
+export async function serverConfig(
+  database: Postgres,
+  settingsFile: string,
+): Promise<{ text: string; address: string }> {
   const grpcPort = await freePort();
   const address = `${ip}:${grpcPort}`;
   const rpcs = {
@@ -42,7 +53,7 @@ export async function serverConfig(database: Postgres): Promise<{ text: string; 
       },
     },
     dcRedirectionPolicy: { policy: 'noop' },
-    dynamicConfigClient: { filepath: join(projectRoot, 'deploy/compose/temporal-settings.yaml'), pollInterval: '60s' },
+    dynamicConfigClient: { filepath: settingsFile, pollInterval: '60s' },
   };
   return { text: JSON.stringify(config, null, 2), address }; // JSON is YAML
 }
@@ -55,7 +66,7 @@ function store({ port, user, password }: Postgres, databaseName: string, maxConn
 
 const rpc = async () => ({ grpcPort: await freePort(), membershipPort: await freeLowPort(), bindOnIP: ip });
 
-/** The server keeps its membership ports in 16 bits with a sign, and the system gives out higher ones. */
+/** The server stores membership ports in signed 16 bits, and the system also gives higher ports. */
 async function freeLowPort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, 2 ** 15);

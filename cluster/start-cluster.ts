@@ -12,7 +12,7 @@ import { searchAttributeNames } from '../src/domain/search-attribute-names.js';
 import { ensureSearchAttributes } from '../src/temporal/search-attributes.js';
 import { type Postgres, startPostgres } from './postgres.js';
 import { findServerPrograms } from './programs.js';
-import { historyShards, serverConfig } from './server-config.js';
+import { historyShards, serverConfig, serverSettings } from './server-config.js';
 
 /** A Temporal server on PostgreSQL. */
 export interface Cluster {
@@ -21,7 +21,7 @@ export interface Cluster {
   postgres: Postgres;
 }
 
-/** Takes what ends a thing that was started. Things are ended in the reverse order. */
+/** Takes the end of something that was started. The ends run in reverse order. */
 export type OnEnd = (end: () => void | Promise<void>) => void;
 
 type RunScript = (name: string, env: Record<string, string>) => Promise<string>;
@@ -31,13 +31,13 @@ const scriptLimitMs = 120_000;
 const readyWithinMs = 60_000;
 const namespaceTries = 20; // as in docker-compose.yml
 
-/** Starts both servers on new databases, set up by the scripts of docker-compose.yml, with our search attributes. */
+/** Starts both servers on new databases, which the scripts of docker-compose.yml set up, with our search attributes. */
 export async function startCluster(say: Report, onEnd: OnEnd): Promise<Cluster> {
   const { server: program, sqlTool } = await findServerPrograms(say);
   const temporal = await findDevServer(say);
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-cluster-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o711); // the user of PostgreSQL has a folder in it
+  chmodSync(folder, 0o711); // the PostgreSQL user needs access to its folder in it
   const run = scriptRunner(folder, { 'temporal-sql-tool': sqlTool, temporal });
 
   say('starting PostgreSQL');
@@ -47,7 +47,9 @@ export async function startCluster(say: Report, onEnd: OnEnd): Promise<Cluster> 
   await setUpDatabases(run, postgres, join(folder, 'password'));
 
   say(`starting Temporal with ${historyShards} history shards`);
-  const { text, address } = await serverConfig(postgres);
+  const settingsFile = join(folder, 'settings.yaml');
+  writeFileSync(settingsFile, serverSettings());
+  const { text, address } = await serverConfig(postgres, settingsFile);
   const configFile = join(folder, 'server.yaml');
   writeFileSync(configFile, text, { mode: 0o600 });
   const server = await startServerProcess(program, ['--config-file', configFile, '--allow-no-auth', 'start']);
@@ -61,7 +63,7 @@ export async function startCluster(say: Report, onEnd: OnEnd): Promise<Cluster> 
   return { address, postgres };
 }
 
-/** Runs the scripts where they find the programs that images have on their path. */
+/** Runs the scripts with the programs on their path that images have there. */
 function scriptRunner(folder: string, programs: Record<string, string>): RunScript {
   for (const [name, path] of Object.entries(programs)) symlinkSync(path, join(folder, name));
   const shared = { PATH: [folder, process.env.PATH].join(delimiter), HOME: folder };
@@ -85,7 +87,7 @@ async function setUpNamespace(run: RunScript, address: string): Promise<void> {
       break;
     } catch (error) {
       if (tries === namespaceTries) throw error;
-      await pause(1_000); // the port is open a little before the server can be used
+      await pause(1_000); // the server opens its port a little before it is ready
     }
   }
   const signal = AbortSignal.timeout(readyWithinMs);

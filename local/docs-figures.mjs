@@ -1,5 +1,5 @@
 // Writes the figures of docs/figures.json into their marked places in all pages: node local/docs-figures.mjs
-// With --check it writes nothing, names the places that differ, and exits with 1 when there are any.
+// With --check it writes nothing, names the places that differ, and exits with 1 if there are any.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

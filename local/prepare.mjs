@@ -1,5 +1,5 @@
-// Makes a checkout runnable: dependencies, then compiled output. It runs before anything is installed or compiled,
-// hence plain JavaScript without dependencies. Everything goes to stderr: stdout belongs to the command that follows.
+// Makes a checkout runnable: dependencies, then compiled output. It runs before both exist, so it is plain JavaScript without
+// dependencies. It prints to stderr, since stdout belongs to the next command.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -18,7 +18,7 @@ function fail(lines) {
   process.exit(1);
 }
 
-/** Runs `command` in the checkout and collects what it prints; says every ten seconds that it is still at it. */
+/** Runs `command` in the checkout and collects its output. Reports every ten seconds that the command still runs. */
 function run(command, args) {
   const startedAt = Date.now();
   const alive = setInterval(() => say(`  ... ${Math.round((Date.now() - startedAt) / 1000)} s`), 10_000);
@@ -34,19 +34,19 @@ function run(command, args) {
   });
 }
 
-/** npm writes its own record of what it installed last of all, so an interrupted or outdated install does not match. */
+/** npm writes its record of the installed packages last, so the record of an interrupted or outdated install does not match. */
 function isInstalled() {
   const wanted = JSON.parse(fs.readFileSync(inRoot('package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(readIfThere(inRoot('node_modules/.package-lock.json')) ?? '{}').packages ?? {};
   return Object.entries(wanted).every(([path, entry]) => {
-    if (path === '' || (entry.optional && !installed[path])) return true; // optional: made for another platform
+    if (path === '' || (entry.optional && !installed[path])) return true; // an optional package may be for another platform
     return installed[path]?.integrity === entry.integrity;
   });
 }
 
 async function install() {
   say('installing dependencies with npm ci (once, about half a minute)');
-  const npm = process.env.npm_execpath ?? ''; // set while npm runs us, and then the same npm
+  const npm = process.env.npm_execpath ?? ''; // set if npm runs this script; then the same npm installs
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const isNpm = basename(npm) === 'npm-cli.js';
   const { ok, said } = await (isNpm ? run(process.execPath, [npm, ...args]) : run('npm', args));
@@ -82,7 +82,7 @@ function hashOfSources() {
   return hash.digest('hex');
 }
 
-/** Compiles beside the old output, so that a failed or interrupted build leaves that one whole; the stamp comes last. */
+/** Compiles beside the old output, so that a failed or interrupted build leaves the old output whole. Writes the stamp last. */
 async function build(hash) {
   if (!quiet) say('compiling (a few seconds)');
   const tsc = inRoot('node_modules/typescript/bin/tsc');
@@ -115,7 +115,7 @@ function isAlive(pid) {
   }
 }
 
-/** One prepare at a time per checkout. The lock holds its owner's pid, so one left by a killed process is taken over. */
+/** Allows one prepare at a time per checkout. The lock holds its owner's pid, so the next prepare can take over the lock of a killed one. */
 async function lock() {
   const path = inRoot('.faretrail/prepare.lock');
   const mine = `${path}.${process.pid}`;
@@ -124,7 +124,7 @@ async function lock() {
   process.on('exit', () => fs.rmSync(readIfThere(path) === String(process.pid) ? path : mine, { force: true }));
   for (let tries = 1; ; tries += 1) {
     try {
-      fs.linkSync(mine, path); // unlike writing a new file, never seen half done
+      fs.linkSync(mine, path); // another process never sees half a link, unlike a new file
       return fs.rmSync(mine);
     } catch (error) {
       if (error.code !== 'EEXIST') throw error;

@@ -22,7 +22,7 @@ const heading = (text: string) => say(`\n${paint('strong', text)}`);
 
 const usualIngressPort = 8480;
 
-/** What was started, in order; stopped in reverse. */
+/** Everything that runs, in the order of its start. The stop is in reverse order. */
 const running: { stop(): Promise<void> }[] = [];
 let stopped: Promise<void> | undefined;
 
@@ -31,9 +31,10 @@ function readFlags(argv: string[]): { once: boolean } {
     .description(
       'Runs Temporal with its UI, a sandbox of the service, the worker and the ingress, subscribes, and follows sample orders\n' +
         'of both interfaces.\n' +
-        'Accounts whose FARETRAIL_* credentials are set are real; the sandbox stands in for the others.',
+        'Accounts whose FARETRAIL_* credentials are set are real; the sandbox stands in for the others. With a real\n' +
+        'account orders are read as often as in production, and there are no sample orders.',
     )
-    .option('--once', 'exit when the sample orders have ended: 0 when all is well, 1 when not', false)
+    .option('--once', 'exit when the sample orders have ended: 0 if they ended as they should, otherwise 1', false)
     .allowExcessArguments(false)
     .exitOverride()
     .parse(argv)
@@ -51,9 +52,11 @@ async function main(): Promise<void> {
   running.push({ stop: () => sandbox.close() });
   const ingressPort = await usualOrFreePort(usualIngressPort);
   const journalDir = join(folder, `journal-${ingressPort}`);
-  rmSync(journalDir, { recursive: true, force: true }); // the keys that sealed it are gone
-  const { env, sandboxed } = localSettings({ sandbox, ingressPort, journalDir });
+  rmSync(journalDir, { recursive: true, force: true }); // its keys are gone
+  const { env, sandboxed, isAllSandboxed } = localSettings({ sandbox, ingressPort, journalDir });
   say(`sandbox   ${sandbox.url}, for: ${sandboxed.join(', ') || 'no account'}`);
+  if (!isAllSandboxed)
+    say('reads     as often as in production, since an account is real; FARETRAIL_POLL_* changes that');
   const settings = { ...env, ...givenSettings(), TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
   const worker = await startLocalProcess('worker', settings, folder);
   running.push(worker);
@@ -62,7 +65,7 @@ async function main(): Promise<void> {
   running.push(ingress);
   say(`ingress   ${env.FARETRAIL_PUBLIC_URL}, log in ${inProject(ingress.logFile)}`);
   const hasFailed = Promise.race([worker.ended, ingress.ended]);
-  const isWell = await Promise.race([followAll({ sandbox, sandboxed, temporal, settings }), hasFailed]);
+  const isWell = await Promise.race([followAll({ sandbox, isAllSandboxed, temporal, settings }), hasFailed]);
   if (once) return await exit(isWell ? 0 : 1);
   sayHowToGoOn(temporal, worker, writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address }));
   await hasFailed;
@@ -70,30 +73,31 @@ async function main(): Promise<void> {
 
 interface Stage {
   sandbox: Awaited<ReturnType<typeof startSandbox>>;
-  sandboxed: ReturnType<typeof localSettings>['sandboxed'];
+  isAllSandboxed: boolean;
   temporal: LocalTemporal;
   settings: Record<string, string>;
 }
 
-async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Promise<boolean> {
+async function followAll({ sandbox, isAllSandboxed, temporal, settings }: Stage): Promise<boolean> {
   const { client, connection } = await connectClient({ ...process.env, TEMPORAL_ADDRESS: temporal.address });
   running.push({ stop: () => connection.close() });
   const { FARETRAIL_TASK_QUEUE: taskQueue = 'faretrail', FARETRAIL_PUBLIC_URL: publicUrl = '' } = settings;
-  // On another server its operator decides that.
+  // The operator of another server decides about its endpoints.
   if (temporal.isOurs) {
     await ensureEndpoint(client, { name: 'faretrail', taskQueue });
     say('Nexus     endpoint faretrail, for callers in other namespaces');
   }
-  if (sandboxed.length === 0) {
-    say('All accounts are real: there are no sample orders. Follow one of yours with: npm run starter -- order follow');
+  if (!isAllSandboxed) {
+    say(
+      'An account is real: there are no sample orders. Ask the service first: npm run starter -- probe ACCOUNT ORDER',
+    );
+    say('Then follow an order of yours: npm run starter -- order follow ACCOUNT ORDER --watch');
     return true;
   }
-  if (sandboxed.includes('business')) {
-    await subscribeToAll(client, { taskQueue, publicUrl });
-    say('subscribed account business: changes of its orders are delivered; those of partner are found by reads');
-  }
+  await subscribeToAll(client, { taskQueue, publicUrl });
+  say('subscribed account business: changes of its orders are delivered; those of partner are found by reads');
   heading(`Sample orders, a step every ${stepMs / 1_000} seconds (times in UTC)`);
-  const rides = await followSamples(sandbox, client, { sandboxed, taskQueue });
+  const rides = await followSamples(sandbox, client, taskQueue);
   const trails = await Promise.all(rides.map((ride) => showLive(ride, say, paint)));
   const results = rides.map((ride, index) => {
     const trail = trails[index];
@@ -120,7 +124,7 @@ async function followAll({ sandbox, sandboxed, temporal, settings }: Stage): Pro
   return results.every(({ fault }) => fault === null);
 }
 
-/** What commands in another terminal need. Local keys and sandbox credentials only; still, other users need not read them. */
+/** Writes the settings for commands in another terminal. It holds local keys and sandbox credentials, so only this user can read it. */
 function writeSettings(env: Record<string, string>): string {
   const file = join(folder, 'local.env');
   const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
@@ -159,8 +163,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 main().catch((error: unknown) => {
-  if (stopped !== undefined) return; // what fails while we stop fails because we stop
-  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2); // commander has printed it
+  if (stopped !== undefined) return; // later failures are a result of the stop
+  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2); // commander has printed the error
   console.error(error instanceof FaretrailError ? error.message : error);
   void exit(1);
 });

@@ -62,7 +62,7 @@ export function savePicture(name: string, content: string | Uint8Array): void {
 export function outdatedPictures(manifest = readManifest()): string[] {
   return Object.entries(origins).flatMap(([name, { command, shows }]) => {
     if (manifest[name] === hashOf(shows) && existsSync(join(projectRoot, pictureFolder, name))) return [];
-    return [`${pictureFolder}/${name} is older than what it shows (${shows.join(', ')}). Make it anew: ${command}`];
+    return [`${pictureFolder}/${name} is older than what it shows (${shows.join(', ')}). Make it again: ${command}`];
   });
 }
 

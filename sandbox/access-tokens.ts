@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RideInterface } from '../src/domain/account.js';
 
-/** What the sandbox knows about a token it issued; its text is only the key. `expiresAt` is in epoch milliseconds. */
+/** What the sandbox knows of a token that it issued. `expiresAt` is in epoch milliseconds. */
 export interface IssuedToken {
   tokenNumber: number;
   interface: RideInterface;
@@ -15,14 +15,14 @@ export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 const segment = (content: Buffer | string): string => Buffer.from(content).toString('base64url');
 
-/** JWT-shaped, but opaque: a client that reads claims in it learns nothing. */
+/** Has the form of a JWT, but holds no claims for a client. */
 function newTokenText(): string {
   const header = segment(JSON.stringify({ alg: 'RS256', typ: 'JWT' }));
   const payload = segment(JSON.stringify({ jti: randomBytes(24).toString('hex') }));
   return `${header}.${payload}.${segment(randomBytes(256))}`;
 }
 
-/** All tokens ever issued by one sandbox; an expired one stays known, so that it can be told from an invented one. */
+/** All tokens that one sandbox has issued. It keeps expired tokens, to tell them from invented ones. */
 export function createAccessTokens() {
   const byText = new Map<string, IssuedToken>();
   return {
@@ -33,11 +33,11 @@ export function createAccessTokens() {
       byText.set(text, issued);
       return { text, tokenNumber: issued.tokenNumber };
     },
-    /** The token of an `Authorization` header; it may be expired or revoked. The header must say `Bearer` (given). */
+    /** The token of an `Authorization` header, expired and revoked ones included. The scheme must be `Bearer` (given). */
     ofHeader(authorization: string | undefined): IssuedToken | undefined {
       return authorization?.startsWith('Bearer ') ? byText.get(authorization.slice('Bearer '.length)) : undefined;
     },
-    /** Ends the tokens of one client, or all. Returns how many it ended. */
+    /** Ends the tokens of one client, or all. Returns their number. */
     revoke(clientId?: string): number {
       const hit = [...byText.values()].filter(
         (token) => !token.revoked && (clientId ?? token.clientId) === token.clientId,

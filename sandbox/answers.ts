@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 
-/** What the sandbox answers, before a fault decides how it travels. */
+/** An answer of the sandbox, before a fault changes how it is sent. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
   text: string;
-  /** Sent instead of the text. */
+  /** The sandbox sends these instead of the text. */
   bytes?: Buffer;
-  /** The running number of a token that the call issued. */
+  /** The running number of the token that the call issued. */
   tokenNumber?: number;
-  /** Of the order that the call is about, where only carrying it out tells. */
+  /** The call's order, if it is known only after the call. */
   orderId?: string;
 }
 
@@ -19,7 +19,7 @@ export function jsonAnswer(status: number, value: unknown, headers: Record<strin
   return { status, headers: { 'content-type': jsonType, ...headers }, text: JSON.stringify(value) };
 }
 
-/** An error in the envelope that we assume. */
+/** An error in the envelope (assumed). */
 export function errorAnswer(
   status: number,
   code: string,
@@ -39,10 +39,10 @@ const tokenErrorText = {
 
 export type TokenError = keyof typeof tokenErrorText;
 
-/** How a token error is written; both shapes are assumed. */
+/** The shapes of a token error, both assumed. */
 export type TokenErrorShape = 'rfc6749' | 'envelope';
 
-/** A token error: the names are given, the HTTP code and the shape are assumed. */
+/** A token error: its names are given, its HTTP status and shape assumed. */
 export function tokenErrorAnswer(
   error: TokenError,
   message: string = tokenErrorText[error],

@@ -3,7 +3,7 @@ import type { ProductCategory } from './catalogue.js';
 
 const Text = z.string().min(1);
 
-/** A number; as text too, which may be wanted for `delivery`. */
+/** A number, or a number as text, since `delivery` may take text. */
 const coordinate = (most: number) =>
   z
     .union([z.number(), z.string().regex(/^-?\d{1,3}(\.\d+)?$/)], 'must be a number')
@@ -38,7 +38,7 @@ const Fields = z.looseObject({
   references: z.array(z.looseObject({ id: z.int(), title: Text, value: Text })).optional(),
 });
 
-/** The body of a create (assumed); unknown fields are accepted. */
+/** The body of a create (assumed). The sandbox accepts unknown fields. */
 export const NewOrderSchema = Fields.superRefine(({ category, stops }, context) => {
   const problems = [
     ...orderOfStops(stops),
@@ -55,7 +55,7 @@ export type OrderChange = z.output<typeof OrderChangeSchema>;
 type Problem = [path: (string | number)[], message: string];
 type Stops = NewOrder['stops'];
 
-/** One origin, before all others; at most one destination, after all others; on-going ones in between. */
+/** One origin first, at most one destination last, and stops under way between them. */
 const orderOfStops = (stops: Stops): Problem[] =>
   stops.flatMap(({ type }, i): Problem[] => {
     const isRight = i === 0 ? type === 'origin' : type === 'on_going' || (type === 'destination' && isLast(stops, i));

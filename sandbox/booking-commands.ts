@@ -11,14 +11,14 @@ import { command } from './command-input.js';
 import type { ReferenceCode } from './reference-codes.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** What one can tell a sandbox about the orders that calls create. */
+/** Commands about the orders that calls create. */
 export interface BookingCommands {
-  /** Every order that a create call made, in that order: a ride that was booked twice stands here twice. */
+  /** Every order that a create call made, oldest first. A ride that was booked twice is there twice. */
   createdOrders(): CreatedOrder[];
   /** Every reference code that a call added. */
   referenceCodes(): ReferenceCode[];
   bookingSettings(): BookingSettings;
-  /** Lays a change over the settings in force. Gives all of them. */
+  /** Changes some of the settings. Gives all of them. */
   setBookingSettings(change: BookingChange): BookingSettings;
 }
 

@@ -58,7 +58,7 @@ const withOrder = (
   return live ? answer(live) : unknownOrder();
 };
 
-/** An empty header is none. */
+/** An empty header counts as absent. */
 const requestIdOf = ({ headers }: ServiceCall): string | undefined => headers['x-request-id']?.toString() || undefined;
 
 function answerCreate(state: SandboxState, call: ServiceCall): Answer {
@@ -108,7 +108,7 @@ function changeBooked(
   return refused;
 }
 
-/** An order that a command added has no body to lay a change over: only its time can change. */
+/** An order that a command added has no body, so only its time can change. */
 function changeTime({ orders }: SandboxState, orderId: string, scheduledAt: string | undefined): Answer | undefined {
   const refused = refuseTime(scheduledAt, Date.now());
   if (!refused && scheduledAt !== undefined) orders.reschedule('business', orderId, scheduledAt);

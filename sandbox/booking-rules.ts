@@ -4,14 +4,14 @@ import type { NewOrder } from './booking-body.js';
 import type { BookingSettings } from './booking-settings.js';
 import { findProduct, type SandboxProduct, sandboxReferenceFields } from './catalogue.js';
 
-/** 422: the call can be read, but a rule of the business forbids it. `field` names the one that is to blame. */
+/** 422: a business rule forbids the call. `field` names the wrong field. */
 const broken = (code: string, field: string, message: string): Answer =>
   errorAnswer(422, code, message, { details: { [field]: message } });
 
 const day = 86_400_000;
 const farthestMs = 30 * day;
 
-/** Refuses an order that the company of this sandbox may not place. */
+/** Refuses an order that the company may not place. */
 export function refuseOrder(order: NewOrder, settings: BookingSettings, now: number): Answer | undefined {
   return (
     refuseProduct(order) ??
@@ -27,7 +27,7 @@ function refuseProduct({ product_id: id, category }: NewOrder): Answer | undefin
   return broken('PRODUCT_NOT_FOUND', 'product_id', 'no such product in this category');
 }
 
-/** Refuses a time that no order can be scheduled for. */
+/** Refuses a time for which no order can be scheduled. */
 export function refuseTime(scheduledAt: string | undefined, now: number): Answer | undefined {
   if (scheduledAt === undefined) return undefined;
   const at = Date.parse(scheduledAt);
@@ -50,7 +50,7 @@ function refuseReferences(order: NewOrder, { mandatoryReferences }: BookingSetti
   return broken('REFERENCE_REQUIRED', 'references', 'a mandatory reference is missing');
 }
 
-/** Which states allow a cancel is unknown; these do here. */
+/** The service's own list is unknown; the sandbox allows a cancel in these statuses. */
 const cancellable = ['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed', 'Waiting', 'CareReq'];
 
 export function refuseCancel(status: string): Answer | undefined {
@@ -67,7 +67,7 @@ export interface EditedOrder {
   product: SandboxProduct | undefined;
 }
 
-/** Only scheduled orders that wait for their time, of a product that allows it, and before the cut-off (assumed). */
+/** Only a scheduled order that waits for its time can change, if its product allows it, and before the cut-off (assumed). */
 export function refuseEdit(
   { status, scheduledAt, product }: EditedOrder,
   { speed, now }: { speed: number; now: number },

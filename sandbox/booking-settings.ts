@@ -3,13 +3,13 @@ import { ScriptSchema } from './orders.js';
 
 const Ms = z.int().min(0).max(86_400_000);
 
-/** How a sandbox creates, cancels and bills orders. Durations are divided by its speed. */
+/** How a sandbox creates, cancels and bills orders. The sandbox divides durations by its speed. */
 export const BookingSettingsSchema = z.strictObject({
-  /** Whether a repeated `X-Request-ID` makes a second order: a client that may not rely on it is found out so. */
+  /** Does a repeated `X-Request-ID` make a second order? Shows whether a client relies on the service to recognise it. */
   forgetsRequestIds: z.boolean(),
-  /** Whether the answer to a create has its order id as a number. */
+  /** Is the order id in the answer to a create a number? */
   idsAreNumbers: z.boolean(),
-  /** The life of orders created from now on; null: a usual one, on-demand or scheduled. */
+  /** The statuses of orders created from now on; null: the usual ones, on-demand or scheduled. */
   script: ScriptSchema.nullable(),
   /** How long after its answer a cancelled order reads `Cancelled`. */
   cancelTakesMs: Ms,
@@ -18,12 +18,12 @@ export const BookingSettingsSchema = z.strictObject({
   mandatoryDestination: z.boolean(),
   /** When there is a receipt, after the end of the order. */
   receiptAfterMs: Ms,
-  /** When it is calculated again, after the end of the order; null: never. */
+  /** When the service calculates it again, after the end of the order; null: never. */
   receiptChangesAfterMs: Ms.nullable(),
 });
 export type BookingSettings = z.output<typeof BookingSettingsSchema>;
 
-/** Some of the settings, to lay over those in force. */
+/** A change of some settings. */
 export const BookingChangeSchema = BookingSettingsSchema.partial();
 export type BookingChange = z.input<typeof BookingChangeSchema>;
 
@@ -38,7 +38,7 @@ export const defaultBookingSettings: BookingSettings = {
   receiptChangesAfterMs: 1_800_000,
 };
 
-/** The settings with a change laid over them. Throws `ZodError`. */
+/** The settings after a change. Throws `ZodError`. */
 export function changedBookingSettings(settings: BookingSettings, change: BookingChange): BookingSettings {
   const given = Object.entries(BookingChangeSchema.parse(change)).filter(([, value]) => value !== undefined);
   return { ...settings, ...Object.fromEntries(given) };

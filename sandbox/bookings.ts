@@ -11,19 +11,19 @@ export interface CreatedOrder {
   requestId: string | undefined;
   /** ISO instant. */
   createdAt: string;
-  /** The body of the create with all updates laid over it. */
+  /** The body of the create, after all updates. */
   order: NewOrder;
 }
 
 interface Booking extends CreatedOrder {
-  /** The bytes of the create, to tell a repeat from another order under the same request id. */
+  /** The bytes of the create, which tell a repeated request from another order with the same request id. */
   sent: Buffer;
   hasOwnScript: boolean;
 }
 
 export type Bookings = ReturnType<typeof createBookings>;
 
-/** All orders that were created by calls. `speed` is that of the order book. */
+/** All orders that calls created. `speed` is that of the order book. */
 export function createBookings(orders: OrderBook, speed: number) {
   const made = new Map<string, Booking>();
   const byRequestId = new Map<string, Booking>();
@@ -52,7 +52,7 @@ export function createBookings(orders: OrderBook, speed: number) {
       if (requestId !== undefined) byRequestId.set(requestId, booking);
       return booking;
     },
-    /** The order that this request id made, and whether it was asked for with the same bytes. */
+    /** The order that this request id made, and whether its create had the same bytes. */
     repeated(requestId: string | undefined, sent: Buffer): { orderId: string; isSame: boolean } | undefined {
       const booking = requestId === undefined ? undefined : byRequestId.get(requestId);
       return booking && { orderId: booking.orderId, isSame: booking.sent.equals(sent) };
@@ -70,7 +70,7 @@ export function createBookings(orders: OrderBook, speed: number) {
   };
 }
 
-/** Not counted up, so that orders of several sandboxes do not meet under one id at one Temporal server. */
+/** Random, so that orders of several sandboxes at one Temporal server have different ids. */
 function newOrderId(orders: OrderBook): string {
   const orderId = String(randomInt(10 ** 13, 10 ** 14));
   return orders.find('business', orderId) ? newOrderId(orders) : orderId;
@@ -78,11 +78,11 @@ function newOrderId(orders: OrderBook): string {
 
 type Script = SandboxOrder['script'];
 
-/** The life of an order that is picked up as soon as possible. */
+/** The statuses of an on-demand order. */
 export const onDemandLife = (): Script => [...sampleOrders.onDemand.script];
 
-/** The life of a scheduled order, at a sandbox of this speed, from `now` on. The pick-up is when it is scheduled for,
- *  in real time; only the steps around it run at the speed. */
+/** The statuses of a scheduled order from `now` on. The pick-up comes at the scheduled real time; only the steps around it
+ *  run at the sandbox's speed. */
 export function scheduledLife(scheduledAt: string, speed: number, now: number): Script {
   const { script, pickupAfterMs } = sampleOrders.scheduled;
   const leadMs = Math.max(0, Date.parse(scheduledAt) - now) * speed;

@@ -1,4 +1,4 @@
-/** The products of a sandbox (assumed). `editable`: a scheduled order of it can be changed. */
+/** The products of a sandbox (assumed). `editable`: a scheduled order of this product can change. */
 export const sandboxProducts = {
   standard: {
     id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a001',
@@ -29,7 +29,7 @@ export const sandboxProducts = {
 export type ProductCategory = SandboxProduct['category'];
 export type SandboxProduct = (typeof sandboxProducts)[keyof typeof sandboxProducts];
 
-/** The product of an id in any letter case. */
+/** The product with this id, in any letter case. */
 export const findProduct = (id: string): SandboxProduct | undefined =>
   Object.values(sandboxProducts).find((product) => product.id === id.toLowerCase());
 
@@ -47,7 +47,7 @@ export const productBodies = (category: ProductCategory): unknown[] =>
       riders,
     }));
 
-/** The reference fields of the company; settings say which of them are mandatory. */
+/** The reference fields of the company. The settings say which of them are mandatory. */
 export const sandboxReferenceFields = [
   { id: 11, title: 'Cost centre' },
   { id: 12, title: 'Project' },

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ZodError, type z } from 'zod';
 import { InvalidInput } from '../src/domain/errors.js';
 
-/** A route that reads its input with a schema and answers with what `run` gives; bad input is answered with 400. */
+/** A route that reads its input with a schema, and answers with the result of `run`, or with 400 for bad input. */
 export function command<S extends z.ZodType>(schema: S, run: (input: z.output<S>) => unknown) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     try {
@@ -26,12 +26,12 @@ function parseBody(body: Buffer): object {
     const value: unknown = JSON.parse(body.toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Reported below, together with JSON that is no object.
+    // The code below reports it, together with JSON that is no object.
   }
   throw new InvalidInput('body: must be a JSON object');
 }
 
-/** Lines that name the field; undefined for what is our own fault. */
+/** Lines that name the fields; undefined if the sandbox itself is wrong. */
 function problemsOf(error: unknown): string[] | undefined {
   if (error instanceof InvalidInput) return [error.message];
   if (!(error instanceof ZodError)) return undefined;

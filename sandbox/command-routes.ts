@@ -21,7 +21,7 @@ const LedgerQuery = z.strictObject({
   since: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** The commands over HTTP under `/sandbox/`, for other processes. Query, path and JSON body make one input. */
+/** The commands over HTTP under `/sandbox/`, for other processes. Query, path and JSON body together are the input. */
 export function addCommandRoutes(app: FastifyInstance, commands: SandboxCommands): void {
   app.get('/sandbox/health', () => ({ status: 'ok' }));
   addOrderRoutes(app, commands);

@@ -6,33 +6,33 @@ import type { LedgerCounts, LedgerEntry, LedgerFilter } from './ledger.js';
 import { type OrderCourse, type SandboxOrder, SandboxOrderSchema } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** What a test, a bench or the local stack can tell a sandbox to do. Bad input throws `InvalidInput` or `ZodError`. */
+/** The commands of tests, the bench and the local stack to a sandbox. Bad input throws `InvalidInput` or `ZodError`. */
 export interface SandboxCommands extends DeliveryCommands, BookingCommands {
   addOrder(order: SandboxOrder): void;
   addOrders(orders: readonly SandboxOrder[]): void;
-  /** Sets a status by hand; the rest of the order's script is dropped. */
+  /** Sets a status, and drops the rest of the order's script. */
   setStatus(at: RideInterface, orderId: string, status: string): void;
   /** Takes the next step of the order's script now. Returns the status. */
   advance(at: RideInterface, orderId: string): string;
-  /** The truth about an order: what it has been and, unless something happens, will be. */
+  /** The past statuses of an order, and those that its script still holds. */
   orderCourse(at: RideInterface, orderId: string): OrderCourse;
   /** Switches a fault on. Returns its id. */
   setFault(fault: FaultInput): number;
-  /** False: there is no such fault (any more). */
+  /** False: no such fault is on. */
   clearFault(id: number): boolean;
   clearFaults(): void;
-  /** Ends the tokens of one client, or all. Returns how many. */
+  /** Ends the tokens of one client, or all. Returns their number. */
   revokeTokens(clientId?: string): number;
   /** Accepts only these credentials from now on; tokens issued before stay valid. */
   setCredentials(at: RideInterface, credentials: { clientId: string; clientSecret: string }): void;
-  /** Of tokens issued from now on. */
+  /** Applies to tokens issued from now on. */
   setTokenLifetime(at: RideInterface, seconds: number): void;
-  /** While down, every connection of a service call is dropped; commands still work. */
+  /** While down, the sandbox drops every connection of a service call. Commands still work. */
   setDown(down: boolean): void;
   ledger(filter?: LedgerFilter): LedgerEntry[];
   counts(): LedgerCounts;
   resetLedger(): void;
-  /** All access tokens ever issued: to search for leaks of them. */
+  /** All access tokens that the sandbox has issued, to search for leaks. */
   issuedTokens(): string[];
 }
 

@@ -17,7 +17,7 @@ export const companySettingsEndpoint = (state: SandboxState): Endpoint => ({
   }),
 });
 
-/** What can be ordered at a place: name and scope given, the rest assumed. */
+/** The products at a place: name and scope given, the rest assumed. */
 export const productsEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'products',
   method: 'POST',
@@ -28,7 +28,7 @@ export const productsEndpoint = (state: SandboxState): Endpoint => ({
   }),
 });
 
-/** New codes of a reference field, each accepted or refused by itself: name and scope given, the rest assumed. */
+/** Add codes to a reference field. The answer accepts or refuses each code: name and scope given, the rest assumed. */
 export const addReferenceCodeEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'addReferenceCode',
   method: 'POST',
@@ -60,7 +60,7 @@ const ProductsBody = z.looseObject({
   scheduled_at: z.iso.datetime({ offset: true }).optional(),
 });
 
-const polarLatitude = 75; // no product is offered beyond it, so that tests have a place to be refused
+const polarLatitude = 75; // the sandbox offers no product beyond it, so that tests can see a refusal
 
 function answerProducts(body: unknown): Answer {
   const { data, error } = ProductsBody.safeParse(body);

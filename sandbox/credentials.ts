@@ -1,6 +1,6 @@
 import type { RideInterface } from '../src/domain/account.js';
 
-/** What one interface accepts at its token endpoint, and how long a token lives that it issues from now on. */
+/** What one interface accepts at its token endpoint, and the lifetime of tokens that it issues from now on. */
 export interface AcceptedClient {
   clientId: string;
   clientSecret: string;
@@ -9,7 +9,7 @@ export interface AcceptedClient {
 
 export type AcceptedClients = Record<RideInterface, AcceptedClient>;
 
-/** The credentials a sandbox accepts unless told otherwise. They open nothing but a sandbox, so they may be in the repository. */
+/** The credentials that a sandbox accepts by default. They open only a sandbox, so they may be in the repository. */
 export const sandboxCredentials = {
   partner: {
     clientId: 'sandbox-partner-client',
@@ -22,5 +22,5 @@ export const sandboxCredentials = {
   },
 } as const;
 
-/** Seconds; 3600 is typical at the partner interface, 899 stands in the usage example of the other (given). */
+/** Seconds. 3600 is typical at the partner interface, and the example of the business interface has 899 (given). */
 export const defaultLifetimeSeconds: Record<RideInterface, number> = { partner: 3600, business: 899 };

@@ -28,7 +28,7 @@ export interface DeliveryPorts {
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The part of the service that tells its subscribers what happens. Throws `ZodError` for bad settings. */
+/** The part of the service that sends deliveries to subscribers. Throws `ZodError` for bad settings. */
 export function createDeliveries({ orders, subscribers, businessId, speed, random, change }: DeliveryPorts) {
   let current = changedSettings(defaultDeliverySettings, change);
   const settings = (): DeliverySettings => current;
@@ -65,7 +65,7 @@ export function createDeliveries({ orders, subscribers, businessId, speed, rando
   return {
     ledger,
     settings,
-    /** Lays a change over the settings, and gives all of them. Throws `ZodError`. */
+    /** Changes some of the settings, and gives all of them. Throws `ZodError`. */
     setSettings(given: DeliveryChange): DeliverySettings {
       current = changedSettings(current, given);
       announcer.update();
@@ -73,7 +73,7 @@ export function createDeliveries({ orders, subscribers, businessId, speed, rando
     },
     stepsChanged: announcer.stepsChanged,
     subscribersChanged: announcer.update,
-    /** Sends what a command asks for; resolves when each has had its first attempt. Throws `ZodError`, `InvalidInput`. */
+    /** Sends the deliveries of a command. Resolves after the first attempt of each. Throws `ZodError`, `InvalidInput`. */
     async deliver(input: DeliveryRequestInput): Promise<DeliveryReport> {
       const request = DeliveryRequestSchema.parse(input);
       const planned = plannedDeliveries(request, { orders, subscribers, number: writer.number, random });

@@ -4,7 +4,7 @@ import type { DeliverySender } from './delivery-sender.js';
 import type { DeliverySettings } from './delivery-settings.js';
 import { createWorkQueue } from './work-queue.js';
 
-/** A delivery on its way. */
+/** A delivery and its facts. */
 export interface Delivery {
   facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'acknowledgedAs' | 'ms'>;
   message: DeliveryMessage;
@@ -16,13 +16,13 @@ export interface AttemptPorts {
   sender: DeliverySender;
   /** Divides every wait. */
   speed: number;
-  /** Is anybody still subscribed under this id? */
+  /** Does the subscriber still exist? */
   isLive(subscriberId: string): boolean;
 }
 
 export type DeliveryAttempts = ReturnType<typeof createDeliveryAttempts>;
 
-/** Sends deliveries, so many at a time, and sends again what was not answered with a 2xx. */
+/** Sends deliveries, a limited number at a time. Sends a delivery again that got no 2xx. */
 export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive }: AttemptPorts) {
   let isClosed = false;
   const timers = new Set<NodeJS.Timeout>();
@@ -65,12 +65,12 @@ export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive
     isLive(facts.subscriberId) && (facts.cause === 'command' || settings().enabled);
 
   return {
-    /** Into the queue, after a wait. Further attempts follow by the schedule. */
+    /** Queues the delivery after a wait. Further attempts follow the schedule. */
     submit(delivery: Delivery, waitMs = 0): void {
       if (waitMs === 0) queue.add({ delivery, number: 1 });
       else later(waitMs, () => queue.add({ delivery, number: 1 }));
     },
-    /** At once, past the queue. Gives the answer of the first attempt. */
+    /** Sends the delivery at once, without the queue. Gives the answer to the first attempt. */
     async sendNow(delivery: Delivery, { isRetried }: { isRetried: boolean }): Promise<number | null> {
       const answer = await send(delivery, 1);
       if (isRetried && !isDelivered(answer)) retry(delivery, 1);

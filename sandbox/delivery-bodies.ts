@@ -1,22 +1,22 @@
 import type { EventType } from '../src/domain/subscription/subscription.js';
 
-/** The assumed shapes of a delivery's body; `test` is the message that tells of no order. */
+/** The shapes of a delivery's body (assumed). `test` names no order. */
 export const deliveryShapes = ['flat', 'nested', 'data', 'dataOrder', 'value', 'valueOrder', 'test'] as const;
 export type DeliveryShape = (typeof deliveryShapes)[number];
 
-/** What a delivery tells. */
+/** The content of a delivery. */
 export interface DeliveryFacts {
   eventType: EventType;
   orderId: string | undefined;
   status: string | undefined;
   previousStatus: string | undefined;
   businessId: string;
-  /** RFC 3339. Only `flat` and `test` carry it, so in other shapes two deliveries of one status are the same bytes. */
+  /** RFC 3339. Only `flat` and `test` hold it. In other shapes two deliveries of one status have the same bytes. */
   timestamp: string;
   hookAddress: string;
 }
 
-/** The body in one shape. A report has no status; fields without a value are left out when it is written. */
+/** The body in one shape. A report has no status. JSON leaves out fields without a value. */
 export function deliveryBody(shape: DeliveryShape, facts: DeliveryFacts): object {
   const { eventType, orderId, businessId, previousStatus, timestamp } = facts;
   const isReport = eventType === 'business_report';

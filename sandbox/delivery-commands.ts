@@ -8,20 +8,20 @@ import { type DeliveryChange, DeliveryChangeSchema, type DeliverySettings } from
 import type { SandboxState } from './sandbox-state.js';
 import { type NewSubscriber, NewSubscriberSchema, type Subscriber } from './subscribers.js';
 
-/** What one can tell a sandbox about its subscribers and the deliveries to them. */
+/** Commands about subscribers and deliveries. */
 export interface DeliveryCommands {
-  /** All live subscribers with their secrets: to check what was kept of them, and to search for leaks. */
+  /** All live subscribers with their secrets, to check what a client keeps, and to search for leaks. */
   subscribers(): Subscriber[];
-  /** Adds one without any call of the service. */
+  /** Adds a subscriber without a call to the service. */
   addSubscriber(subscriber: NewSubscriber): Subscriber;
-  /** False: there is no such subscriber (any more). */
+  /** False: no such subscriber exists. */
   removeSubscriber(id: string): boolean;
   deliverySettings(): DeliverySettings;
-  /** Lays a change over the settings in force. Gives all of them. */
+  /** Changes some of the settings. Gives all of them. */
   setDeliverySettings(change: DeliveryChange): DeliverySettings;
-  /** Sends deliveries now; resolves when each has had its first attempt. */
+  /** Sends deliveries now. Resolves after the first attempt of each. */
   deliver(request: DeliveryRequestInput): Promise<DeliveryReport>;
-  /** The attempts so far, announced ones and others. */
+  /** All attempts so far. */
   deliveries(filter?: DeliveryFilter): DeliveryAttempt[];
   deliveryCounts(): DeliveryCounts;
   resetDeliveries(): void;

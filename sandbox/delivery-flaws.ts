@@ -1,18 +1,18 @@
-/** What can be wrong with a delivery that a command asks for. */
+/** The flaws that a command can give a delivery. */
 export const deliveryFlaws = [
-  /** Valid JSON of `bytes` in all. */
+  /** Valid JSON, `bytes` long. */
   'oversized',
-  /** The same in chunks, without a length. */
+  /** The same, sent in chunks without a length. */
   'oversizedChunked',
   'notJson',
   'empty',
-  /** Bytes within a text that are no UTF-8. */
+  /** A text with bytes that are no UTF-8. */
   'invalidUtf8',
-  /** The usual fields, and one of lists 100,000 deep. */
+  /** The usual fields, and a field with lists nested 100,000 deep. */
   'deep',
   /** The usual fields behind `__proto__` and `constructor`, which name another order. */
   'prototypeKeys',
-  /** The usual fields, each but the first time with another value. */
+  /** Each usual field twice, with different values. */
   'duplicateKeys',
   'wrongSecret',
   'noSecret',
@@ -20,11 +20,11 @@ export const deliveryFlaws = [
 ] as const;
 export type DeliveryFlaw = (typeof deliveryFlaws)[number];
 
-const depth = 100_000; // 200 kB of brackets: within what is accepted by size
+const depth = 100_000; // 200 kB of brackets, below the largest body
 const others = '"order_id":"another-order","status":"Completed","event_type":"another_event"';
 const prototypeKeys = `"__proto__":{${others}},"constructor":{"prototype":{${others}}}`;
 
-/** The bytes to send in place of `usual`, which is a JSON object; the same when the flaw is not in the body. */
+/** The bytes to send instead of `usual`, a JSON object. The same bytes if the flaw is not in the body. */
 export function flawedBody(flaw: DeliveryFlaw | undefined, usual: Buffer, bytes: number): Buffer {
   switch (flaw) {
     case 'oversized':
@@ -47,17 +47,17 @@ export function flawedBody(flaw: DeliveryFlaw | undefined, usual: Buffer, bytes:
   }
 }
 
-/** Written as text, since no object can hold such fields. */
+/** As text, since no object can hold such fields. */
 const inFront = (usual: Buffer, fields: string): Buffer =>
   Buffer.concat([Buffer.from(`{${fields},`), usual.subarray(1)]);
 
-/** Before the last quotation mark, so within a text. 0xFF and 0xFE stand nowhere in UTF-8 (RFC 3629 section 3). */
+/** Puts the bytes before the last quotation mark, and so into a text. UTF-8 has no 0xFF and 0xFE (RFC 3629 section 3). */
 function withInvalidBytes(usual: Buffer): Buffer {
   const at = usual.lastIndexOf('"');
   return Buffer.concat([usual.subarray(0, at), Buffer.from([0xff, 0xfe]), usual.subarray(at)]);
 }
 
-/** An address that the ingress never made: one letter in the middle of the last segment is another. */
+/** An address that the ingress never made: it differs in one letter of the last segment. */
 export function wrongPath(address: string): string {
   const start = address.lastIndexOf('/') + 1;
   const at = start + Math.floor((address.length - start) / 2);

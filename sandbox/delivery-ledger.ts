@@ -1,11 +1,11 @@
 import type { EventType } from '../src/domain/subscription/subscription.js';
 import type { DeliveryFlaw } from './delivery-flaws.js';
 
-/** One attempt to deliver. No secret, address or body is ever in it. */
+/** One attempt to deliver. It never holds a secret, an address or a body. */
 export interface DeliveryAttempt {
-  /** When it was sent: ISO, milliseconds. */
+  /** When the sandbox sent it: ISO, milliseconds. */
   at: string;
-  /** Running number of the delivery: the same for its further attempts and its copies. */
+  /** Running number of the delivery. Its further attempts and its copies have the same number. */
   delivery: number;
   subscriberId: string;
   eventType: EventType;
@@ -13,14 +13,14 @@ export interface DeliveryAttempt {
   status?: string | undefined;
   /** 1 is the first. */
   attempt: number;
-  /** `change`: announced by itself; `command`: asked for. */
+  /** `change`: a change of an order caused it; `command`: a command did. */
   cause: 'change' | 'command';
   flaw?: DeliveryFlaw | undefined;
-  /** HTTP status; null: no answer in time. */
+  /** HTTP status; null: no answer came in time. */
   answer: number | null;
-  /** Why there was no answer, as a code. */
+  /** The code of the failure if no answer came. */
   failure?: string | undefined;
-  /** How the answer named the delivery: by this the receiver can be asked for it. */
+  /** The id that the answer gave the delivery, to look it up at the receiver. */
   acknowledgedAs?: string | undefined;
   /** From the sending to the end of the answer. */
   ms: number;
@@ -32,19 +32,19 @@ export interface DeliveryFilter {
   subscriberId?: string | undefined;
 }
 
-/** Counters that go on when the ledger is full. */
+/** Counters, which also count when the ledger is full. */
 export interface DeliveryCounts {
   attempts: number;
   kept: number;
-  /** Attempts that were answered with a 2xx. */
+  /** Attempts that got a 2xx. */
   delivered: number;
-  /** Announced deliveries that were left out on purpose. */
+  /** Deliveries that the sandbox dropped on purpose. */
   lost: number;
   /** Deliveries that wait for their next attempt. */
   retrying: number;
   /** Deliveries whose last attempt failed. */
   givenUp: number;
-  /** Attempts by HTTP status; `none` for those without an answer. */
+  /** Attempts by HTTP status; `none`: without an answer. */
   byAnswer: Record<string, number>;
 }
 
@@ -60,7 +60,7 @@ export const isDelivered = (answer: number | null): boolean => answer !== null &
 export function createDeliveryLedger(limit: number = maxEntries) {
   let entries: DeliveryAttempt[] = [];
   let counts = newCounts();
-  let retrying = 0; // not reset: they still wait
+  let retrying = 0; // a reset does not end the waits
   return {
     record(entry: DeliveryAttempt): void {
       const answer = entry.answer ?? 'none';

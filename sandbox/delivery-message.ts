@@ -4,25 +4,25 @@ import { type SecretPlace, secretHeaders, withSecretField } from './delivery-sec
 import type { DeliverySettings } from './delivery-settings.js';
 import type { Subscriber } from './subscribers.js';
 
-/** A delivery as it goes out, each attempt the same. Holds secrets: never note it. */
+/** A delivery as the sandbox sends it in each attempt. Holds secrets, so no ledger may hold it. */
 export interface DeliveryMessage {
   url: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Sent in chunks, without a length. */
+  /** Is the body sent in chunks, without a length? */
   isChunked: boolean;
 }
 
-/** How one message differs from what the settings say. */
+/** How one message differs from the settings. */
 export interface MessageForm {
   shape?: DeliveryShape | undefined;
   secret?: SecretPlace | undefined;
   flaw?: DeliveryFlaw | undefined;
-  /** Of an oversized body, in all. */
+  /** The size of an oversized body. */
   bytes?: number | undefined;
 }
 
-const defaultOversize = 262_145; // one byte more than an ingress has to take
+const defaultOversize = 262_145; // one byte more than an ingress takes
 const wrongSecret = '00000000-0000-4000-8000-000000000000';
 
 /** Writes a delivery for one subscriber. */

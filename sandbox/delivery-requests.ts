@@ -11,28 +11,28 @@ const maxAtOnce = 1_000_000;
 export const DeliveryRequestSchema = z
   .strictObject({
     eventType: z.enum(eventTypes).default('status_changed'),
-    /** Default: everyone who is subscribed to the event type. */
+    /** Default: all subscribers of the event type. */
     subscriberId: z.string().optional(),
-    /** Where the status of an order is looked up that names none. */
+    /** Where the sandbox looks up the status of an order. */
     interface: z.enum(rideInterfaces).default('business'),
-    /** Empty: the deliveries name no order. */
+    /** If empty, the deliveries name no order. */
     orderIds: z.array(z.string().min(1)).default([]),
-    /** Default: the status that the order has now, and `Routing` for one that the sandbox does not have. */
+    /** Default: the present status of the order, or `Routing` if the sandbox does not have the order. */
     statuses: z.array(z.string()).min(1).optional(),
     count: z.int().min(1).max(maxAtOnce).default(1),
     copies: z.int().min(1).max(maxAtOnce).default(1),
     arrangement: z.enum(['asGiven', 'reversed', 'shuffled']).default('asGiven'),
     /** Attempts at a time; 1 keeps them in order. */
     concurrency: z.int().min(1).max(4096).default(1),
-    /** Before the first is sent; not divided by the speed. */
+    /** The wait before the first delivery, in real time. */
     delayMs: z.int().min(0).max(3_600_000).default(0),
-    /** Whether further attempts follow by the schedule. */
+    /** Do further attempts follow the schedule? */
     isRetried: z.boolean().default(false),
-    /** Default: that of the subscriber or of the settings. */
+    /** Default: the one of the subscriber or of the settings. */
     shape: z.enum(deliveryShapes).optional(),
     secret: SecretPlaceSchema.optional(),
     flaw: z.enum(deliveryFlaws).optional(),
-    /** Of an oversized body, in all. */
+    /** The size of an oversized body. */
     bytes: z.int().min(1).max(67_108_864).optional(),
   })
   .refine(
@@ -43,12 +43,12 @@ export const DeliveryRequestSchema = z
 export type DeliveryRequest = z.output<typeof DeliveryRequestSchema>;
 export type DeliveryRequestInput = z.input<typeof DeliveryRequestSchema>;
 
-/** What became of the first attempts of a request. */
+/** The results of the first attempts of a request. */
 export interface DeliveryReport {
   sent: number;
-  /** Answered with a 2xx. */
+  /** Attempts that got a 2xx. */
   delivered: number;
-  /** By HTTP status; `none` for those without an answer. */
+  /** Attempts by HTTP status; `none`: without an answer. */
   byAnswer: Record<string, number>;
   ms: number;
 }

@@ -6,7 +6,7 @@ import type { NumberedTidings, Tidings } from './delivery-writer.js';
 import { type LiveOrder, type OrderBook, statusAt } from './orders.js';
 import type { Subscriber, SubscriberBook } from './subscribers.js';
 
-/** What a command may send to, and about. */
+/** What the commands about deliveries use. */
 export interface RunPorts {
   orders: Pick<OrderBook, 'find'>;
   subscribers: Pick<SubscriberBook, 'find' | 'of'>;
@@ -15,13 +15,13 @@ export interface RunPorts {
   random(): number;
 }
 
-/** One delivery that a command asks for. */
+/** One delivery of a command. */
 export interface PlannedDelivery {
   subscriber: Subscriber;
   tidings: NumberedTidings;
 }
 
-/** All that a request asks for, in the order in which it is to be sent. Throws `InvalidInput`. */
+/** All deliveries of a request, in the order of sending. Throws `InvalidInput`. */
 export function plannedDeliveries(request: DeliveryRequest, ports: RunPorts): PlannedDelivery[] {
   const receivers = receiversOf(request, ports.subscribers);
   const planned = Array.from({ length: request.count }).flatMap(() =>
@@ -62,7 +62,7 @@ function arranged<T>(items: readonly T[], { copies, arrangement }: DeliveryReque
   return drawn.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
-/** Sends all of them, so many at a time, after a wait. Ends early when `isOver` says so. */
+/** Sends all of them after a wait, a limited number at a time. Stops once `isOver` is true. */
 export async function sendAll(
   planned: readonly PlannedDelivery[],
   { concurrency, delayMs }: DeliveryRequest,

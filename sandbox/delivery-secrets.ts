@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const HeaderName = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header');
 
-/** Where a delivery carries `secret_id`; all assumed. */
+/** Where a delivery carries `secret_id` (all assumed). */
 export const SecretPlaceSchema = z.discriminatedUnion('mode', [
   z.strictObject({ mode: z.literal('none') }),
   z.strictObject({ mode: z.literal('header'), name: HeaderName }),
@@ -24,7 +24,7 @@ export const SecretPlaceSchema = z.discriminatedUnion('mode', [
 ]);
 export type SecretPlace = z.output<typeof SecretPlaceSchema>;
 
-/** The body with the secret in it, if that is its place. */
+/** The body, with the secret in it if the settings say so. */
 export function withSecretField(body: object, place: SecretPlace, secret: string): object {
   return place.mode === 'body' ? withField(body, place.pointer.slice(1).split('/'), secret) : body;
 }
@@ -35,7 +35,7 @@ function withField(parent: object, [name = '', ...rest]: readonly string[], valu
   return { ...parent, [name]: withField(typeof child === 'object' && child !== null ? child : {}, rest, value) };
 }
 
-/** The headers that carry the secret, or prove it over the body as it is sent. */
+/** The headers that carry the secret, or its mac of the sent body. */
 export function secretHeaders(body: Buffer, place: SecretPlace, secret: string): Record<string, string> {
   if (place.mode === 'header') return { [place.name]: secret };
   if (place.mode !== 'hmac') return {};

@@ -3,13 +3,13 @@ import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { DeliveryMessage } from './delivery-message.js';
 
-/** What became of one POST. */
+/** The result of one POST. */
 export interface DeliveryOutcome {
-  /** HTTP status; null: no whole answer in time. */
+  /** HTTP status; null: no whole answer came in time. */
   answer: number | null;
-  /** Why there was none, as a code. */
+  /** The code of the failure if no answer came. */
   failure?: string;
-  /** The `deliveryId` that the answer named. */
+  /** The `deliveryId` in the answer. */
   acknowledgedAs?: string;
   ms: number;
 }
@@ -18,7 +18,7 @@ export type DeliverySender = ReturnType<typeof createDeliverySender>;
 
 const chunkBytes = 65_536;
 
-/** POSTs deliveries over kept-alive connections. It opens as many as it is asked to use at a time. */
+/** POSTs deliveries over kept-alive connections, one for each delivery in flight. */
 export function createDeliverySender() {
   const agent = new Agent({ connections: null, keepAliveTimeout: 10_000, headersTimeout: 0, bodyTimeout: 0 });
   return {
@@ -55,7 +55,7 @@ function idIn(text: string): string | undefined {
   return id;
 }
 
-/** Never the text, which may name the address. */
+/** Never the message, which may name the address. */
 function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return 'UNKNOWN';
   if (error.name === 'TimeoutError') return 'TIMEOUT';

@@ -5,41 +5,41 @@ import { SecretPlaceSchema } from './delivery-secrets.js';
 const Probability = z.number().min(0).max(1);
 const Ms = z.int().min(0).max(86_400_000);
 
-/** What can differ from one subscriber to another. */
+/** The settings that may differ between subscribers. */
 const Form = z.strictObject({
   shape: z.enum(deliveryShapes),
   /** Where deliveries carry `secret_id`. */
   secret: SecretPlaceSchema,
 });
 
-/** How a sandbox sends deliveries. Durations are in real time; those of what it does by itself are divided by its speed. */
+/** How a sandbox sends deliveries. It divides durations by its speed, unless they say otherwise. */
 export const DeliverySettingsSchema = Form.extend({
-  /** Whether changes are announced at all. Deliveries that a command asks for are sent in any case. */
+  /** Does the sandbox announce changes? It sends the deliveries of commands in any case. */
   enabled: z.boolean(),
-  /** Whether changes of partner orders are announced too: whether the service does so is unknown. */
+  /** Does it announce changes of partner orders, too? It is unknown whether the service does. */
   partnerOrders: z.boolean(),
-  /** Whether the status that an order begins with counts as a change. */
+  /** Does the first status of an order count as a change? */
   firstStatus: z.boolean(),
-  /** Whether a `business_report` follows when an order is completed. */
+  /** Does a `business_report` follow a completed order? */
   reportWhenCompleted: z.boolean(),
-  /** The wait before each further attempt; empty: one attempt is all. */
+  /** The wait before each further attempt; empty: one attempt only. */
   retryDelaysMs: z.array(Ms).max(20),
-  /** A 2xx that takes longer counts as none; not divided by the speed. */
+  /** A 2xx that takes longer does not count. In real time. */
   timeoutMs: Ms.min(1),
-  /** Attempts at a time, of what is announced. */
+  /** How many announced deliveries are in flight at most. */
   concurrency: z.int().min(1).max(4096),
-  /** Chance that an announced delivery is never sent. */
+  /** The chance that the sandbox never sends an announced delivery. */
   lost: Probability,
-  /** Chance that it is sent twice. */
+  /** The chance that it sends an announced delivery twice. */
   duplicated: Probability,
-  /** Each is delayed by a random time up to this, so that later ones may overtake it. */
+  /** The longest random delay of an announced delivery. Later deliveries may overtake it. */
   delayUpToMs: Ms,
   /** By id of the subscriber. */
   bySubscriber: z.record(z.string(), Form.partial()),
 });
 export type DeliverySettings = z.output<typeof DeliverySettingsSchema>;
 
-/** Some of the settings, to lay over those in force. */
+/** A change of some settings. */
 export const DeliveryChangeSchema = DeliverySettingsSchema.partial();
 export type DeliveryChange = z.input<typeof DeliveryChangeSchema>;
 
@@ -59,7 +59,7 @@ export const defaultDeliverySettings: DeliverySettings = {
   bySubscriber: {},
 };
 
-/** The settings with a change laid over them. Throws `ZodError`. */
+/** The settings after a change. Throws `ZodError`. */
 export function changedSettings(settings: DeliverySettings, change: DeliveryChange): DeliverySettings {
   const given = Object.entries(DeliveryChangeSchema.parse(change)).filter(([, value]) => value !== undefined);
   return { ...settings, ...Object.fromEntries(given) };

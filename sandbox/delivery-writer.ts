@@ -4,12 +4,12 @@ import { type MessageForm, toMessage } from './delivery-message.js';
 import type { DeliverySettings } from './delivery-settings.js';
 import type { Subscriber } from './subscribers.js';
 
-/** What a delivery is about. */
+/** The subject of a delivery. */
 export interface Tidings extends Pick<DeliveryFacts, 'eventType' | 'orderId' | 'status'> {
   previousStatus?: string | undefined;
 }
 
-/** Tidings with a number and a time of their own. */
+/** A subject with its own number and time. */
 export interface NumberedTidings extends Tidings {
   number: number;
   timestamp: string;
@@ -17,17 +17,17 @@ export interface NumberedTidings extends Tidings {
 
 export type DeliveryWriter = ReturnType<typeof createDeliveryWriter>;
 
-/** Makes deliveries out of tidings, as the settings say. */
+/** Makes deliveries as the settings say. */
 export function createDeliveryWriter({ settings, businessId }: { settings(): DeliverySettings; businessId: string }) {
   let lastNumber = 0;
   return {
-    /** The number is part of the time, so no two times are the same. */
+    /** The time contains the number, so no two times are equal. */
     number(tidings: Tidings): NumberedTidings {
       lastNumber += 1;
       const fraction = String(lastNumber % 1_000_000).padStart(6, '0');
       return { ...tidings, number: lastNumber, timestamp: new Date().toISOString().replace('Z', `${fraction}Z`) };
     },
-    /** With a form: as a command wants it. The same arguments give the same bytes. */
+    /** `form`: the wishes of a command. The same arguments give the same bytes. */
     write(
       subscriber: Subscriber,
       { number, timestamp, previousStatus, eventType, orderId, status }: NumberedTidings,

@@ -11,7 +11,7 @@ export interface ServiceCall {
   body: Buffer;
 }
 
-/** What the ledger notes about a call besides its line and its answer. */
+/** What the ledger records of a call beside its request line and its answer. */
 export interface CallFacts {
   orderId?: string | undefined;
   clientId?: string | undefined;
@@ -21,13 +21,13 @@ export interface CallFacts {
   requestId?: string | undefined;
 }
 
-/** A call that was read but not yet carried out: a fault may replace `answer`, and then nothing happens. */
+/** A call before it is carried out. If a fault replaces `answer`, the call has no effect. */
 export interface PreparedCall {
   facts: CallFacts;
   answer(): Answer;
 }
 
-/** One operation of the service. Paths stand here literally, so that a wrong contract profile is caught. */
+/** One operation of the service. Paths are literal here, so that a wrong contract profile fails. */
 export interface Endpoint {
   operation: OperationName;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -44,7 +44,7 @@ export function refuseToken(token: IssuedToken | undefined): Answer | undefined 
   return Date.now() < token.expiresAt ? undefined : errorAnswer(401, 'TOKEN_EXPIRED', 'the token is expired');
 }
 
-/** 403 for a token of the other interface, or without the scope the operation needs (assumed). */
+/** 403 for a token of the other interface, or without the scope of the operation (assumed). */
 export function refuseScope(token: IssuedToken | undefined, at: RideInterface, scope: string): Answer | undefined {
   if (token?.interface === at && token.scope.split(' ').includes(scope)) return undefined;
   return errorAnswer(403, 'FORBIDDEN', `needs a token of the ${at} interface with the scope ${scope}`);

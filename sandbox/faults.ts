@@ -4,20 +4,20 @@ import { isTokenOperation, type OperationName, operations } from './operations.j
 const Where = z.strictObject({
   operation: z.enum(operations).optional(),
   orderId: z.string().min(1).optional(),
-  /** How many calls it hits; without it, every one until it is cleared. */
+  /** How many calls the fault hits. Default: every call until it is cleared. */
   times: z.int().min(1).optional(),
-  /** The chance of each matching call, drawn from the seeded random. */
+  /** The chance for each matching call, from the seeded random source. */
   probability: z.number().min(0).max(1).optional(),
 });
 
 const kind = <K extends string>(name: K) => Where.extend({ kind: z.literal(name) });
 
 const RetryAfter = {
-  /** Without it the header is absent. */
+  /** Default: no such header. */
   retryAfterSeconds: z.int().min(0).optional(),
   retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
 };
-/** `request`: the call is not carried out. `answer`: it is, and only its answer is replaced. */
+/** `request`: the sandbox does not carry out the call. `answer`: it does, and only replaces the answer. */
 const Effect = { when: z.enum(['request', 'answer']).default('request') };
 const TokenError = { shape: z.enum(['rfc6749', 'envelope']).default('rfc6749') };
 const HttpStatus = z.int().min(200).max(599);
@@ -29,14 +29,14 @@ const AnyFault = z.discriminatedUnion('kind', [
   kind('serverError').extend(Effect),
   kind('tooManyRequests').extend(RetryAfter),
   kind('unavailable').extend({ ...RetryAfter, ...Effect }),
-  /** The call is carried out at once, its answer leaves after `delayMs`: it may be stale when it arrives. */
+  /** The sandbox carries out the call at once and answers after `delayMs`, when the answer may be stale. */
   kind('slow').extend({ delayMs: z.int().min(0) }),
-  /** Headers at once, then the body in pieces over `durationMs`. */
+  /** Sends the headers at once, then the body in pieces over `durationMs`. */
   kind('slowBody').extend({ durationMs: z.int().min(0) }),
-  /** `request`: not carried out. `answer`: carried out, nothing answered. `middle`: half of the body is sent. */
+  /** `request`: does not carry out the call. `answer`: carries it out without an answer. `middle`: sends half of the body. */
   kind('dropConnection').extend({ when: z.enum(['request', 'answer', 'middle']).default('request') }),
   kind('malformedJson'),
-  /** Valid JSON of `bytes` in all; far more than a client should read. */
+  /** Valid JSON, `bytes` long: far more than a client should read. */
   kind('hugeJson').extend({ bytes: z.int().min(1_048_577).default(67_108_864) }),
   kind('emptyBody'),
   kind('html').extend({ ...Effect, status: HttpStatus.default(200) }),
@@ -46,17 +46,17 @@ const AnyFault = z.discriminatedUnion('kind', [
     ...Effect,
     status: HttpStatus,
     headers: z.record(z.string(), z.string()).default({}),
-    /** Text is sent as it is, anything else as JSON. */
+    /** The sandbox sends text unchanged, anything else as JSON. */
     body: z.unknown().optional(),
-    /** Bytes to send instead, in base64: they need be no text. */
+    /** Bytes to send instead, in base64. */
     bytes: z.base64().optional(),
   }),
-  /** The usual token answer `without` some fields, and `with` others laid over it. */
+  /** The usual token answer `without` some fields and `with` others. */
   kind('tokenAnswer').extend({
     without: z.array(z.string()).default([]),
     with: z.record(z.string(), z.unknown()).default({}),
   }),
-  /** The usual answer to a new subscriber `without` some fields, such as `secret_id`, and `with` others laid over it. */
+  /** The usual answer to a new subscriber `without` some fields, such as `secret_id`, and `with` others. */
   kind('subscriberAnswer').extend({
     without: z.array(z.string()).default([]),
     with: z.record(z.string(), z.unknown()).default({}),
@@ -68,7 +68,7 @@ const AnyFault = z.discriminatedUnion('kind', [
 
 const tokenOperations = operations.filter(isTokenOperation);
 
-/** The operations that a fault can hit; any, when it is not listed. */
+/** The operations that a fault can hit. A fault that is not listed can hit any. */
 const hits: Partial<Record<string, readonly OperationName[]>> = {
   tokenAnswer: tokenOperations,
   invalidClient: tokenOperations,
@@ -80,7 +80,7 @@ const hits: Partial<Record<string, readonly OperationName[]>> = {
 const canHit = (kindOfFault: string, operation: OperationName): boolean =>
   hits[kindOfFault]?.includes(operation) ?? true;
 
-/** A fault to switch on: what goes wrong, and for which calls. Of several that match, the one set first hits. */
+/** A fault and the calls that it hits. If several match, the oldest one hits. */
 export const FaultSchema = AnyFault.refine((fault) => !fault.operation || canHit(fault.kind, fault.operation), {
   path: ['operation'],
   error: ({ input }) => `this fault hits only ${hits[(input as z.output<typeof AnyFault>).kind]?.join(' and ')}`,
@@ -107,7 +107,7 @@ export function createFaultBoard(random: () => number) {
     },
     clear: (id: number): boolean => active.delete(id),
     clearAll: (): void => active.clear(),
-    /** The fault that hits this call, if any; it counts as a hit. */
+    /** Gives the fault that hits this call, if any, and counts the hit. */
     take(operation: OperationName, orderId: string | undefined): Fault | undefined {
       for (const [id, entry] of active) {
         if (!matches(entry.fault, operation, orderId)) continue;

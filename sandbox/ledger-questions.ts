@@ -24,7 +24,7 @@ export function tokenRequestsIn(entries: readonly LedgerEntry[]): TokenRequests[
 
 const isRead = ({ operation }: LedgerEntry): boolean => operation === 'orderStatus' || operation === 'orderDetails';
 
-/** How often each order was read. An id that lives on both interfaces is counted as one: filter by operation before. */
+/** How often each order was read. Filter by operation first, since both interfaces may have an order with the same id. */
 export function readsPerOrder(entries: readonly LedgerEntry[]): Record<string, number> {
   const reads: Record<string, number> = {};
   for (const entry of entries.filter(isRead)) {
@@ -33,13 +33,13 @@ export function readsPerOrder(entries: readonly LedgerEntry[]): Record<string, n
   return reads;
 }
 
-/** Milliseconds between each read of an order and the one before. */
+/** Milliseconds between each read of an order and the previous one. */
 export function readDistancesMs(entries: readonly LedgerEntry[], orderId: string): number[] {
   const times = entries.filter((entry) => isRead(entry) && entry.orderId === orderId).map(({ at }) => Date.parse(at));
   return times.slice(1).map((time, i) => time - (times[i] ?? time));
 }
 
-/** The most calls that arrived in any window of one second (1000 ms, its end not included). */
+/** The most calls that arrived within one second (1000 ms, its end not included). */
 export function maxCallsInOneSecond(entries: readonly LedgerEntry[]): number {
   const times = entries.map(({ at }) => Date.parse(at)).sort((a, b) => a - b);
   let start = 0;

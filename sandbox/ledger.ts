@@ -1,16 +1,16 @@
 import type { CallFacts } from './endpoint.js';
 import { type OperationName, operations } from './operations.js';
 
-/** One call that reached the sandbox. No token and no query is ever in it. */
+/** One call that reached the sandbox. It never holds a token or a query. */
 export interface LedgerEntry extends CallFacts {
   /** When the call arrived: ISO, milliseconds. */
   at: string;
   operation: OperationName | 'unknown';
   method: string;
   path: string;
-  /** Null: the connection was dropped without an answer. */
+  /** Null: the sandbox dropped the connection without an answer. */
   httpStatus: number | null;
-  /** The kind of the fault that hit it, or `down`. */
+  /** The kind of the fault that hit the call, or `down`. */
   fault?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface LedgerFilter {
   since?: string | undefined;
 }
 
-/** Counters that go on when the ledger is full. `byStatus` has the key `none` for calls without an answer. */
+/** Counters, which also count when the ledger is full. `byStatus` has the key `none` for calls without an answer. */
 export interface LedgerCounts {
   total: number;
   kept: number;

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type OtherAnswers, OtherAnswersSchema } from './other-answers.js';
 import { sampleOrders, toSandboxOrder } from './sample-orders.js';
 import { type Sandbox, sandboxCredentials, startSandbox } from './sandbox.js';
 
@@ -8,6 +10,7 @@ interface Flags {
   port: number;
   speed: number;
   samples: boolean;
+  answers?: OtherAnswers;
 }
 
 function parsePort(text: string): number {
@@ -22,6 +25,14 @@ function parseSpeed(text: string): number {
   return speed;
 }
 
+function readAnswers(file: string): OtherAnswers {
+  try {
+    return OtherAnswersSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
 function readFlags(argv: string[]): Flags {
   return new Command('sandbox')
     .description('Stand-in of the ride-ordering service, both interfaces at one address.')
@@ -29,6 +40,11 @@ function readFlags(argv: string[]): Flags {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--speed <factor>', 'how much faster than real time orders advance', parseSpeed, 1)
     .option('--samples', 'begin with one order of each kind', false)
+    .option(
+      '--answers <file>',
+      'operations that answer otherwise than the contract profile assumes, as JSON',
+      readAnswers,
+    )
     .allowExcessArguments(false)
     .exitOverride()
     .parse(argv)
@@ -66,7 +82,7 @@ function addSamples(sandbox: Sandbox, { speed }: Flags): string[] {
 
 async function main(): Promise<void> {
   const flags = readFlags(process.argv);
-  const sandbox = await startSandbox(flags);
+  const sandbox = await startSandbox({ ...flags, ...(flags.answers ? { otherAnswers: flags.answers } : {}) });
   console.log(manual(sandbox));
   if (flags.samples) console.log(['', 'Sample orders:', ...addSamples(sandbox, flags)].join('\n'));
   const stop = () => void sandbox.close().then(() => process.exit(0));

@@ -1,6 +1,6 @@
 import { businessOperations } from '../src/domain/call.js';
 
-/** What a service call can be for. */
+/** The operations of the service. */
 export const operations = [
   'partnerToken',
   'businessToken',

@@ -9,28 +9,28 @@ export interface StatusChange {
 
 export interface AnnouncerPorts {
   orders(): Iterable<LiveOrder>;
-  /** Does anybody want to hear of this order? Asked when it changes, and at `update`. */
+  /** Does a subscriber want deliveries about this order? Called at each change, and by `update`. */
   isWanted(order: LiveOrder): boolean;
   countsFirstStatus(): boolean;
   announce(change: StatusChange): void;
 }
 
 interface Watch {
-  /** How many steps of the order have been announced or skipped; steps that are reached never change. */
+  /** How many steps of the order were announced or skipped. Past steps never change. */
   announced: number;
   timer?: NodeJS.Timeout | undefined;
 }
 
 export type OrderAnnouncer = ReturnType<typeof createOrderAnnouncer>;
 
-const longestTimerMs = 2_147_483_647; // what setTimeout takes
+const longestTimerMs = 2_147_483_647; // the limit of setTimeout
 
 const reachedSteps = ({ steps }: LiveOrder, now: number): number => {
   const next = steps.findIndex((step) => step.at > now);
   return next < 0 ? steps.length : next;
 };
 
-/** Tells of each status in the moment that an order takes it. Orders without subscribers have no timer. */
+/** Announces each status when an order takes it. Orders without subscribers have no timer. */
 export function createOrderAnnouncer({ orders, isWanted, countsFirstStatus, announce }: AnnouncerPorts) {
   const watches = new Map<LiveOrder, Watch>();
 
@@ -67,7 +67,7 @@ export function createOrderAnnouncer({ orders, isWanted, countsFirstStatus, anno
       if (known) look(order, known);
       else watch(order, isNew && countsFirstStatus() ? 0 : 1);
     },
-    /** To call when `isWanted` may answer otherwise than before. It does not announce later what happened before. */
+    /** Call it when the answer of `isWanted` may have changed. It does not announce earlier statuses. */
     update(): void {
       for (const order of orders()) {
         if (!isWanted(order)) forget(order);

@@ -40,7 +40,7 @@ export function orderDetailsBody(live: LiveOrder, now: number): unknown {
 const pastIso = (at: number | undefined, now: number): string | undefined =>
   at !== undefined && at <= now ? new Date(at).toISOString() : undefined;
 
-/** Invented personal data: what leaks of it into a trail or a log can be searched for. */
+/** Invented personal data, so that tests can search trails and logs for it. */
 export const fakeDriver = {
   name: 'Sandy Boxwell',
   phone: '15550100****',

@@ -42,7 +42,7 @@ function refuseContentType(contentType: string | undefined): Answer | undefined 
   return errorAnswer(400, 'VALIDATION_ERROR', 'header missing', { details });
 }
 
-/** The company must be named, and be the one the credentials belong to (assumed). */
+/** The call must name the company of the credentials (assumed). */
 export function refuseCompany(state: SandboxState, businessId: unknown): Answer | undefined {
   if (businessId === state.businessId) return undefined;
   if (typeof businessId === 'string' && businessId !== '') {

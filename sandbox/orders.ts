@@ -18,7 +18,7 @@ export const ScriptSchema = z
 export const statusShapes = ['nested', 'wrapped', 'flat'] as const;
 export type StatusShape = (typeof statusShapes)[number];
 
-/** An order to play. `details` are laid over the generated fields of the order, so they can also break the answer. */
+/** An order to play. `details` replace generated fields of the order, so they can also break the answer. */
 export const SandboxOrderSchema = z.strictObject({
   interface: z.enum(rideInterfaces),
   orderId: z.string().min(1),
@@ -29,7 +29,7 @@ export const SandboxOrderSchema = z.strictObject({
 });
 export type SandboxOrder = z.infer<typeof SandboxOrderSchema>;
 
-/** An order as it is played: at which instants (epoch milliseconds) it takes which status. */
+/** A played order: its statuses and their instants (epoch milliseconds). */
 export interface LiveOrder {
   order: SandboxOrder;
   addedAt: number;
@@ -41,13 +41,13 @@ export type OrderCourse = { status: string; at: string }[];
 
 export type OrderBook = ReturnType<typeof createOrderBook>;
 
-/** The status at `now`: that of the last step already reached. */
+/** The status at `now`: the one of the last reached step. */
 export function statusAt({ steps }: LiveOrder, now: number): string {
   const reached = steps.findLast((step) => step.at <= now) ?? steps[0];
   return reached?.status ?? '';
 }
 
-/** Is told after every change of an order's steps. `isNew`: it was just added. */
+/** Called after every change of an order's steps. `isNew`: the order was just added. */
 export type StepsListener = (order: LiveOrder, isNew: boolean) => void;
 
 /** All orders of a sandbox. `speed` divides every `afterMs`. */
@@ -60,7 +60,7 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
     if (!found) throw new InvalidInput(`orderId: the ${at} interface has no order ${orderId}`);
     return found;
   };
-  /** Drops the rest of the script for other steps, which count from now. */
+  /** Replaces the rest of the script by other steps, which count from now. */
   const continueWith = (at: RideInterface, orderId: string, script: SandboxOrder['script']): void => {
     const order = get(at, orderId);
     const now = Date.now();
@@ -70,7 +70,7 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
   };
   return {
     find,
-    /** What an order has been and will be, with the instants in ISO. */
+    /** The past and coming statuses of an order, with ISO instants. */
     course: (at: RideInterface, orderId: string): OrderCourse =>
       get(at, orderId).steps.map((step) => ({ status: step.status, at: new Date(step.at).toISOString() })),
     count: () => live.size,
@@ -83,16 +83,16 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
       live.set(keyOf(order.interface, order.orderId), added);
       onSteps(added, true);
     },
-    /** Sets a status by hand; the rest of the script is dropped. */
+    /** Sets a status, and drops the rest of the script. */
     setStatus: (at: RideInterface, orderId: string, status: string): void =>
       continueWith(at, orderId, [{ status, afterMs: 0 }]),
     continueWith,
-    /** Gives the order another scheduled time; its script stays as it is. */
+    /** Gives the order another scheduled time, and keeps its script. */
     reschedule(at: RideInterface, orderId: string, scheduledAt: string): void {
       const live = get(at, orderId);
       live.order = { ...live.order, scheduledAt };
     },
-    /** Takes the next step of the script now; later steps keep their distance to it. Returns the status. */
+    /** Takes the next step of the script now, and moves later steps with it. Returns the status. */
     advance(at: RideInterface, orderId: string): string {
       const order = get(at, orderId);
       const now = Date.now();

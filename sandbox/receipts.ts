@@ -5,7 +5,7 @@ import { refuseCompany } from './order-endpoints.js';
 import type { LiveOrder } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** The receipt of an order: scope given, path and body assumed. None before the order has ended. */
+/** The receipt of an order: scope given, path and body assumed. The order must have ended. */
 export const orderReceiptEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'orderReceipt',
   method: 'GET',
@@ -35,7 +35,7 @@ function answerReceipt({ bookingSettings, speed }: SandboxState, order: LiveOrde
 
 const endings = ['Completed', 'Cancelled'];
 
-/** Amounts as numbers and as text, since both may come (assumed). `changed`: after the recalculation. */
+/** Amounts as numbers and as text, since the service may send both (assumed). `changed`: after the recalculation. */
 const completedReceipts = {
   first: {
     payment_summary: { currency_code: 'EUR', total_exc_tax: 20, total_tax: '2.00', total_inc_tax: '22.00' },

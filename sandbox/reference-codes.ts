@@ -7,7 +7,7 @@ export interface ReferenceCode {
   value: string;
 }
 
-/** What became of one item of an add: it was added, or why not. */
+/** The result of one item: added, or why not. */
 export type AddedCode = ReferenceCode | 'INVALID_VALUE' | 'ALREADY_EXISTS';
 
 export type ReferenceCodes = ReturnType<typeof createReferenceCodes>;
@@ -16,7 +16,7 @@ export type ReferenceCodes = ReturnType<typeof createReferenceCodes>;
 export function createReferenceCodes() {
   const active: ReferenceCode[] = [];
   return {
-    /** Adds one unless its value is not made of letters and digits, or is there already. */
+    /** Adds a code. Its value must be new and consist of letters and digits. */
     add(referenceFieldId: string, value: unknown): AddedCode {
       if (typeof value !== 'string' || !/^[\p{L}\p{N}]+$/u.test(value)) return 'INVALID_VALUE';
       const isThere = active.some((code) => code.referenceFieldId === referenceFieldId && code.value === value);

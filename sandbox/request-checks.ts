@@ -5,7 +5,7 @@ import { refuseCompany } from './order-endpoints.js';
 import type { SandboxState } from './sandbox-state.js';
 import { mediaTypeOf } from './token-form.js';
 
-/** Refuses a call of the business interface that lacks what every one of them carries (assumed). */
+/** Refuses a call of the business interface without the headers that every such call carries (assumed). */
 export function refuseBusinessCall(state: SandboxState, call: ServiceCall, scope: string): Answer | undefined {
   const token = state.tokens.ofHeader(call.headers.authorization);
   return (
@@ -27,7 +27,7 @@ export function refuseHeaders({ headers }: ServiceCall): Answer | undefined {
     : errorAnswer(400, 'VALIDATION_ERROR', 'header missing', { details });
 }
 
-/** The JSON of a body; undefined when there is none. */
+/** The JSON of a body; undefined if it is no JSON. */
 export function parsedBody(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
@@ -36,7 +36,7 @@ export function parsedBody(body: Buffer): unknown {
   }
 }
 
-/** 400 with the fields that are wrong and why; their values are not repeated. */
+/** 400 with the wrong fields and the reasons, without their values. */
 export function invalidBody({ issues }: ZodError): Answer {
   const details = Object.fromEntries(issues.map(({ path, message }) => [path.join('.') || 'body', message]));
   return errorAnswer(400, 'VALIDATION_ERROR', 'body not valid', { details });

@@ -1,11 +1,11 @@
 import type { RideInterface } from '../src/domain/account.js';
 import type { SandboxOrder } from './orders.js';
 
-/** A typical order with durations as in real life; play it at a higher `speed`. */
+/** A typical order with durations as in reality; play it at a higher `speed`. */
 export interface SampleOrder {
   name: string;
   interface: RideInterface;
-  /** When the ride is scheduled for, after the order was added; absent: on-demand. Milliseconds. */
+  /** Milliseconds from adding the order to the scheduled time; absent: on-demand. */
   pickupAfterMs?: number;
   script: SandboxOrder['script'];
 }
@@ -51,7 +51,7 @@ export const sampleOrders = {
     ],
   },
   rejected: {
-    name: 'nobody took it',
+    name: 'no driver took it',
     interface: 'partner',
     script: [
       { status: 'Pending', afterMs: 0 },
@@ -83,7 +83,7 @@ export const sampleOrders = {
     ],
   },
   unknownWord: {
-    name: 'a status nobody has documented',
+    name: 'an undocumented status',
     interface: 'partner',
     script: [
       { status: 'Pending', afterMs: 0 },
@@ -95,7 +95,7 @@ export const sampleOrders = {
   },
 } as const satisfies Record<string, SampleOrder>;
 
-/** The order to add to a sandbox that runs at `speed`; its scheduled time is as near as that speed brings it. */
+/** The order to add to a sandbox that runs at `speed`, which also brings its scheduled time nearer. */
 export function toSandboxOrder(
   sample: SampleOrder,
   orderId: string,

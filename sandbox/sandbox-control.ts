@@ -6,12 +6,12 @@ import type { Subscriber } from './subscribers.js';
 
 type Remote<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;
 
-/** The commands of a sandbox in another process: the same names, answered by a promise. */
+/** The commands of a sandbox in another process: the same names, with promises. */
 export type SandboxControl = { [Name in keyof SandboxCommands]: Remote<SandboxCommands[Name]> } & {
   isHealthy(): Promise<boolean>;
 };
 
-/** Speaks to the sandbox at `url`. A refused command throws with the sandbox's reasons. */
+/** Sends commands to the sandbox at `url`. A refused command throws with the sandbox's reasons. */
 export function controlSandbox(url: string): SandboxControl {
   const send = sender(url);
   const orderPath = (at: string, orderId: string) => `orders/${at}/${encodeURIComponent(orderId)}`;

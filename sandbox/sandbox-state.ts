@@ -12,25 +12,26 @@ import type { DeliveryChange } from './delivery-settings.js';
 import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook, type StatusShape } from './orders.js';
+import type { OtherAnswers } from './other-answers.js';
 import { createReferenceCodes, type ReferenceCodes } from './reference-codes.js';
 import { createSubscriberBook, type SubscriberBook } from './subscribers.js';
 
-/** How to start a sandbox; what is left out has a default. */
+/** The options of a sandbox, all with defaults. */
 export interface SandboxOptions {
-  /** Default 127.0.0.1. All who reach it can use the commands. */
+  /** Default 127.0.0.1. Every program that reaches the sandbox can use its commands. */
   host?: string;
   /** Default 0: any free port. */
   port?: number;
   /** How much faster than real time the scripts of orders run; default 1. */
   speed?: number;
-  /** Of the random behind `probability`, and behind what happens to deliveries; default 1. */
+  /** The seed of faults with a `probability` and of the random settings of deliveries; default 1. */
   seed?: number;
   partner?: {
     clientId?: string;
     clientSecret?: string;
     /** Default 3600. */
     tokenLifetimeSeconds?: number;
-    /** Default `nested`; an order may choose its own. */
+    /** Default `nested`. An order may have its own. */
     statusShape?: StatusShape;
   };
   business?: {
@@ -42,13 +43,15 @@ export interface SandboxOptions {
     /** Default false: the fields must come as a form. */
     acceptJsonTokenRequests?: boolean;
   };
-  /** How deliveries are sent, over the defaults. */
+  /** Settings of deliveries that differ from the defaults. */
   deliveries?: DeliveryChange;
-  /** How orders are created and end, over the defaults. */
+  /** Settings of orders that differ from the defaults. */
   bookings?: BookingChange;
+  /** Operations that answer otherwise than the built-in contract profile assumes. */
+  otherAnswers?: OtherAnswers;
 }
 
-/** All that a sandbox knows; endpoints read it, commands change it. */
+/** The state of a sandbox. Endpoints read it, commands change it. */
 export interface SandboxState {
   clients: AcceptedClients;
   businessId: string;
@@ -63,6 +66,7 @@ export interface SandboxState {
   bookingSettings: BookingSettings;
   bookings: Bookings;
   referenceCodes: ReferenceCodes;
+  otherAnswers: OtherAnswers;
   speed: number;
   isDown: boolean;
 }
@@ -73,7 +77,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const businessId = business.businessId ?? sandboxCredentials.business.businessId;
   const orders = createOrderBook(speed, (order, isNew) => deliveries.stepsChanged(order, isNew));
   const subscribers = createSubscriberBook(() => deliveries.subscribersChanged());
-  const random = seededRandom(seed + 1); // its own, so that deliveries do not shift what the faults draw
+  const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
   const change = options.deliveries ?? {};
   const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
   return {
@@ -101,6 +105,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     bookingSettings: changedBookingSettings(defaultBookingSettings, options.bookings ?? {}),
     bookings: createBookings(orders, speed),
     referenceCodes: createReferenceCodes(),
+    otherAnswers: options.otherAnswers ?? {},
     speed,
     isDown: false,
   };

@@ -29,7 +29,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     frameworkErrors: (error, request, reply) => refuser(state)(request, reply, unreadable(error)),
     routerOptions: { maxParamLength: 1024 },
   });
-  // Endpoints judge the encoding themselves, so every body arrives as it came.
+  // Endpoints check the encoding, so they get every body unchanged.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addServiceRoutes(app, state);

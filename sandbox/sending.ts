@@ -7,7 +7,7 @@ import type { Fault } from './faults.js';
 const dribblePieces = 10;
 const hugeChunk = 'x'.repeat(65_536);
 
-/** Drops the connection without a word. */
+/** Drops the connection without an answer. */
 export function hangUp(reply: FastifyReply): FastifyReply {
   reply.hijack();
   reply.raw.destroy();
@@ -20,7 +20,7 @@ export const sendPlainly = (reply: FastifyReply, { status, headers, text, bytes 
     .headers(headers)
     .send(bytes ?? text);
 
-/** Sends an answer the way the fault wants it. `isDown` is asked again after a wait. */
+/** Sends an answer as the fault says. Checks `isDown` again after a wait. */
 export async function sendFaulted(
   reply: FastifyReply,
   answer: Answer,
@@ -56,7 +56,7 @@ async function* dribble(text: string, durationMs: number): AsyncGenerator<string
   }
 }
 
-/** The usual answer with a padding field before its own: a client that reads it all finds valid JSON. */
+/** The usual answer with a padding field before the others, as valid JSON. */
 function* hugeJson(text: string, bytes: number): Generator<string> {
   yield '{"padding":"';
   for (let sent = 0; sent < bytes; sent += hugeChunk.length) yield hugeChunk;
@@ -73,7 +73,7 @@ function breakOff(reply: FastifyReply, { status, headers, text }: Answer): Fasti
   return reply;
 }
 
-/** What a fault makes of the answer; `usual` carries the call out. Faults of sending alone leave the answer as it is. */
+/** The answer under a fault. `usual` carries the call out. Faults of sending leave the answer unchanged. */
 export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: { url: string; now: number }): Answer {
   switch (fault.kind) {
     case 'unauthorized':
@@ -123,7 +123,7 @@ export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: {
 
 const htmlType = { 'content-type': 'text/html' };
 
-/** With `when: 'answer'` the call is carried out, and its answer is lost behind this one. */
+/** With `when: 'answer'` the sandbox carries the call out and sends this answer instead. */
 const instead = ({ when }: { when: 'request' | 'answer' }, usual: () => Answer, answer: Answer): Answer =>
   when === 'answer' ? { ...usual(), ...answer } : answer;
 

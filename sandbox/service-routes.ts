@@ -5,13 +5,14 @@ import { addReferenceCodeEndpoint, companySettingsEndpoint, productsEndpoint } f
 import type { CallFacts, Endpoint } from './endpoint.js';
 import type { LedgerEntry } from './ledger.js';
 import { orderDetailsEndpoint, orderStatusEndpoint } from './order-endpoints.js';
+import { otherwise } from './other-answers.js';
 import { orderReceiptEndpoint } from './receipts.js';
 import type { SandboxState } from './sandbox-state.js';
 import { faultedAnswer, hangUp, sendFaulted, sendPlainly } from './sending.js';
 import { createSubscriberEndpoint, deleteSubscriberEndpoint, listSubscribersEndpoint } from './subscriber-endpoints.js';
 import { businessTokenEndpoint, partnerTokenEndpoint } from './token-endpoints.js';
 
-/** The service itself: every operation, and the envelope for any other path. */
+/** The service: every operation, and an error in the envelope for any other path. */
 export function addServiceRoutes(app: FastifyInstance, state: SandboxState): void {
   const endpoints = [
     partnerTokenEndpoint,
@@ -30,18 +31,19 @@ export function addServiceRoutes(app: FastifyInstance, state: SandboxState): voi
     deleteSubscriberEndpoint,
   ];
   for (const endpoint of endpoints.map((create) => create(state))) {
-    app.route({ method: endpoint.method, url: endpoint.url, handler: serve(state, endpoint) });
+    const url = state.otherAnswers[endpoint.operation]?.url ?? endpoint.url;
+    app.route({ method: endpoint.method, url, handler: serve(state, endpoint) });
   }
   const refuse = refuser(state);
   app.setNotFoundHandler((request, reply) => refuse(request, reply, errorAnswer(404, 'NOT_FOUND', 'no such path')));
   app.setErrorHandler<FastifyError>((error, request, reply) => refuse(request, reply, unreadable(error)));
 }
 
-/** The answer to a call that HTTP itself makes unreadable, such as a broken percent-encoding. */
+/** The answer to a call that the HTTP server cannot read, such as one with a broken percent-encoding. */
 export const unreadable = (error: FastifyError): Answer =>
   errorAnswer(error.statusCode ?? 500, error.code ?? 'INTERNAL_ERROR', error.message);
 
-/** Answers and notes what is no call of any operation. */
+/** Answers and records a call that fits no operation. */
 export function refuser(state: SandboxState) {
   return (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply => {
     const outcome = state.isDown ? { httpStatus: null, fault: 'down' } : { httpStatus: answer.status };
@@ -53,12 +55,13 @@ export function refuser(state: SandboxState) {
 function serve(state: SandboxState, endpoint: Endpoint) {
   const { operation } = endpoint;
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { facts, answer: usual } = await endpoint.prepare({
+    const { facts, answer: inItsForm } = await endpoint.prepare({
       headers: request.headers,
       params: request.params as Record<string, string>,
       query: request.query as Record<string, unknown>,
       body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
     });
+    const usual = (): Answer => otherwise(inItsForm(), operation, state.otherAnswers[operation]);
     const record = (httpStatus: number | null, fault?: string, made: Partial<Answer> = {}) => {
       const { tokenNumber = facts.tokenNumber, orderId = facts.orderId } = made;
       const entry = toEntry(request, operation, { ...facts, tokenNumber, orderId }, { httpStatus, fault });

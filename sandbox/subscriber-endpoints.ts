@@ -19,7 +19,7 @@ export const createSubscriberEndpoint = (state: SandboxState): Endpoint => ({
   },
 });
 
-/** List subscribers: assumed. The secret is not repeated: whether it can be read again is unknown. */
+/** List subscribers: assumed. Without secrets, since it is unknown whether the service shows them again. */
 export const listSubscribersEndpoint = (state: SandboxState): Endpoint => ({
   operation: 'listSubscribers',
   method: 'GET',
@@ -46,7 +46,7 @@ export const deleteSubscriberEndpoint = (state: SandboxState): Endpoint => ({
 const refuseCaller = (state: SandboxState, token: IssuedToken | undefined, businessId: unknown): Answer | undefined =>
   refuseToken(token) ?? refuseScoped(token) ?? refuseCompany(state, businessId);
 
-/** Subscriptions want the token that was asked for without scope (given); 403 for any other is assumed. */
+/** Subscriptions need a token that was requested without scope (given); 403 for any other is assumed. */
 function refuseScoped(token: IssuedToken | undefined): Answer | undefined {
   if (token?.interface === 'business' && token.scope === '') return undefined;
   return errorAnswer(403, 'FORBIDDEN', 'needs a token of the business interface without scope');
@@ -59,7 +59,7 @@ function answerCreate(state: SandboxState, body: Buffer): Answer {
   return jsonAnswer(201, { ...subscriberBody(state, subscriber), secret_id: subscriber.secretId });
 }
 
-/** The given fields of the answer but the secret. Times have fractions of different lengths, so that they stay text. */
+/** The given fields of the answer without the secret. Times have fractions of different lengths, so a client must keep them as text. */
 const subscriberBody = ({ businessId }: SandboxState, { id, hookAddress, eventType, createdAt }: Subscriber) => ({
   id,
   hook_address: hookAddress,

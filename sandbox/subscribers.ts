@@ -4,7 +4,7 @@ import { type EventType, eventTypes } from '../src/domain/subscription/subscript
 
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The receiving endpoint is an HTTPS one (given); a sandbox also reaches what runs beside it. */
+/** A receiver must have HTTPS (given). A sandbox also takes a receiver on the same machine. */
 function isHookAddress(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && loopbackHosts.has(url.hostname));
@@ -16,14 +16,14 @@ export const SubscriptionBodySchema = z.strictObject({
   event_types: z.enum(eventTypes, 'must be one event type, as a string'),
 });
 
-/** A subscriber to add by a command, without any token. */
+/** A subscriber that a command adds, without a token. */
 export const NewSubscriberSchema = z.strictObject({
   hookAddress: SubscriptionBodySchema.shape.hook_address,
   eventType: SubscriptionBodySchema.shape.event_types,
 });
 export type NewSubscriber = z.infer<typeof NewSubscriberSchema>;
 
-/** One standing request for deliveries. Its secret and address are for the eyes of tests: they open nothing else. */
+/** One subscription. Its secret and address are for tests only. */
 export interface Subscriber {
   id: string;
   hookAddress: string;
@@ -39,7 +39,7 @@ export type SubscriberBook = ReturnType<typeof createSubscriberBook>;
 export function createSubscriberBook(onChange: () => void) {
   const live = new Map<string, Subscriber>();
   return {
-    /** The same address twice makes two subscribers: what the service does is unknown, and this is the harder case. */
+    /** The same address twice makes two subscribers. It is unknown what the service does; this is the harder case. */
     add({ hookAddress, eventType }: NewSubscriber): Subscriber {
       const createdAt = new Date().toISOString();
       const subscriber = { id: randomUUID(), hookAddress, eventType, secretId: randomUUID(), createdAt };
@@ -47,7 +47,7 @@ export function createSubscriberBook(onChange: () => void) {
       onChange();
       return subscriber;
     },
-    /** False: there is no such subscriber (any more). */
+    /** False: no such subscriber exists. */
     remove(id: string): boolean {
       const isRemoved = live.delete(id);
       if (isRemoved) onChange();

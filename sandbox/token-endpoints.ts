@@ -63,7 +63,7 @@ function refusal({ clients }: SandboxState, at: RideInterface, form: URLSearchPa
   return isAcceptedScope(at, form.get('scope')) ? undefined : 'invalid_scope';
 }
 
-/** An empty `scope=` is refused: its effect is unknown, so no code may rely on it. */
+/** Refuses an empty `scope=`: its effect is unknown, so no client may rely on it. */
 function isAcceptedScope(at: RideInterface, scope: string | null): boolean {
   if (at === 'partner') return scope === 'demand_partner';
   return scope === null || scope.split(' ').every((value) => businessScopes.has(value));

@@ -1,4 +1,4 @@
-/** How a token request may be encoded. */
+/** The encodings of a token request. */
 export type FormEncoding = 'urlencoded' | 'multipart' | 'json';
 
 const mediaTypes: Record<string, FormEncoding> = {
@@ -10,7 +10,7 @@ const mediaTypes: Record<string, FormEncoding> = {
 export const mediaTypeOf = (contentType: string | undefined): string =>
   (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** Reads the fields of a token request. Undefined: the encoding is not among the accepted ones, or cannot be read. */
+/** Reads the fields of a token request. Undefined if the encoding is not accepted, or the body cannot be read. */
 export async function readTokenForm(
   contentType: string | undefined,
   body: Buffer,

@@ -1,9 +1,9 @@
 export type WorkQueue<T> = ReturnType<typeof createWorkQueue<T>>;
 
-// Taking the first element out of a long array each time would be slow.
+// Removing the first element of a long array again and again would be slow.
 const compactAfter = 10_000;
 
-/** Works on items in the order in which they come, so many at a time. `work` must not reject. */
+/** Works on items in their order, a limited number at a time. `work` must not reject. */
 export function createWorkQueue<T>(work: (item: T) => Promise<void>, limit: () => number) {
   let queue: T[] = [];
   let next = 0;
@@ -30,7 +30,7 @@ export function createWorkQueue<T>(work: (item: T) => Promise<void>, limit: () =
       queue.push(item);
       pump();
     },
-    /** Nothing is begun any more. */
+    /** Starts no more work. */
     close(): void {
       isClosed = true;
       queue = [];

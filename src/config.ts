@@ -16,7 +16,7 @@ import {
   type SettingsSource,
 } from './settings/env-reader.js';
 import { type NotifySettings, noNotify, readNotify } from './settings/notify.js';
-import { findUnknownSettings } from './settings/setting-names.js';
+import { findUnknownSettings } from './settings/unknown-settings.js';
 
 /** Which version of which worker deployment a worker is (Temporal's Worker Versioning). */
 interface DeploymentVersion {
@@ -188,7 +188,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
   const profile = readProfile(read);
   const poll = readPoll(read);
   const requestsPerSecond = profile.limits.requestsPerSecond;
-  const { accounts, secretVariables } = readAccounts({ ...source, poll, requestsPerSecond, withSecrets });
+  const { accounts, secretVariables } = readAccounts(read, { poll, requestsPerSecond, withSecrets });
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
   const settings: CliConfig = {
     accounts,
@@ -211,8 +211,8 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     metricsPort: read.text('FARETRAIL_METRICS_PORT') === 'off' ? null : (read.port('FARETRAIL_METRICS_PORT') ?? null),
     logLevel: read.oneOf('FARETRAIL_LOG_LEVEL', logLevels) ?? 'info',
   };
-  // While the accounts file cannot be read, the variables that it names are not known.
-  if (secretVariables) source.problems.push(...findUnknownSettings(source.env, secretVariables));
+  // Every setting has been looked up by now. While the accounts file cannot be read, the variables that it names are not known.
+  if (secretVariables) source.problems.push(...findUnknownSettings(source.env, read.names, secretVariables));
   return Object.freeze(settings);
 }
 

@@ -12,13 +12,15 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
-import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
+import { type AcceptedSubscriptions, createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
 import type { IngressObserver } from './webhooks/ingress-observer.js';
 import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
 import { startIngressServer } from './webhooks/server.js';
+import { openShapeNotebook } from './webhooks/shapes/file.js';
+import { createLook } from './webhooks/shapes/look.js';
 import { createVerification } from './webhooks/verification.js';
 
 /** Header names come from outside. */
@@ -31,12 +33,13 @@ async function main(): Promise<void> {
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
   const tracing = config.sendsTraces ? await openTracing({ process: 'ingress', logger }) : null;
   const port = createPort(config, logger);
-  const { intake, store, observer } = await assemble({ config, logger, metrics, port, tracing });
+  const { intake, store, observer, shapes } = await assemble({ config, logger, metrics, port, tracing });
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
     intake: tracing ? traceIntake(intake, tracing) : intake,
     observer,
+    shapes,
     whyNotReady: store.whyNotReady,
     metricsPage: async () => ({ type: metrics.registry.contentType, body: await metrics.registry.metrics() }),
   });
@@ -50,6 +53,7 @@ async function main(): Promise<void> {
   await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   logger.info('ingress stopping');
   await server.close();
+  await shapes?.close();
   await store.close();
   await tracing?.close();
   logger.info('ingress stopped: all requests have ended, and what is not forwarded is kept');
@@ -84,7 +88,7 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
     onUnreadable: (key, error) =>
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
   });
-  const { check } = createLaterCheck({ subscriptions, verification, sealer });
+  const check = createLaterCheck({ subscriptions, verification, sealer });
   const whyTemporalIsOut = () =>
     port.ping().then(
       () => null,
@@ -98,10 +102,26 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
     readBody: createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus),
     ...{ subscriptions, verification, sealer, store, observer },
   });
-  return { intake, store, observer };
+  const shapes = await openShapes({ config, subscriptions, logger });
+  return { intake, store, observer, shapes };
 }
 
-/** One that cannot be read though Temporal is there, for lack of a payload key say, holds its deliveries back. */
+/** Null with the journal off: the ingress then has no folder of its own. Opens after the journal, which locks the folder. */
+async function openShapes({
+  config,
+  subscriptions,
+  logger,
+}: Pick<Parts, 'config' | 'logger'> & { subscriptions: AcceptedSubscriptions }) {
+  if (config.journalDir === null) return null;
+  return await openShapeNotebook({
+    folder: config.journalDir,
+    look: createLook(config.profile),
+    subscriptions,
+    onFailure: (error) => logger.warn({ err: error }, 'the shape of a delivery was not kept'),
+  });
+}
+
+/** Holds the deliveries of this subscription back while Temporal answers but its memo cannot be read, for example without a payload key. */
 function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never {
   if (!(error instanceof TemporalUnavailable)) logger.warn({ ...key, err: error }, 'a subscription cannot be read');
   throw error;

@@ -12,8 +12,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  loadSettings: () => loadCliConfig(process.env),
-  loadSettingsWithSecrets: () => loadConfig(process.env),
+  loadSettings: (over) => loadCliConfig({ ...process.env, ...over }),
+  loadSettingsWithSecrets: (over) => loadConfig({ ...process.env, ...over }),
   onInterrupt(act) {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, act);
     return () => process.off('SIGINT', act).off('SIGTERM', act);

@@ -1,3 +1,4 @@
+import { interfaceTerms } from '../../src/contracts/interface-terms.js';
 import type { Account } from '../../src/domain/account.js';
 import type { AccountName } from '../../src/domain/keys.js';
 import type { ObtainedToken, RideApi } from '../../src/ride-api/ride-api.js';
@@ -8,7 +9,10 @@ export function createTokenCache(rideApi: RideApi, now: () => number) {
   const isFresh = ({ requestedAt, lifetimeMs }: ObtainedToken): boolean => now() < requestedAt + lifetimeMs;
 
   function fetchToken(account: Account): Promise<ObtainedToken> {
-    const fetching = rideApi.requestToken(account, rideApi.orderScope(account));
+    const fetching = rideApi.requestToken(
+      account,
+      rideApi.scopeOf(account, interfaceTerms[account.interface].readOperation),
+    );
     tokens.set(account.name, fetching);
     fetching.catch(() => tokens.delete(account.name)); // the next call asks again
     return fetching;

@@ -1,15 +1,15 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 
-/** A Nexus endpoint behind which the workers of a queue answer. */
+/** A Nexus endpoint. The workers of its task queue answer. */
 export interface Endpoint {
   name: string;
-  /** In the namespace of the client. */
+  /** The task queue, in the namespace of the client. */
   taskQueue: string;
 }
 
 const alreadyExists = 6; // gRPC
 
-/** Makes the endpoint, or points it at this queue where it exists. Any number of stacks may do so at the same time. */
+/** Makes the endpoint, or points an existing one at this task queue. Several stacks may do so at the same time. */
 export async function ensureEndpoint(client: Client, { name, taskQueue }: Endpoint): Promise<void> {
   const { operatorService } = client.connection;
   const spec = { name, target: { worker: { namespace: client.options.namespace, taskQueue } } };

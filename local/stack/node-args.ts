@@ -4,7 +4,7 @@ import { projectRoot } from '../temporal/project-root.js';
 /** Flags of Node, each with its reason in docs/internals/bench-diary.md. */
 export const nodeFlags = { worker: [], ingress: ['--single-threaded-gc'] } as const satisfies Record<string, string[]>;
 
-/** A process of a deployment: what Node is given to start it as npm and the image do. Needs a compiled checkout. */
+/** The arguments with which Node starts a process of a deployment, as npm and the image do. Needs a compiled checkout. */
 export const nodeArgs = (name: keyof typeof nodeFlags): string[] => [
   ...nodeFlags[name],
   join(projectRoot, `dist/src/${name}.js`),

@@ -5,21 +5,21 @@ import { join } from 'node:path';
 import { FaretrailError } from '../../src/domain/errors.js';
 import { nodeArgs } from './node-args.js';
 
-/** The processes of a deployment that the local stack starts as they are deployed. */
+/** The processes that the local stack starts as a deployment does. */
 export type LocalProcessName = 'worker' | 'ingress';
 
-/** One of them, running. */
+/** A running process. */
 export interface LocalProcess {
   logFile: string;
-  /** Rejects when it ends by itself. */
+  /** Rejects if the process ends by itself. */
   ended: Promise<never>;
-  /** Lets it finish what is under way. */
+  /** Lets the process finish its work, and waits for its end. */
   stop(): Promise<void>;
 }
 
 const tailLines = 12;
 
-/** Starts a process with its log in `folder`. Rejects, with the end of the log, when it cannot start. */
+/** Starts a process with its log in `folder`. Rejects with the end of the log if the process cannot start. */
 export async function startLocalProcess(
   name: LocalProcessName,
   env: Record<string, string | undefined>,
@@ -27,7 +27,7 @@ export async function startLocalProcess(
 ): Promise<LocalProcess> {
   const logFile = join(folder, `${name}.log`);
   const log = createWriteStream(logFile);
-  // A process group of its own: Ctrl-C reaches us alone, and we stop it in order.
+  // In its own process group, so that Ctrl-C reaches only the stack, which stops the processes in order.
   const child = spawn(process.execPath, nodeArgs(name), { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let tail: string[] = [];
   let isStopping = false;

@@ -4,38 +4,32 @@ import { type SampleOrder, sampleOrders } from '../../sandbox/sample-orders.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { changesBetween, changeText } from '../../src/cli/order/watch.js';
 import type { Paint } from '../../src/cli/text.js';
-import type { RideInterface } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { orderTrailQuery } from '../../src/workflows/messages.js';
 import type { followOrder } from '../../src/workflows/order/follow-order.js';
 
-/** A sample order that is being followed. */
+/** A sample order with a run that follows it. */
 export interface SampleRide {
   name: string;
   orderId: string;
   handle: WorkflowHandle<typeof followOrder>;
-  /** All statuses of its script, in order. */
+  /** All statuses of its script. */
   script: readonly string[];
 }
 
-/** In life a step takes from seconds to an hour; here each takes as long as it takes to read it. */
+/** In reality a step takes seconds to an hour. Here each lasts long enough for a person to read it. */
 export const stepMs = 3_000;
 const lookEveryMs = 500;
 
 const paced = ({ script }: SampleOrder) => script.map(({ status }, step) => ({ status, afterMs: step * stepMs }));
 
 /** Adds the sample orders to the sandbox and starts following them. */
-export async function followSamples(
-  sandbox: Sandbox,
-  client: Client,
-  { sandboxed, taskQueue }: { sandboxed: readonly RideInterface[]; taskQueue: string },
-): Promise<SampleRide[]> {
+export async function followSamples(sandbox: Sandbox, client: Client, taskQueue: string): Promise<SampleRide[]> {
   const run = Date.now().toString(36);
-  const samples = Object.entries(sampleOrders).filter(([, sample]) => sandboxed.includes(sample.interface));
   return await Promise.all(
-    samples.map(async ([label, sample]) => {
+    Object.entries(sampleOrders).map(async ([label, sample]) => {
       const orderId = `${label}-${run}`;
       const key = { account: toAccountName(sample.interface), orderId: toOrderId(orderId) };
       const isScheduled = 'pickupAfterMs' in sample;
@@ -52,7 +46,7 @@ export async function followSamples(
   );
 }
 
-/** Prints each change as it is seen; resolves to the trail when the order has ended. */
+/** Prints each change. Resolves with the trail once the order has ended. */
 export async function showLive(ride: SampleRide, say: (line: string) => void, paint: Paint): Promise<OrderTrail> {
   const label = ride.orderId.padEnd(24);
   let before: OrderTrail | null = null;
@@ -69,7 +63,7 @@ export async function showLive(ride: SampleRide, say: (line: string) => void, pa
   }
 }
 
-/** Why a finished sample is not as it should be; null when all is well. */
+/** The fault in an ended sample; null if it has none. */
 export function findFault({ script }: SampleRide, trail: OrderTrail): string | null {
   const last = script.at(-1);
   if (trail.status !== last) return `ended as ${trail.status}, should be ${last}`;

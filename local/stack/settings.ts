@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
-import type { RideInterface } from '../../src/domain/account.js';
+import { type RideInterface, rideInterfaces } from '../../src/domain/account.js';
 
-/** The settings of the local worker and CLI, and which interfaces the sandbox stands in for. */
+/** The settings of the local worker and CLI, and the interfaces that the sandbox serves. */
 export interface LocalSettings {
   env: Record<string, string>;
   sandboxed: RideInterface[];
+  /** Is every account the sandbox's? Only then are orders read faster than in production. */
+  isAllSandboxed: boolean;
 }
 
-/** What the settings lead to. */
+/** The parts of the stack that the settings name. */
 export interface LocalParts {
   sandbox: Sandbox;
   ingressPort: number;
@@ -17,24 +19,27 @@ export interface LocalParts {
 
 const { partner, business } = sandboxCredentials;
 
+/** Rides of the sandbox take seconds, so slow polls would miss many changes. */
+const sandboxPace = {
+  FARETRAIL_POLL_ACTIVE_MS: '500',
+  FARETRAIL_POLL_RESERVED_MS: '1000',
+  FARETRAIL_POLL_PUSHED_MS: '2000',
+};
+
 const newKey = (): string => `local:${randomBytes(32).toString('base64url')}`;
 
-/** The environment; a variable that is set to nothing is not set. */
+/** The environment. An empty variable counts as not set. */
 export const givenSettings = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1])));
 
-/** Own credentials in the environment win; each account without any is served by the sandbox. */
+/** Takes credentials from the environment. The sandbox serves each account without credentials there. */
 export function localSettings({ sandbox, ingressPort, journalDir }: LocalParts): LocalSettings {
   const given = givenSettings();
   const hasAccountsFile = Boolean(given.FARETRAIL_ACCOUNTS_FILE);
   const isGiven = (prefix: string) => hasAccountsFile || Object.keys(given).some((name) => name.startsWith(prefix));
   const sandboxed: RideInterface[] = [];
   const env: Record<string, string> = {
-    // Rides take seconds here: slow polls would miss half of what happens.
-    FARETRAIL_POLL_ACTIVE_MS: '500',
-    FARETRAIL_POLL_RESERVED_MS: '1000',
-    FARETRAIL_POLL_PUSHED_MS: '2000',
-    // A new key each time: the sandbox forgets its tokens when it stops, and another key means other token leases.
+    // A new key each time, and so new token leases, since the sandbox loses its tokens when it stops.
     FARETRAIL_SEALING_KEYS: newKey(),
     FARETRAIL_WEBHOOK_KEYS: newKey(),
     FARETRAIL_INGRESS_PORT: String(ingressPort),
@@ -54,5 +59,6 @@ export function localSettings({ sandbox, ingressPort, journalDir }: LocalParts):
     env.FARETRAIL_BUSINESS_CLIENT_SECRET = business.clientSecret;
     env.FARETRAIL_BUSINESS_ID = business.businessId;
   }
-  return { env, sandboxed };
+  const isAllSandboxed = sandboxed.length === rideInterfaces.length;
+  return { env: isAllSandboxed ? { ...env, ...sandboxPace } : env, sandboxed, isAllSandboxed };
 }

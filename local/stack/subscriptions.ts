@@ -10,7 +10,7 @@ const account = toAccountName('business');
 const limitMs = 20_000;
 const lookEveryMs = 200;
 
-/** Subscribes the sandboxed account to everything, and waits until that is in place. */
+/** Subscribes the sandboxed account to all event types, and waits until the subscriptions are in place. */
 export async function subscribeToAll(
   client: Client,
   { taskQueue, publicUrl }: { taskQueue: string; publicUrl: string },
@@ -23,7 +23,7 @@ export async function subscribeToAll(
         taskQueue,
         args: [{ ...key, publicUrl }],
         staticSummary: `Deliveries of ${eventType} to account ${account}`,
-        // A sandbox forgets its subscribers when it stops; the run of an earlier stack holds a subscription to nothing.
+        // A sandbox loses its subscribers when it stops, so the run of an earlier stack keeps a subscription that is gone.
         workflowIdConflictPolicy: 'TERMINATE_EXISTING',
       });
       const deadline = Date.now() + limitMs;

@@ -2,24 +2,24 @@ import { join } from 'node:path';
 import { findDevServer, startDevServer } from '../temporal/dev-server.js';
 import { usualOrFreePort } from './usual-port.js';
 
-/** A Temporal server to work with: our own, or one that runs already. */
+/** A Temporal server: our own, or one that runs already. */
 export interface LocalTemporal {
   address: string;
   uiUrl: string | undefined;
-  /** Started by us, so ours to set up. */
+  /** Did the stack start the server? Then the stack sets it up. */
   isOurs: boolean;
   stop(): Promise<void>;
 }
 
 const usualPort = 7233;
 
-/** `TEMPORAL_ADDRESS` where it is set, else a server of our own with a database in `folder`. */
+/** Takes the server at `TEMPORAL_ADDRESS`. Default: starts our own server with a database in `folder`. */
 export async function startTemporal(folder: string, say: (line: string) => void): Promise<LocalTemporal> {
   const address = process.env.TEMPORAL_ADDRESS;
   if (address) return { address, uiUrl: undefined, isOurs: false, stop: async () => undefined };
   const program = await findDevServer(say);
   const port = await usualOrFreePort(usualPort);
-  // Where the usual port is taken, a second stack may be running: two servers must never share a database.
+  // If the usual port is taken, a second stack may be running. Two servers must never share a database.
   const databaseFile = join(folder, port === usualPort ? 'temporal.db' : `temporal-${port}.db`);
   const uiPort = await usualOrFreePort(8233);
   const namespace = process.env.TEMPORAL_NAMESPACE || 'default';

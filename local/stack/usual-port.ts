@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { freePort } from '../temporal/free-port.js';
 
-/** The usual port, where everybody looks first, or any free one when it is taken. */
+/** The usual port, or any free port if the usual one is taken. */
 export async function usualOrFreePort(usual: number): Promise<number> {
   return (await isFree(usual)) ? usual : await freePort();
 }

@@ -11,17 +11,17 @@ export { findDevServer } from './find-dev-server.js';
 export interface DevServerOptions {
   /** A `temporal` program, see `findDevServer`. */
   program: string;
-  /** The SQLite file, made when missing. What it holds outlives the server. */
+  /** The SQLite file. The server makes a missing one, and leaves it behind. */
   databaseFile: string;
   /** Default: any free port. */
   port?: number;
-  /** Without it there is no UI; 0 means any free port. */
+  /** The port of the UI; 0 takes any free port. Default: no UI. */
   uiPort?: number;
-  /** Made when missing. Default: `default`. */
+  /** The server makes a missing namespace. Default: `default`. */
   namespace?: string;
-  /** More dynamic settings of the server; a value is JSON, so a text carries its quotes. */
+  /** More dynamic settings of the server. A value is JSON, so a text has quotes. */
   dynamicConfig?: Readonly<Record<string, string>>;
-  /** Default: 30 s; it usually takes one. */
+  /** Default: 30 s. A start usually takes one second. */
   readyWithinMs?: number;
 }
 
@@ -33,24 +33,24 @@ export interface DevServer {
   uiUrl: string | undefined;
   pid: number;
   databaseFile: string;
-  /** Resolves when it has ended for whatever reason. */
+  /** Resolves once the server has ended, for whatever reason. */
   ended: Promise<void>;
-  /** SIGTERM, then SIGKILL after 5 s. Resolves when it has ended. */
+  /** Sends SIGTERM, and SIGKILL after 5 s. Resolves once the server has ended. */
   stop(): Promise<void>;
-  /** SIGKILL, as in a crash. Resolves when it has ended. */
+  /** Sends SIGKILL, as in a crash. Resolves once the server has ended. */
   kill(): Promise<void>;
 }
 
-/** The server could not be used: it ended early, or did not answer in time. The message has the end of its log. */
+/** The server ended early, or did not answer in time. The message has the end of its log. */
 export class DevServerFailed extends FaretrailError<'DevServerEnded' | 'DevServerNotReady'> {
   override readonly name = 'DevServerFailed';
 }
 
 const ip = '127.0.0.1';
 /**
- * The one shard of a development server does what hundreds do elsewhere, and by default it looks for work only 20 times
- * a second and fires retry timers up to a second late. A task queue in four parts would divide its rate limit among them:
- * an account of few requests per second would get less than that, and an urgent call wait for the turn of its part.
+ * A development server has one shard instead of hundreds. By default the shard looks for work 20 times a second and fires retry
+ * timers up to a second late. Each of four partitions of a task queue would get a quarter of its rate limit, so an account with
+ * few requests per second would get fewer, and an urgent call would wait for its partition.
  */
 const smallServerSettings: Readonly<Record<string, string>> = {
   'history.transferProcessorMaxPollRPS': '2000',
@@ -63,9 +63,9 @@ const smallServerSettings: Readonly<Record<string, string>> = {
 };
 const searchAttributes = Object.values(searchAttributeNames);
 const readyByDefaultMs = 30_000;
-const attempts = 3; // a free port may be taken by the time the server opens it, and it picks five more by itself
+const attempts = 3; // another process may take a free port before the server opens it, and the server picks five more ports
 
-/** Starts `temporal server start-dev` as our child and waits until it can be used. Throws `DevServerFailed`. */
+/** Starts `temporal server start-dev` as a child process, and waits until it is ready. Throws `DevServerFailed`. */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   mkdirSync(dirname(options.databaseFile), { recursive: true });
   for (let attempt = 1; ; attempt += 1) {

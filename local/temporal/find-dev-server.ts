@@ -5,7 +5,7 @@ import { projectRoot } from './project-root.js';
 import { type Report, runCommand } from './run-command.js';
 
 const cliVersion = '1.8.2'; // as in dev-server-build/go.mod
-const oldestServer = [1, 29] as const; // the oldest we have run against
+const oldestServer = [1, 29] as const; // the oldest that we have tested
 
 const builtFromSource = builtWithGo({
   what: `the Temporal development server ${cliVersion}`,

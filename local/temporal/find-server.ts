@@ -6,7 +6,7 @@ import { projectRoot } from './project-root.js';
 import { type Report, runCommand } from './run-command.js';
 import { serverCache, underLock } from './server-cache.js';
 
-/** No server program could be had. The message names each way that was tried, why it failed, and the remedy. */
+/** No source gave a server program. The message names each source, why it failed, and the remedy. */
 export class ServerNotFound extends FaretrailError<'ServerNotFound'> {
   override readonly name = 'ServerNotFound';
 }
@@ -14,9 +14,9 @@ export class ServerNotFound extends FaretrailError<'ServerNotFound'> {
 /** One way to get a server program into the cache. */
 export interface ServerSource {
   name: string;
-  /** Leaves the program at `path`, whole or not at all. Throws when this way does not work here. */
+  /** Puts the whole program at `path`, or throws if the source does not work here. */
   obtain(path: string, report: Report): Promise<void>;
-  /** Where, seen from the cache, the program is found afterwards. */
+  /** The path of the program, relative to the cache. */
   fileName: string;
 }
 
@@ -26,7 +26,7 @@ export interface ServerRecipe {
   remedy: string;
 }
 
-/** The path of a server program: from the cache, else from the first source that works here. Throws `ServerNotFound`. */
+/** The path of a server program, from the cache or from the first source that works here. Throws `ServerNotFound`. */
 export async function findServer(recipe: ServerRecipe, report: Report, cache = serverCache()): Promise<string> {
   const inCache = () => recipe.sources.map(({ fileName }) => join(cache, fileName)).find(isExecutable);
   const lockName = join(cache, recipe.what.toLowerCase().replaceAll(' ', '-'));
@@ -45,7 +45,7 @@ async function obtain(recipe: ServerRecipe, report: Report, cache: string): Prom
   throw new ServerNotFound('ServerNotFound', message);
 }
 
-/** Whether there is a program at `path` that we may run. */
+/** Is there a program at `path` that we may run? */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
@@ -64,7 +64,7 @@ const downloadScript = `
   await env?.teardown();
   process.exit(env ? 0 : 1);`;
 
-/** The SDK's own download. In a process of its own, because it installs the SDK's `Runtime`, of which there is one only. */
+/** The SDK's own download. It installs the SDK's `Runtime`, of which a process has only one, so it runs in its own process. */
 export function officialDownload(create: 'createLocal' | 'createTimeSkipping', filePrefix: string): ServerSource {
   const sdkVersion: unknown = createRequire(import.meta.url)('@temporalio/testing/package.json').version;
   return {

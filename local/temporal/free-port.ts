@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 
 /**
- * A free port on 127.0.0.1, for a program that cannot take port 0. One connection is made to it and closed from the
- * listening side: the port then rests in TIME_WAIT, so that the system does not give it to a process that asks for any port, while a
- * program that names it may have it. The Temporal server picks its inner ports in the same way.
+ * Finds a free port on 127.0.0.1 for a program that cannot take port 0. It opens one connection and closes it from the listening
+ * side, which leaves the port in TIME_WAIT. The system then gives the port only to a process that names it. The Temporal server
+ * picks its inner ports in the same way.
  */
 export async function freePort(): Promise<number> {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');

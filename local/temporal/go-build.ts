@@ -5,15 +5,15 @@ import { projectRoot } from './project-root.js';
 import { runCommand } from './run-command.js';
 import { partialOf } from './server-cache.js';
 
-/** A program of others that is built once, pinned by a `go.mod` and `go.sum` of ours. */
+/** A foreign program that we build once. Our `go.mod` and `go.sum` pin its version. */
 export interface GoProgram {
   what: string;
-  /** Of `go.mod`, seen from the checkout. */
+  /** The folder of `go.mod` in the checkout. */
   folder: string;
   package: string;
-  /** In the cache; with the version, so that another version is built again. */
+  /** The name in the cache. It holds the version, so that another version gets its own build. */
   fileName: string;
-  /** Sets variables of the program, as in `-X`. */
+  /** Values for variables of the program, as in `-X`. */
   variables?: Readonly<Record<string, string>>;
 }
 

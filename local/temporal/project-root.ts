@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The checkout. Found by its package.json, since this file runs from `local/` in tests and from `dist/local/` otherwise. */
+/** The checkout: the folder with package.json. In tests this file runs from `local/`, otherwise from `dist/local/`. */
 export const projectRoot = rootAbove(import.meta.dirname);
 
 function rootAbove(directory: string): string {

@@ -13,10 +13,10 @@ const probeEveryMs = 50;
 const probeLimitMs = 2_000;
 const grpcNotFound = 5;
 
-/** Whether the server became usable before `signal` ended the wait. */
+/** Waits until the server is ready; false if `signal` ended the wait first. */
 export async function waitUntilReady(options: ReadinessOptions): Promise<boolean> {
   const channelArgs = { 'grpc.initial_reconnect_backoff_ms': probeEveryMs, 'grpc.max_reconnect_backoff_ms': 500 };
-  const interceptors: [] = []; // without the SDK's own retries, which do not heed the signal
+  const interceptors: [] = []; // without the SDK's own retries, which ignore the signal
   const connection = Connection.lazy({ address: options.address, channelArgs, interceptors });
   try {
     while (!options.signal.aborted) {
@@ -31,7 +31,7 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<boolean
 
 function probe(connection: Connection, options: ReadinessOptions): Promise<boolean> {
   const call = () => isUsable(connection, options);
-  const signal = AbortSignal.any([options.signal]); // the SDK listens to it once per call and never stops
+  const signal = AbortSignal.any([options.signal]); // each call of the SDK adds a listener to it and never removes it
   return connection.withAbortSignal(signal, () => connection.withDeadline(Date.now() + probeLimitMs, call));
 }
 
@@ -48,5 +48,5 @@ async function isUsable(connection: Connection, { namespace, searchAttributes }:
   }
 }
 
-/** Said of the workflow here, since counting fails already where the namespace is unknown. */
+/** Means the workflow: with an unknown namespace the count fails first. */
 const isNotFound = (error: unknown): boolean => isGrpcServiceError(error) && error.code === grpcNotFound;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Takes one line about what is going on, for a person who waits. */
+/** Takes one line of progress. */
 export type Report = (line: string) => void;
 
 /** A user of this machine, by number. */
@@ -13,9 +13,9 @@ export interface CommandOptions {
   cwd: string;
   /** Default: our environment. */
   env?: NodeJS.ProcessEnv;
-  /** Whom it runs as; default: as we do. */
+  /** The user of the command; default: our own. */
   user?: SystemUser | undefined;
-  /** What to call it while it takes its time; said again every 20 seconds. */
+  /** The name of the command in a report every 20 seconds. */
   progress?: { what: string; report: Report };
   timeLimitMs: number;
 }
@@ -23,7 +23,7 @@ export interface CommandOptions {
 const progressEveryMs = 20_000;
 const tailLines = 15;
 
-/** Runs a command and returns all it printed. Throws an Error with the end of it when it fails or takes too long. */
+/** Runs a command and returns its output. Throws an Error with the end of the output if the command fails or takes too long. */
 export async function runCommand(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const startedAt = Date.now();
   const { cwd, env, user } = options;

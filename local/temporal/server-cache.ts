@@ -4,21 +4,21 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Report } from './run-command.js';
 
-/** Where the servers we fetch or build are kept between checkouts: `$XDG_CACHE_HOME/faretrail` or `~/.cache/faretrail`. */
+/** The folder of fetched and built servers, for all checkouts: `$XDG_CACHE_HOME/faretrail` or `~/.cache/faretrail`. */
 export function serverCache(): string {
   const directory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'faretrail');
   mkdirSync(directory, { recursive: true });
   return directory;
 }
 
-/** A name for unfinished work on `path`: no process takes it for finished work, and no other process writes to it. */
+/** A name for unfinished work on `path`. No process takes it for finished work, and no other process writes to it. */
 export const partialOf = (path: string): string => `${path}.${process.pid}.partial`;
 
 const lookAgainEveryMs = 250;
 
 /**
  * Runs `work` while no other process on this machine runs it under the same path, which gets the suffix `.lock`.
- * The lock holds its owner's pid, so that one left behind by a killed process is taken over, along with its leavings.
+ * The lock holds its owner's pid, so that the next process can take over the lock of a killed one and remove its files.
  */
 export async function underLock<T>(path: string, report: Report, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
@@ -39,7 +39,7 @@ export async function underLock<T>(path: string, report: Report, work: () => Pro
   }
 }
 
-/** Takes the lock if it is free. Linking a finished file, unlike writing a new one, is never seen half done. */
+/** Takes the lock if it is free. Another process never sees half a link, unlike a new file. */
 function isTaken(lock: string): boolean {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
@@ -58,7 +58,7 @@ function ownerOf(lock: string): number | undefined {
   try {
     return Number(readFileSync(lock, 'utf8'));
   } catch {
-    return undefined; // released in the meantime
+    return undefined; // its owner has released it meanwhile
   }
 }
 
@@ -70,7 +70,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Unfinished work of processes that are gone. */
+/** Removes unfinished work of processes that have ended. */
 function removeLeavings(directory: string): void {
   for (const name of readdirSync(directory)) {
     const [, pid] = /\.(\d+)\.partial$/.exec(name) ?? [];

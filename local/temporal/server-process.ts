@@ -6,32 +6,32 @@ import { type SystemUser, tailOf } from './run-command.js';
 const stopGraceMs = 5_000; // the dev server needs under one second
 const logKept = 20_000; // characters
 
-/** A server program that runs as our child. */
+/** A server program that runs as a child process. */
 export interface ServerProcess {
   pid: number;
-  /** The end of what it wrote. */
+  /** The end of its log. */
   logTail(): string;
   hasEnded(): boolean;
-  /** Resolves when it has ended for whatever reason. */
+  /** Resolves once the server has ended, for whatever reason. */
   ended: Promise<void>;
-  /** SIGTERM or what was chosen instead, then SIGKILL. Resolves when it has ended. */
+  /** Sends `stopSignal`, and later SIGKILL. Resolves once the server has ended. */
   stop(): Promise<void>;
-  /** SIGKILL, as in a crash. Resolves when it has ended. */
+  /** Sends SIGKILL, as in a crash. Resolves once the server has ended. */
   kill(): Promise<void>;
 }
 
 export interface ServerProcessOptions {
-  /** Whom it runs as; default: as we do. */
+  /** The user of the server; default: our own. */
   user?: SystemUser | undefined;
   /** Default: ours. */
   cwd?: string;
-  /** What ends it in order. Default: SIGTERM. */
+  /** The signal for an orderly end. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals;
 }
 
 /**
- * Starts a server in a process group of its own, so that Ctrl-C reaches us alone and we can end things in order.
- * It dies with us nevertheless, see `endWithUs`. Rejects when the program cannot be started at all.
+ * Starts a server in its own process group, so that Ctrl-C reaches only this process, which can end all servers in order. The
+ * server still ends with this process, see `endWithUs`. Rejects if the program does not start.
  */
 export async function startServerProcess(
   program: string,
@@ -63,8 +63,8 @@ export async function startServerProcess(
 }
 
 /**
- * However we end, a kill -9 included, the server ends too: a shell waits for the end of its input, which is the moment
- * the system closes our side of the pipe, and then kills the server.
+ * Ends the server with this process, also after a kill -9. A shell waits for the end of its input, which comes when the system
+ * closes our side of the pipe, and then kills the server.
  */
 function endWithUs(child: ChildProcess): void {
   const script = 'read -r _; kill -TERM "$1" 2>/dev/null && sleep 2 && kill -KILL "$1" 2>/dev/null';
@@ -72,7 +72,7 @@ function endWithUs(child: ChildProcess): void {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  watch.on('error', () => undefined); // no shell, no watch: then only an orderly end takes the server along
+  watch.on('error', () => undefined); // without a shell, only an orderly end of this process ends the server
   watch.unref();
   child.once('exit', () => watch.kill('SIGKILL'));
 }

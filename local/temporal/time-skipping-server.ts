@@ -8,7 +8,7 @@ import { partialOf } from './server-cache.js';
 const serverVersion = '1.32.0'; // as in time-skipping-build/pom.xml
 const fetchLimitMs = 10 * 60_000; // 10 s on a good line
 
-// Relative to itself, because the folder is renamed once it is complete.
+// Paths are relative to the script, since we rename the folder once it is complete.
 const startScript = `#!/bin/sh
 exec java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"
 `;

@@ -3,10 +3,10 @@ import { type Browser, chromium } from 'playwright-core';
 
 const usualPlaces = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The Chromium of the system; undefined: there is none in the usual places. */
+/** The Chromium of the system; undefined if the usual places have none. */
 export const findBrowser = (): string | undefined => usualPlaces.find((path) => existsSync(path));
 
-/** It reaches this machine alone: the Temporal UI also asks for news of the world. */
+/** Lets the browser reach only this machine, since the Temporal UI also calls servers on the internet. */
 export const openBrowser = (executablePath: string): Promise<Browser> =>
   chromium.launch({
     executablePath,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator, Page, Request } from 'playwright-core';
 
-/** What a person sets in the dialog "Codec Server". */
+/** The settings in the dialog "Codec Server". */
 export interface CodecDialog {
   endpoint: string;
   /** "Pass the user access token". */
@@ -13,30 +13,30 @@ export interface CodecDialog {
 /** The Temporal UI in one page of a browser. Made for its version 2.50. */
 export interface TemporalUi {
   page: Page;
-  /** Opens the page of the newest run of this id. */
+  /** Opens the page of the newest run with this workflow id. */
   openRun(workflowId: string): Promise<void>;
-  /** Opens a tab of that page by its id, such as `history`, and resolves when it is drawn. */
+  /** Opens a tab of that page by its id, such as `history`. Resolves once the UI has drawn it. */
   openTab(id: string): Promise<void>;
   /** The ids of all its tabs. */
   tabs(): Promise<string[]>;
-  /** Sends the first query of the tab `queries`, where one is offered: the UI must be able to read its name. */
+  /** Sends the first query that the tab `queries` offers, if any. The UI must be able to read its name. */
   runQuery(): Promise<void>;
   setCodec(dialog: CodecDialog): Promise<void>;
-  /** What the sign of the codec server in the head of the page says. */
+  /** The text of the codec server's sign in the head of the page. */
   codecSign(): Promise<string>;
-  /** All that is to be read on the page. */
+  /** The whole text of the page. */
   text(): Promise<string>;
 }
 
 const quietForMs = 1_000;
 const settlesWithinMs = 20_000;
 
-/** Drives the UI at `url` as a person does: by what is on the page. */
+/** Uses the UI at `url` as a person does, through the elements of the page. */
 export function driveTemporalUi(page: Page, url: string): TemporalUi {
   const sign = page.locator('[data-testid^=data-encoder-status]').first();
   const openRequests = countRequests(page);
   const text = (): Promise<string> => page.locator('body').innerText();
-  // Without digits: the clock of a run that goes on never rests.
+  // Without digits, since the clock of a running workflow changes all the time.
   const settle = () => untilQuiet(async () => `${openRequests()} ${(await text()).replace(/\d/g, '')}`);
 
   return {
@@ -74,12 +74,12 @@ export function driveTemporalUi(page: Page, url: string): TemporalUi {
   };
 }
 
-/** The switch itself is hidden behind its picture, where no click reaches it. */
+/** Turns the switch by key, since its picture covers it. */
 async function turn(input: Locator, isOn: boolean): Promise<void> {
   if ((await input.isChecked()) !== isOn) await input.press('Space');
 }
 
-/** How many requests to codec endpoints are under way. */
+/** Counts the requests to codec endpoints in flight. */
 function countRequests(page: Page): () => number {
   const open = new Set<Request>();
   page.on('request', (request) => request.url().includes('/decode') && open.add(request));
@@ -88,7 +88,7 @@ function countRequests(page: Page): () => number {
   return () => open.size;
 }
 
-/** Resolves when `look` has seen the same for a second. The UI draws in steps, and a run that goes on never stops asking. */
+/** Resolves once `look` has seen the same for a second. The UI draws in steps, and it never stops its requests about a running workflow. */
 async function untilQuiet(look: () => Promise<string>): Promise<void> {
   const giveUpAt = Date.now() + settlesWithinMs;
   let seen = '';

@@ -26,14 +26,14 @@ import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { plainFailure, toDelay } from './failures.js';
-import { type RefusalType, refusals, sealingRemedy } from './looking.js';
+import { fieldsBehind, type RefusalType, refusals, sealingRemedy } from './looking.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** The ports of the activity. */
 export interface CallActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  rideApi: Pick<RideApi, 'callOperation' | 'readEffect' | 'operationScope' | 'knowsRepeats'>;
+  rideApi: Pick<RideApi, 'callOperation' | 'readEffect' | 'scopeOf' | 'knowsRepeats'>;
   call: AuthorizedCall;
   now?: () => number;
 }
@@ -71,7 +71,7 @@ export function createCallActivities({
     before: CallDoubt,
     tellSent: (sent: 'clear' | 'unclear') => void,
   ): Promise<BusinessCallResult> {
-    const scope = rideApi.operationScope(account, call.operation);
+    const scope = rideApi.scopeOf(account, call.operation);
     const signal = isChanging(call.operation) ? undefined : cancellationSignal(); // no doubt of our own making
     const result = await authorized(account, scope, call.operation, async (token) => {
       leave(isChanging(call.operation) ? withDoubt(before) : before);
@@ -87,7 +87,7 @@ export function createCallActivities({
 
   /** Reads the order to find out what became of the call. If it had no effect, the next attempt sends it again. */
   async function clarify(account: Account, call: ServiceCall): Promise<AttemptEnd> {
-    const scope = rideApi.operationScope(account, 'orderDetails');
+    const scope = rideApi.scopeOf(account, 'orderDetails');
     const result = await authorized(account, scope, 'readOrder', (token) => rideApi.readEffect(account, call, token));
     return result ? { kind: 'done', result } : { kind: 'noEffect' };
   }
@@ -99,7 +99,7 @@ export function createCallActivities({
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
-      rideApi.operationScope(account, operation); // throws if the account's interface lacks the operation
+      rideApi.scopeOf(account, operation); // throws if the account's interface lacks the operation
       if (before.inDoubt && showsInOrder(operation)) return await clarify(account, call);
       if (before.inDoubt && isUnrepeatable) {
         const trouble = passingTrouble(call, 'a worker stopped during the request');
@@ -148,12 +148,25 @@ function ownBackOffMs(): number {
   return Math.min(Number(initialInterval) * backoffCoefficient ** (attempt - 1), Number(maximumInterval));
 }
 
-const remedies: Record<RefusalType, string> = {
-  CredentialsRejected: 'Check base URL, token URL, client id and secret of the account',
-  Forbidden: 'Check the business id and the permissions of the account',
-  OrderNotFound: 'Check the order id, and that the order belongs to the account',
-  Refused: 'The details hold what the service says; correct the request and use another key',
+/** `fields`: those of the contract profile of which one is wrong if the service refuses because of a wrong guess. */
+const remedies: Record<RefusalType, (operation: BusinessOperation, fields: string) => string> = {
+  CredentialsRejected: (operation) =>
+    `Check base URL, token URL, client id and secret of the account, and path and scope of operations.${operation} in the contract profile`,
+  Forbidden: (operation) =>
+    `Check the business id and the permissions of the account, and operations.${operation}.scope in the contract profile`,
+  OrderNotFound: (_operation, fields) =>
+    `Check the order id, that the order belongs to the account, and ${fields} in the contract profile`,
+  Refused: () => 'The details hold what the service says; correct the request and use another key',
 };
+
+/** The remedy for a refusal. One without a code word of the service may mean that the service has no such call. */
+function remedyFor(error: RideApiError, operation: BusinessOperation): string {
+  const { failure } = refusals[error.code];
+  const fields = fieldsBehind(error, operation);
+  const remedy = remedies[failure](operation, fields);
+  const isUnexplained = failure === 'Refused' && error.upstreamCode === null;
+  return isUnexplained ? `${remedy}. Compare ${fields} in the contract profile with what the service takes` : remedy;
+}
 
 /** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call, which
  *  Temporal repeats. */
@@ -181,7 +194,7 @@ export function toCallTrouble(
     const { failure } = refusals[error.code];
     // Only the caller sees the details, whereas error texts are shown to everybody.
     const details = [{ status: error.status, code: error.upstreamCode, message: error.upstreamMessage }];
-    return trouble(failure, `${error.message}. ${remedies[failure]}.`, { details });
+    return trouble(failure, `${error.message}. ${remedyFor(error, operation)}.`, { details });
   }
   if (error instanceof TokenUnavailable) {
     const afterMs = Math.max(error.retryAt - now, 1_000);

@@ -1,4 +1,5 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
+import type { OperationName } from '../contracts/contract-profile.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode } from '../domain/attention.js';
@@ -46,21 +47,33 @@ export const refusals: Record<RideApiErrorCode, Refusal> = {
 /** The subject of the look. */
 interface Asked {
   account: AccountName;
-  /** The order and the operation that a 404 may be about. */
-  lookup?: { orderId: OrderId; operation: string };
+  operation: OperationName;
+  /** The order that a 404 may be about. */
+  orderId?: OrderId;
 }
 
-const remedies: Record<AttentionCode, (asked: Asked) => string> = {
-  credentialsRejected: ({ account }) => `Check base URL, token URL, client id and secret of account ${account}.`,
+/** The fields of the contract profile of which one is wrong if the service answers like this because of a wrong guess. */
+export function fieldsBehind(error: unknown, operation: OperationName): string {
+  if (error instanceof UnusableReply)
+    return `pointers.${operation}.${error.code === 'ORDER_MISMATCH' ? 'orderId' : 'status'}`;
+  if (error instanceof RideApiError && error.code === 'UNEXPECTED_STATUS') return `operations.${operation}.success`;
+  return `operations.${operation}.path and operations.${operation}.method`;
+}
+
+const remedies: Record<AttentionCode, (asked: Asked, fields: string) => string> = {
+  credentialsRejected: ({ account, operation }) =>
+    `Check base URL, token URL, client id and secret of account ${account}, and path and scope of operations.${operation} in the contract profile.`,
   scopeRejected: ({ account }) => `Check which scopes the client of account ${account} was granted.`,
   grantRejected: ({ account }) => `Check the token settings of the contract profile for account ${account}.`,
-  forbidden: ({ account }) => `Check the business id and the permissions of account ${account}.`,
-  unreadableStatus: () => 'Check the operations and pointers of the contract profile against what the service sends.',
+  forbidden: ({ account, operation }) =>
+    `Check the business id and the permissions of account ${account}, and operations.${operation}.scope in the contract profile.`,
+  unreadableStatus: (_asked, fields) =>
+    `Compare ${fields} in the contract profile with what the service takes and sends.`,
   upstreamUnavailable: () => 'Nothing to do here unless it lasts: the service is asked again by itself.',
-  orderNotFound: ({ account, lookup }) =>
-    lookup
-      ? `Check order id ${lookup.orderId}, that the order belongs to account ${account}, and operations.${lookup.operation}.path in the contract profile. It is looked for again by itself.`
-      : '',
+  orderNotFound: ({ account, orderId }, fields) =>
+    orderId === undefined
+      ? ''
+      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile. It is looked for again by itself.`,
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
 };
@@ -75,7 +88,7 @@ export const toFailureType = (code: AttentionCode): string => `${code.charAt(0).
 export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
   const trouble = (code: AttentionCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
-    message: `${message}. ${remedies[code](asked)}`.trimEnd(),
+    message: `${message}. ${remedies[code](asked, fieldsBehind(error, asked.operation))}`.trimEnd(),
     afterMs,
   });
   if (error instanceof TokenUnavailable) {

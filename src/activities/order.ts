@@ -43,7 +43,7 @@ export function createProvenPaths(now: () => number = Date.now) {
 }
 
 interface OrderReaderPorts {
-  rideApi: Pick<RideApi, 'readOrder' | 'orderScope'>;
+  rideApi: Pick<RideApi, 'readOrder' | 'scopeOf'>;
   call: AuthorizedCall;
   provenPaths: ProvenPaths;
 }
@@ -52,8 +52,9 @@ interface OrderReaderPorts {
 export const createOrderReader =
   ({ rideApi, call, provenPaths }: OrderReaderPorts): OrderReader =>
   async (account, orderId, { signal, isThrough } = {}) => {
+    const scope = rideApi.scopeOf(account, interfaceTerms[account.interface].readOperation);
     const read = (token: string) => rideApi.readOrder(account, orderId, token, signal);
-    const reading = await call(account, rideApi.orderScope(account), 'readOrder', read, isThrough);
+    const reading = await call(account, scope, 'readOrder', read, isThrough);
     provenPaths.prove(account.name, orderId);
     return reading;
   };
@@ -123,10 +124,7 @@ export function createOrderActivities({
     const reads = manner.lastReadAt === null ? attempt : attempt - 1;
     const shown = input.shown.attention;
     const before = looking.leftBehind();
-    const lookup = {
-      orderId: input.orderId,
-      operation: interfaceTerms[account(input.account).interface].readOperation,
-    };
+    const { readOperation: operation } = interfaceTerms[account(input.account).interface];
     const isPathProven = isProven(input, before, { provenPaths, now: now() });
     const show = (struggle: Struggle): OrderObservation => {
       const { code, message, since } = struggle;
@@ -141,7 +139,7 @@ export function createOrderActivities({
         const gapMs = reads > 1 ? { gapMs: sinceLastLook(wanted, before) } : {};
         return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run && { runLength: run.runLength }) };
       },
-      toTrouble: (error) => toReadTrouble(error, { account: input.account, lookup }, now()),
+      toTrouble: (error) => toReadTrouble(error, { account: input.account, orderId: input.orderId, operation }, now()),
       settle(struggle, error) {
         if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
         // A caller that wants a read gets no wait as an answer.

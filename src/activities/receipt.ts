@@ -19,7 +19,7 @@ import { createLooking, type LookingPorts, toReadTrouble } from './looking.js';
 type ReceiptReader = (account: Account, orderId: OrderId, signal?: AbortSignal) => Promise<Record<string, unknown>>;
 
 interface ReceiptReaderPorts {
-  rideApi: Pick<RideApi, 'readReceipt' | 'receiptScope'>;
+  rideApi: Pick<RideApi, 'readReceipt' | 'scopeOf'>;
   call: AuthorizedCall;
 }
 
@@ -27,7 +27,7 @@ interface ReceiptReaderPorts {
 export const createReceiptReader =
   ({ rideApi, call }: ReceiptReaderPorts): ReceiptReader =>
   (account, orderId, signal) =>
-    call(account, rideApi.receiptScope(), 'readReceipt', (token) =>
+    call(account, rideApi.scopeOf(account, 'orderReceipt'), 'readReceipt', (token) =>
       rideApi.readReceipt(account, orderId, token, signal),
     );
 
@@ -70,7 +70,8 @@ export function createReceiptActivities({ account, readReceipt, ...ports }: Rece
         return await readReceipt(account(input.account), input.orderId, cancellationSignal());
       },
       answer: (receipt) => ({ kind: 'receipt', receipt, at: iso(now()), reads }),
-      toTrouble: (error) => asReceipts(toReadTrouble(error, { account: input.account }, now())),
+      toTrouble: (error) =>
+        asReceipts(toReadTrouble(error, { account: input.account, operation: 'orderReceipt' }, now())),
       settle(struggle, error) {
         if (error instanceof InvalidInput) return found('notOffered', error.message);
         return toCode(struggle) === shown ? found(shown, struggle.message, struggle) : undefined;

@@ -34,10 +34,11 @@ export function toSubscriptionTrouble(
     const remedy = 'Set FARETRAIL_WEBHOOK_KEYS for every worker, the same keys as for the ingress';
     return { code: 'credentialsRejected', message: `${error.message}. ${remedy}.` };
   }
-  const trouble = toReadTrouble(error, { account }, now);
+  const trouble = toReadTrouble(error, { account, operation: 'createSubscriber' }, now);
   // This call reads no status, so the service refuses the subscription.
   if (trouble?.code !== 'unreadableStatus' || !(error instanceof Error)) return trouble;
-  const remedy = 'Check the public URL, the permissions of the account and createSubscriber in the contract profile';
+  const remedy =
+    'Check the public URL, the permissions of the account and operations.createSubscriber in the contract profile';
   return { ...trouble, code: 'forbidden', message: `${error.message}. ${remedy}.` };
 }
 
@@ -51,7 +52,7 @@ interface WebhookSecrets {
 export interface SubscriberCallPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'subscriberScope'>;
+  rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'scopeOf'>;
   call: AuthorizedCall;
   /** Null when this process holds no webhook keys. */
   webhooks: WebhookSecrets | null;
@@ -88,7 +89,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
     if (!enabled.list) return undefined;
     const deliveryAddress = addressOf(address);
     const account = accountOf(address.account);
-    const scope = rideApi.subscriberScope('listSubscribers');
+    const scope = rideApi.scopeOf(account, 'listSubscribers');
     const listed = await call(account, scope, 'listSubscribers', (token) => rideApi.listSubscribers(account, token));
     const found = listed.findLast((subscriber) => subscriber.deliveryAddress === deliveryAddress);
     return found && (await toRegistration(found, address));
@@ -101,7 +102,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
     async create(address: SubscriptionAddress, sending: Sending, onSend: () => void): Promise<Registration> {
       const account = accountOf(address.account);
       const subscriber = { deliveryAddress: addressOf(address), eventType: address.eventType };
-      const scope = rideApi.subscriberScope('createSubscriber');
+      const scope = rideApi.scopeOf(account, 'createSubscriber');
       const created = await call(account, scope, 'createSubscriber', async (token) => {
         sending.isSent = true;
         onSend();
@@ -118,7 +119,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
       if (subscriberId === null) return { kind: enabled.list ? 'removed' : 'unknown', subscriberId };
       if (!enabled.delete) return { kind: 'registered', subscriberId };
       const account = accountOf(input.account);
-      const scope = rideApi.subscriberScope('deleteSubscriber');
+      const scope = rideApi.scopeOf(account, 'deleteSubscriber');
       await call(account, scope, 'deleteSubscriber', (token) => rideApi.deleteSubscriber(account, subscriberId, token));
       return { kind: 'removed', subscriberId };
     },

@@ -37,11 +37,13 @@ const known: Readonly<Record<string, [what: string, read: ((text: string) => unk
   shell: ['shell to print it for', shells],
 };
 
-/** The argument of this name. Help and completion show the words of a closed set. Throws for a name that is not in the table above. */
-export function knownArgument(name: string): Argument {
+/** The argument of a form such as `<account>`, or `[orderId]` for one that may be left out. Help and completion show the words of a closed
+ *  set. Throws for a name that is not in the table above. */
+export function knownArgument(form: string): Argument {
+  const name = form.slice(1, -1);
   const [what, read] = known[name] ?? [];
   if (read === undefined) throw new Error(`no such argument: ${name}`);
-  const argument = new Argument(`<${name}>`, what);
+  const argument = new Argument(form, what);
   if (typeof read === 'function') return argument.argParser(checked(read));
   return argument.choices(read).argParser(checked((text) => readInput(wordOf(read), text, name)));
 }

@@ -1,7 +1,7 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
-import { parkReasonTexts } from '../domain/parked.js';
+import { parkReasonTexts } from '../domain/delivery.js';
 import { publishedDelivery, publishedLease } from '../domain/published.js';
 import {
   fromAccessTokenId,
@@ -16,7 +16,7 @@ import { runOf } from '../temporal/runs.js';
 import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
 import { rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, checked, limitOption } from './arguments.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, quoted, type Session } from './command.js';
+import { type AddCommand, addCommand, inSession, quoted, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import { attentionQuery, listRuns, moreText, type RunFilter, readEach, toStatusFilter } from './visibility.js';
@@ -36,13 +36,13 @@ export const addAttention: AddCommand = (program, run) => {
     .action(run(inSession(list)));
 };
 
-async function list(context: CommandContext, session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
+async function list(session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
   const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
   const until = Date.now() + answersWithinMs;
   const runs = await readEach(found, (info) => readOne(session, info, until));
   const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
-  context.tell({ runs: withCommands, hasMore }, attentionText(runs, context.paint));
-  if (hasMore) context.note(moreText(limit));
+  session.tell({ runs: withCommands, hasMore }, attentionText(runs, session.paint));
+  if (hasMore) session.note(moreText(limit));
   return exitCodes.done;
 }
 

@@ -52,18 +52,18 @@ function toInput({ account, operation, key, order, referenceField, input: file }
   return input;
 }
 
-async function call(context: CommandContext, session: Session, input: BusinessCallInput): Promise<number> {
+async function call(session: Session, input: BusinessCallInput): Promise<number> {
   // Only for the wording: the call itself starts a run, or joins the one of this key.
   const before = await session.find(businessCallId(input));
   const start = !before ? 'started' : before.isOpen ? 'alreadyRunning' : 'alreadyEnded';
   const answered = session.rides.call(input); // no deadline here: the run ends the call by its own limits
   answered.catch(() => undefined); // it is awaited below
-  context.note(startText(context, input, start));
-  if (start !== 'alreadyEnded') context.warn(await missingWorkers(session, input.account));
+  session.note(startText(session, input, start));
+  if (start !== 'alreadyEnded') session.warn(await missingWorkers(session, input.account));
   const result = await answered.catch(tellFailure);
-  context.tell(
+  session.tell(
     { workflowId: businessCallId(input), key: input.key, state: start, result },
-    resultText(context, result),
+    resultText(session, result),
   );
   return exitCodes.done;
 }

@@ -20,10 +20,10 @@ export interface CliProcess {
   env: Env;
   stdout: TextSink;
   stderr: TextSink;
-  /** Throws `ConfigError`. */
-  loadSettings(): CliConfig;
+  /** `over`: settings to use in place of those of the environment. Throws `ConfigError`. */
+  loadSettings(over?: Env): CliConfig;
   /** The same with the client secrets. Throws `ConfigError`. */
-  loadSettingsWithSecrets(): Config;
+  loadSettingsWithSecrets(over?: Env): Config;
   /** How long to wait for the connection to Temporal. Default 5 s, since a person waits. */
   connectWithinMs?: number;
   /** Calls `act` at Ctrl-C or SIGTERM instead of ending the process. Returns a function that undoes this. */
@@ -132,7 +132,7 @@ interface HelpOf {
 export function addCommand(parent: Command, form: string, { does, examples = [''], more = '' }: HelpOf): Command {
   const [name = '', ...names] = form.split(' ');
   const command = parent.command(name).description(does);
-  for (const argument of names) command.addArgument(knownArgument(argument.slice(1, -1)));
+  for (const argument of names) command.addArgument(knownArgument(argument));
   const words = ['faretrail', ...(parent.parent ? [parent.name()] : []), name];
   const lines = examples.map((example) => `  ${[...words, example].join(' ').trimEnd()}`);
   if (parent.parent) parent.addHelpText('after', lines[0] ?? '');
@@ -140,8 +140,8 @@ export function addCommand(parent: Command, form: string, { does, examples = [''
   return command.addHelpText('after', [...text, '', lines.length > 1 ? 'Examples:' : 'Example:', ...lines].join('\n'));
 }
 
-/** A connection to Temporal for one command. */
-export interface Session {
+/** What a command works with that has a connection to Temporal. */
+export interface Session extends CommandContext {
   client: Client;
   /** The typed client, for everything that other services can do too. */
   rides: FaretrailClient;
@@ -159,6 +159,8 @@ const defaultConnectWithinMs = 5_000;
 
 /** For calls that need no worker. */
 export const callTimeoutMs = 10_000;
+/** For queries: long enough for a busy worker, short enough for a person who waits. */
+export const queryTimeoutMs = 5_000;
 
 /** Reads the settings, connects, and closes the connection after `act`. */
 export async function withSession<T>(context: CommandContext, act: (session: Session) => Promise<T>): Promise<T> {
@@ -170,19 +172,19 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
   try {
     const rides = createFaretrailClient({ client, taskQueue: config.taskQueue });
     const find: Session['find'] = (workflowId) => runOf(client, workflowId).find({ withinMs: callTimeoutMs });
-    return await act({ client, rides, connection, namespace, address, config, within, find });
+    return await act({ ...context, client, rides, connection, namespace, address, config, within, find });
   } finally {
     await connection.close();
   }
 }
 
-type SessionAct<Input> = (context: CommandContext, session: Session, input: Input) => Promise<number>;
+type SessionAct<Input> = (session: Session, input: Input) => Promise<number>;
 
 /** A command that needs a connection. */
 export const inSession =
   <Input>(act: SessionAct<Input>): Act<Input> =>
   (context, input) =>
-    withSession(context, (session) => act(context, session, input));
+    withSession(context, (session) => act(session, input));
 
 /** The same for input that has to be read first: wrong usage ends the command before it connects. */
 export const reading =

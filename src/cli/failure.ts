@@ -3,7 +3,7 @@ import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { CommanderError } from 'commander';
 import { FaretrailError } from '../domain/errors.js';
 import { PayloadCodecError } from '../sealing/payload-codec.js';
-import { failureBehind, grpcErrorOf, hasCode } from '../temporal/run-errors.js';
+import { failureBehind, grpcErrorOf, hasCode, isGrpc } from '../temporal/run-errors.js';
 import { plain } from './text.js';
 
 /** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
@@ -81,11 +81,9 @@ export function toCliError(error: unknown): CliError {
   return { code: answer ? 'TemporalError' : 'UnexpectedError', message, exitCode: exitCodes.failed };
 }
 
-// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
-const transientCodes: readonly number[] = [4, 8, 14];
-
 /** Is it an error that may pass while the command waits? */
-export const isTransient = (error: unknown): boolean => transientCodes.includes(grpcErrorOf(error)?.code ?? 0);
+export const isTransient = (error: unknown): boolean =>
+  isGrpc(error, 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE');
 
 /** Why a run or its update failed: our failure type, or Temporal's word for the end. */
 export interface RunFailure {

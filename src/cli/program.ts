@@ -17,6 +17,7 @@ import {
 import { addCompletion } from './completion.js';
 import { addDiscard, addParked, addRoute } from './delivery/parked.js';
 import { addSend } from './delivery/send.js';
+import { addShapes } from './delivery/shapes.js';
 import { addDoctor } from './doctor/doctor.js';
 import { exitCodes, toCliError } from './failure.js';
 import { addRefresh, addStop } from './order/change.js';
@@ -24,9 +25,9 @@ import { addFollow } from './order/follow.js';
 import { addOrderList } from './order/list.js';
 import { addShow } from './order/show.js';
 import { addWatch } from './order/watch.js';
+import { addProbe } from './probe/probe.js';
 import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
-import { addEnd, addMove, addRotate } from './subscription/change.js';
-import { addCreate } from './subscription/create.js';
+import { addCreate, addEnd, addMove, addRotate } from './subscription/commands.js';
 import { addSubscriptionList } from './subscription/list.js';
 import { toJsonLine, toLines } from './text.js';
 import { addTokenList } from './token.js';
@@ -53,13 +54,14 @@ const entries: readonly Entry[] = [
   },
   {
     noun: 'delivery',
-    does: 'place parked deliveries, and send a test delivery',
-    verbs: [addParked, addRoute, addDiscard, addSend],
+    does: 'place parked deliveries, send a test one, show shapes',
+    verbs: [addParked, addRoute, addDiscard, addSend, addShapes],
   },
   addCall,
   { noun: 'token', does: "show the fleet's access tokens", verbs: [addTokenList] },
   addAttention,
   addDoctor,
+  addProbe,
   addCodec,
   addCompletion,
 ];

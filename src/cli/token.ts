@@ -2,7 +2,7 @@ import { publishedLease } from '../domain/published.js';
 import { isUsable, type TokenLease } from '../domain/token/lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
 import type { RunTimes } from '../temporal/runs.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from './command.js';
+import { type AddCommand, addCommand, inSession, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import { listRuns, readEach } from './visibility.js';
@@ -21,14 +21,14 @@ export const addTokenList: AddCommand = (token, run) => {
   addCommand(token, 'list', { does, more: help }).action(run(inSession(list)));
 };
 
-async function list(context: CommandContext, session: Session): Promise<number> {
+async function list(session: Session): Promise<number> {
   const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
   const { found, hasMore } = await listRuns(session, query, limit);
   // An account's lease that ended and began again is listed more than once; `find` gives its newest run.
   const workflowIds = [...new Set(found.map(({ workflowId }) => workflowId))];
   const tokens = await readEach(workflowIds, (workflowId) => readToken(session, workflowId));
-  context.tell({ tokens, hasMore }, tokensText(tokens, context.paint));
-  if (hasMore) context.note(`Only the first ${limit} runs are shown; running ones come first.`);
+  session.tell({ tokens, hasMore }, tokensText(tokens, session.paint));
+  if (hasMore) session.note(`Only the first ${limit} runs are shown; running ones come first.`);
   return exitCodes.done;
 }
 

@@ -4,11 +4,9 @@ import type { AccountName } from '../domain/keys.js';
 import { toRideStatus } from '../domain/order/status.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { quote } from '../temporal/counts.js';
-import { grpcErrorOf } from '../temporal/run-errors.js';
+import { grpcErrorOf, isGrpc } from '../temporal/run-errors.js';
 import { callTimeoutMs, type Session } from './command.js';
 import { CliFailure } from './failure.js';
-
-const invalidArgument = 3;
 
 /** The first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
 export async function listRuns(
@@ -25,11 +23,10 @@ export async function listRuns(
       }
     });
   } catch (error) {
-    const answer = grpcErrorOf(error);
-    if (answer?.code !== invalidArgument) throw error;
+    if (!isGrpc(error, 'INVALID_ARGUMENT')) throw error;
     throw new CliFailure(
       'SearchAttributesMissing',
-      `Temporal refuses the query (${answer.details}); the namespace may lack our search attributes, which a worker registers: faretrail doctor`,
+      `Temporal refuses the query (${grpcErrorOf(error)?.details}); the namespace may lack our search attributes, which a worker registers: faretrail doctor`,
       { cause: error },
     );
   }

@@ -24,20 +24,16 @@ const lookEveryMs = 1_000;
 const askAgainMs = 5_000;
 
 /** Prints each change until the run ends or a person interrupts the command, and gives the exit code. */
-export async function watchRun<Answer>(
-  context: CommandContext,
-  session: Session,
-  watched: Watched<Answer>,
-): Promise<number> {
+export async function watchRun<Answer>(session: Session, watched: Watched<Answer>): Promise<number> {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // every call to Temporal listens
-  const unlisten = context.onInterrupt(() => stop.abort());
+  const unlisten = session.onInterrupt(() => stop.abort());
   try {
-    await session.connection.withAbortSignal(stop.signal, () => printChanges(context, watched, stop.signal));
+    await session.connection.withAbortSignal(stop.signal, () => printChanges(session, watched, stop.signal));
     return exitCodes.done;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    context.note(watched.farewell);
+    session.note(watched.farewell);
     return exitCodes.interrupted;
   } finally {
     unlisten();

@@ -21,11 +21,20 @@ import { businessCallStart, reportStart, rideStart } from '../temporal/starts.js
 import type { businessCall } from '../workflows/business-call.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
-import { type FollowOrderInput, type OrderHandle, orderHandle } from './order.js';
-import { type ParkedHandle, parkedHandle } from './parked.js';
-import { type ReportHandle, type ReportInput, reportHandle } from './report.js';
-import { type RideHandle, type RideInput, rideHandle } from './ride.js';
-import { toAnswer } from './run.js';
+import {
+  type FollowOrderInput,
+  type OrderHandle,
+  orderHandle,
+  type ParkedHandle,
+  parkedHandle,
+  type ReportHandle,
+  type ReportInput,
+  type RideHandle,
+  type RideInput,
+  reportHandle,
+  rideHandle,
+  toAnswer,
+} from './handles.js';
 
 /** What the typed client is made of. */
 export interface FaretrailClientOptions {

@@ -10,8 +10,21 @@ export {
   type PayloadKeysOptions,
   withPayloadKeys,
 } from './faretrail-client.js';
-export type { FollowOrderInput, OrderHandle, OrderTrail, Receiver } from './order.js';
-export type { ParkedDelivery, ParkedHandle, RoutedDelivery } from './parked.js';
-export type { CompanyReport, ReportHandle, ReportInput } from './report.js';
-export type { RideHandle, RideInput, RideResolution, RideResult, RideStanding } from './ride.js';
-export type { AskOptions } from './run.js';
+export type {
+  AskOptions,
+  CompanyReport,
+  FollowOrderInput,
+  OrderHandle,
+  OrderTrail,
+  ParkedDelivery,
+  ParkedHandle,
+  Receiver,
+  ReportHandle,
+  ReportInput,
+  RideHandle,
+  RideInput,
+  RideResolution,
+  RideResult,
+  RideStanding,
+  RoutedDelivery,
+} from './handles.js';

@@ -1,7 +1,6 @@
 import * as nexus from 'nexus-rpc';
 import type { CallInput, CallResult, FollowOptions } from './faretrail-client.js';
-import type { FollowOrderInput, OrderTrail } from './order.js';
-import type { RideInput, RideResolution, RideResult, RideStanding } from './ride.js';
+import type { FollowOrderInput, OrderTrail, RideInput, RideResolution, RideResult, RideStanding } from './handles.js';
 
 /** The key of one order. */
 export interface OrderKey {

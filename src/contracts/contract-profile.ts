@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { rideInterfaces } from '../domain/account.js';
+import { businessOperations } from '../domain/call.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
 const HttpStatus = z.int().min(100).max(599);
+
+const operationNames = [
+  'orderStatus',
+  ...businessOperations,
+  ...(['createSubscriber', 'listSubscribers', 'deleteSubscriber'] as const),
+] as const;
 
 const Operation = z.strictObject({
   interface: z.enum(rideInterfaces),
@@ -12,11 +19,15 @@ const Operation = z.strictObject({
   /** Scope values separated by a blank; they become part of workflow ids. */
   scope: z.string().regex(/^([\w.:-]+( [\w.:-]+)*)?$/, 'must be scope values separated by a blank'),
   success: z.array(HttpStatus).min(1),
-  /** Whether the service's document states method and path. */
-  source: z.enum(['given', 'assumed']),
+  /** `given`: the service's document states method and path. `verified`: they were seen to work. */
+  source: z.enum(['given', 'assumed', 'verified']),
+  /** The day on which `probe` saw it work. */
+  verifiedOn: z.iso.date().optional(),
   enabled: z.boolean().optional(),
-  /** The header that keeps a repeated request from having a second effect. Empty for none, so that an override can remove it. */
+  /** The header that carries the id of a request, the same in each repeat. Empty for none, so that an override can remove it. */
   requestIdHeader: z.string().optional(),
+  /** Of `createOrder`: the service was seen to make one order of all requests with the same id. Until then an unclear one is not repeated. */
+  repeatable: z.boolean().optional(),
 });
 
 const Verification = z.discriminatedUnion('mode', [
@@ -34,20 +45,7 @@ const Verification = z.discriminatedUnion('mode', [
 
 /** The shape of the contract profile: every fact about the service that may need correction, as data. */
 export const ContractProfileSchema = z.strictObject({
-  operations: z.strictObject({
-    orderStatus: Operation,
-    companySettings: Operation,
-    products: Operation,
-    createOrder: Operation,
-    orderDetails: Operation,
-    updateOrder: Operation,
-    cancelOrder: Operation,
-    addReferenceCode: Operation,
-    orderReceipt: Operation,
-    createSubscriber: Operation,
-    listSubscribers: Operation,
-    deleteSubscriber: Operation,
-  }),
+  operations: z.record(z.enum(operationNames), Operation),
   pointers: z.strictObject({
     orderStatus: z.strictObject({ status: Pointers, orderId: Pointers }),
     orderDetails: z.strictObject({ status: Pointers, orderId: Pointers }),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { InvalidInput } from '../domain/errors.js';
 import { type ContractProfile, ContractProfileSchema, type Operation } from './contract-profile.js';
-import { isJsonObject, ownValue } from './json.js';
+import { isJsonObject, type JsonObject, ownValue } from './json.js';
 
 /** An operation of the business interface; every request names one company. */
 const ofCompany = (
@@ -27,7 +27,7 @@ export const defaultContractProfile: ContractProfile = {
     products: ofCompany('POST', '/v1/products', { scope: 'order', success: [200] }),
     createOrder: {
       ...ofCompany('POST', '/v1/orders', { scope: 'order', success: [200, 201] }),
-      requestIdHeader: 'X-Request-ID',
+      ...{ requestIdHeader: 'X-Request-ID', repeatable: false },
     },
     orderDetails: ofCompany('GET', '/v1/orders/{order_id}', { scope: 'order', success: [200] }),
     updateOrder: ofCompany('PATCH', '/v1/orders/{order_id}', { scope: 'order', success: [200, 204] }),
@@ -108,6 +108,22 @@ function merged(base: unknown, override: unknown, at = ''): unknown {
   return Object.fromEntries(entries);
 }
 
+/** The differences of a profile to the default one: overrides with which `parseContractProfile` gives it again. */
+export function overridesOf(profile: ContractProfile): JsonObject {
+  const overrides = differences(defaultContractProfile, profile);
+  return isJsonObject(overrides) ? overrides : {};
+}
+
+/** Undefined where both are equal. The same objects merge here as in `merged`. */
+function differences(base: unknown, value: unknown, at = ''): unknown {
+  if (JSON.stringify(base) === JSON.stringify(value)) return undefined;
+  if (!isJsonObject(base) || !isJsonObject(value) || replacedWhole.has(at)) return value;
+  const entries = Object.keys(value).map((key): [string, unknown] => {
+    return [key, differences(ownValue(base, key), value[key], joined(at, key))];
+  });
+  return Object.fromEntries(entries.filter(([, difference]) => difference !== undefined));
+}
+
 function shapeProblems(issues: z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     const at = issue.path.map(String).join('.');
@@ -127,12 +143,21 @@ function pathProblem(operation: string, path: string): string | undefined {
   return undefined;
 }
 
-function pathProblems(profile: unknown): string[] {
+function repeatProblem(name: string, operation: unknown): string | undefined {
+  if (ownValue(operation, 'repeatable') !== true) return undefined;
+  if (name !== 'createOrder') return 'means something to createOrder alone; leave it out';
+  return ownValue(operation, 'requestIdHeader') ? undefined : 'must not be true without a requestIdHeader';
+}
+
+function operationProblems(profile: unknown): string[] {
   const operations = ownValue(profile, 'operations');
   return Object.entries(isJsonObject(operations) ? operations : {}).flatMap(([name, operation]) => {
     const path = ownValue(operation, 'path');
-    const problem = typeof path === 'string' && path.startsWith('/') ? pathProblem(name, path) : undefined;
-    return problem === undefined ? [] : [`operations.${name}.path: ${problem}`];
+    const wrongPath = typeof path === 'string' && path.startsWith('/') ? pathProblem(name, path) : undefined;
+    const problems = { path: wrongPath, repeatable: repeatProblem(name, operation) };
+    return Object.entries(problems).flatMap(([field, problem]) =>
+      problem === undefined ? [] : [`operations.${name}.${field}: ${problem}`],
+    );
   });
 }
 
@@ -142,7 +167,7 @@ export function parseContractProfile(overrides: unknown): ContractProfile {
   if (!isJsonObject(overrides)) throw new InvalidInput('contract profile: must be a JSON object');
   const candidate = merged(defaultContractProfile, overrides);
   const parsed = ContractProfileSchema.safeParse(candidate);
-  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...pathProblems(candidate)];
+  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...operationProblems(candidate)];
   if (!parsed.success || problems.length > 0) throw new InvalidInput(`contract profile: ${problems.join('; ')}`);
   return parsed.data;
 }

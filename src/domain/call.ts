@@ -4,20 +4,29 @@ import { readInput, shallow } from './input-fields.js';
 import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
 import * as s from './schema.js';
 
-/** The operations of the business interface that a caller may ask for by name (given). */
-export const businessOperations = [
-  'companySettings',
-  'products',
-  'createOrder',
-  'orderDetails',
-  'updateOrder',
-  'cancelOrder',
-  'addReferenceCode',
-  'orderReceipt',
-] as const;
+/** What a call changes at the service, even if its answer is lost, and the fields that it requires besides account and key. */
+interface OperationTerms {
+  effect: 'none' | 'newOrder' | 'changedOrder' | 'newCodes';
+  needs: readonly ('orderId' | 'referenceFieldId' | 'body')[];
+}
 
-/** One of `businessOperations`. */
-export type BusinessOperation = (typeof businessOperations)[number];
+/** The operations of the business interface that a caller may ask for by name (given). */
+export const operationTerms = {
+  companySettings: { effect: 'none', needs: [] },
+  products: { effect: 'none', needs: ['body'] },
+  createOrder: { effect: 'newOrder', needs: ['body'] },
+  orderDetails: { effect: 'none', needs: ['orderId'] },
+  updateOrder: { effect: 'changedOrder', needs: ['orderId', 'body'] },
+  cancelOrder: { effect: 'changedOrder', needs: ['orderId'] },
+  addReferenceCode: { effect: 'newCodes', needs: ['referenceFieldId', 'body'] },
+  orderReceipt: { effect: 'none', needs: ['orderId'] },
+} as const satisfies Record<string, OperationTerms>;
+
+/** One of the operations of the business interface. */
+export type BusinessOperation = keyof typeof operationTerms;
+
+/** The names of the operations. */
+export const businessOperations = Object.keys(operationTerms) as BusinessOperation[];
 
 /** What messages about a call name. */
 type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
@@ -28,26 +37,12 @@ export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   requestId: string;
 }
 
-/** What a call changes at the service, even if its answer is lost. */
-type CallEffect = 'none' | 'newOrder' | 'changedOrder' | 'newCodes';
-
-/** The effect of each operation. */
-export const effects: Record<BusinessOperation, CallEffect> = {
-  companySettings: 'none',
-  products: 'none',
-  createOrder: 'newOrder',
-  orderDetails: 'none',
-  updateOrder: 'changedOrder',
-  cancelOrder: 'changedOrder',
-  addReferenceCode: 'newCodes',
-  orderReceipt: 'none',
-};
-
 /** Does a call of this operation change something at the service? */
-export const isChanging = (operation: BusinessOperation): boolean => effects[operation] !== 'none';
+export const isChanging = (operation: BusinessOperation): boolean => operationTerms[operation].effect !== 'none';
 
 /** Does a read of the order show the effect? */
-export const showsInOrder = (operation: BusinessOperation): boolean => effects[operation] === 'changedOrder';
+export const showsInOrder = (operation: BusinessOperation): boolean =>
+  operationTerms[operation].effect === 'changedOrder';
 
 /**
  * The failure types that a caller can switch on. The details of `Refused` are `{ status, code, message }` of the service.
@@ -152,20 +147,10 @@ export const callWaits = ({ operation, account }: CallName, since: string): Atte
   since,
 });
 
-/** The fields that each operation requires besides account and key; it refuses the other ones. */
-const needs: Record<BusinessOperation, readonly ('orderId' | 'referenceFieldId' | 'body')[]> = {
-  companySettings: [],
-  products: ['body'],
-  createOrder: ['body'],
-  orderDetails: ['orderId'],
-  updateOrder: ['orderId', 'body'],
-  cancelOrder: ['orderId'],
-  addReferenceCode: ['referenceFieldId', 'body'],
-  orderReceipt: ['orderId'],
-};
+const needsOf = (operation: BusinessOperation): OperationTerms['needs'] => operationTerms[operation].needs;
 
 /** Is the operation about one order, so that a 404 means an unknown order? */
-export const isAboutOrder = (operation: BusinessOperation): boolean => needs[operation].includes('orderId');
+export const isAboutOrder = (operation: BusinessOperation): boolean => needsOf(operation).includes('orderId');
 
 const OperationSchema = s.wordOf(businessOperations);
 
@@ -219,7 +204,7 @@ export function parseBusinessCallInput(value: unknown): BusinessCallInput {
   const input = readInput(BusinessCallInputSchema, value);
   const { operation } = input;
   for (const field of ['orderId', 'referenceFieldId', 'body'] as const) {
-    const isNeeded = needs[operation].includes(field);
+    const isNeeded = needsOf(operation).includes(field);
     const isGiven = input[field] !== undefined;
     if (isNeeded && !isGiven) throw new InvalidInput(`${field}: ${operation} needs it`);
     if (!isNeeded && isGiven) throw new InvalidInput(`${field}: ${operation} has no use for it; leave it out`);

@@ -87,22 +87,25 @@ export function countDeliveries(
 /** Why deliveries for an order wait for a person instead of starting a new run. */
 export type EndParkReason = 'followingStopped' | 'endUnreadable';
 
-/** Why a delivery was parked. The last two: a person must decide because of how the run of its order ended. */
-export const parkReasons = [
-  'noOrderId',
-  'orderIdUnusable',
-  'otherCompany',
-  'otherEventType',
-  'ambiguousBody',
-  'wrongSecret',
-  'endedGeneration',
-  'neverSubscribed',
-  'followingStopped',
-  'endUnreadable',
-] as const;
+/** Why a delivery was parked, in words for people. The last two: a person must decide because of how the run of its order ended. */
+export const parkReasonTexts = {
+  noOrderId: 'no order id was found in it',
+  orderIdUnusable: 'its order id cannot be used',
+  otherCompany: 'it names another company',
+  otherEventType: 'it names another event type than its address',
+  ambiguousBody: 'its body can be read in more than one way',
+  wrongSecret: 'its secret is not that of the subscription',
+  endedGeneration: 'its address was no longer accepted',
+  neverSubscribed: 'no subscription exists for it',
+  followingStopped: 'the following of its order was stopped',
+  endUnreadable: 'how the following of its order ended cannot be read here',
+} as const;
 
-/** One of the words in `parkReasons`. */
-export type ParkReason = (typeof parkReasons)[number];
+/** Why a delivery was parked. */
+export type ParkReason = keyof typeof parkReasonTexts;
+
+/** All of them. */
+export const parkReasons = Object.keys(parkReasonTexts) as ParkReason[];
 
 /**
  * What became of a delivery. `signalled`: the run that follows its order has it. `started`: it started such a run, for the first

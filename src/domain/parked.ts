@@ -1,4 +1,4 @@
-import { type DeliveryResult, type ParkReason, parkReasons } from './delivery.js';
+import { type DeliveryResult, type ParkReason, parkReasons, parkReasonTexts } from './delivery.js';
 import { InvalidInput } from './errors.js';
 import { parserOf, readInput } from './input-fields.js';
 import { InstantSchema } from './instant.js';
@@ -78,20 +78,6 @@ export const parseRouteInput = parserOf(s.inputOf({ orderId: OrderIdSchema }));
 
 /** Reads the argument of `discardDelivery`. Throws `InvalidInput`. */
 export const parseDiscardInput = parseStopInput;
-
-/** Each reason in words for people. */
-export const parkReasonTexts: Record<ParkReason, string> = {
-  noOrderId: 'no order id was found in it',
-  orderIdUnusable: 'its order id cannot be used',
-  otherCompany: 'it names another company',
-  otherEventType: 'it names another event type than its address',
-  ambiguousBody: 'its body can be read in more than one way',
-  wrongSecret: 'its secret is not that of the subscription',
-  endedGeneration: 'its address was no longer accepted',
-  neverSubscribed: 'no subscription exists for it',
-  followingStopped: 'the following of its order was stopped',
-  endUnreadable: 'how the following of its order ended cannot be read here',
-};
 
 /** The delivery as Markdown for the Temporal UI: why it waits and what can be done, or what became of it. */
 export function describeParked(delivery: ParkedDelivery): string {

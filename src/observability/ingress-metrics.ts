@@ -1,89 +1,74 @@
-import { type Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { DeliveryFact } from '../webhooks/ingress-observer.js';
+import type { Journal } from '../webhooks/journal/journal.js';
 import type { SecretPlace } from '../webhooks/secret-sighting.js';
-import { countersIn } from './metrics.js';
+import { openRegistry } from './metrics.js';
 
-/** What the gauges of the journal show when they are asked. */
-export interface JournalGauges {
-  depth(): number;
-  bytes(): number;
-  maxBytes: number;
-  /** Milliseconds since the epoch; null while empty. */
-  oldestAt(): number | null;
-}
+/** What each scrape reads of the journal. */
+type JournalGauges = Pick<Journal, 'depth' | 'bytes' | 'oldestAt'> & { maxBytes: number };
 
 /** What an ingress counts. Labels hold names from closed lists only. */
-export interface IngressMetrics {
-  registry: Registry;
-  countDelivery(fact: DeliveryFact): void;
-  countSecretSeen(account: string, place: SecretPlace): void;
-  countForwarded: OnForwarded;
-  countForwardFailure(): void;
-  setOutage(isOut: boolean): void;
-  showJournal(journal: JournalGauges): void;
-}
+export type IngressMetrics = ReturnType<typeof createIngressMetrics>;
 
 // A durable acknowledgement takes milliseconds; the goal for its slowest hundredth is 10 ms.
 const deliverySeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
-/** A registry of its own, so that two in one process (tests) do not count together. */
-export function createIngressMetrics(): IngressMetrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const { countDelivery, countSecretSeen } = createDeliveryMetrics(registry);
-  const { countForwarded, countForwardFailure, setOutage } = createForwardMetrics(registry);
+/** Creates the metrics of an ingress. */
+export function createIngressMetrics() {
+  const opened = openRegistry();
+  const { registry } = opened;
   return {
     registry,
-    ...{ countDelivery, countSecretSeen, countForwarded, countForwardFailure, setOutage },
-    showJournal: (journal) => addJournalGauges(journal, registry),
+    ...createDeliveryMetrics(opened),
+    ...createForwardMetrics(opened),
+    showJournal: (journal: JournalGauges) => addJournalGauges(journal, registry),
   };
 }
 
-function createDeliveryMetrics(registry: Registry): Pick<IngressMetrics, 'countDelivery' | 'countSecretSeen'> {
-  const registers = [registry];
-  const counter = countersIn(registry);
+type OpenedRegistry = ReturnType<typeof openRegistry>;
+
+function createDeliveryMetrics({ registry, counter }: OpenedRegistry) {
   const deliveries = counter(
     'faretrail_deliveries_total',
-    'Requests to delivery addresses by their answer. Without account and event type: not an address of ours.',
+    'Requests to delivery addresses by their answer. Without account and event type: the address is not ours.',
     ['account', 'event_type', 'outcome'],
   );
   const seconds = new Histogram({
     name: 'faretrail_delivery_seconds',
     help: 'From the request line of a delivery to its answer.',
     buckets: deliverySeconds,
-    registers,
+    registers: [registry],
   });
   const secretSeen = counter(
     'faretrail_secret_seen_total',
     'Deliveries of mode path that the ingress searched for their secret, by the place where it stood.',
     ['account', 'place'],
   );
-  // Looked up by name for each request they would be a noticeable part of its cost.
+  // Looking up the labels would be a noticeable part of the cost of each request.
   const bound = new Map<string, Counter.Internal>();
   return {
-    countDelivery({ account, eventType, outcome, seconds: taken }) {
+    countDelivery({ account, eventType, outcome, seconds: taken }: DeliveryFact): void {
       const name = `${account}/${eventType}/${outcome}`;
-      const counter = bound.get(name) ?? deliveries.labels(account, eventType, outcome);
-      bound.set(name, counter);
-      counter.inc();
+      const delivery = bound.get(name) ?? deliveries.labels(account, eventType, outcome);
+      bound.set(name, delivery);
+      delivery.inc();
       seconds.observe(taken);
     },
-    countSecretSeen: (account, place) => secretSeen.inc({ account, place }),
+    countSecretSeen: (account: string, place: SecretPlace): void => secretSeen.inc({ account, place }),
   };
 }
 
-function createForwardMetrics(registry: Registry) {
-  const counter = countersIn(registry);
-  const forwarded = counter(
-    'faretrail_forwarded_total',
-    'Deliveries that Temporal has taken, by what became of them.',
-    ['account', 'event_type', 'outcome'],
-  );
+function createForwardMetrics({ registry, counter }: OpenedRegistry) {
+  const forwarded = counter('faretrail_forwarded_total', 'Deliveries that Temporal has taken, by their result.', [
+    'account',
+    'event_type',
+    'outcome',
+  ]);
   const failures = counter('faretrail_forward_failures_total', 'Failed forwarding attempts (retried).');
   const name = 'faretrail_temporal_outage';
   const outage = new Gauge({ name, help: '1 while Temporal takes no deliveries.', registers: [registry] });
-  const countForwarded: IngressMetrics['countForwarded'] = ({ account, eventType }, outcome, count) =>
+  const countForwarded: OnForwarded = ({ account, eventType }, outcome, count) =>
     forwarded.inc({ account, event_type: eventType, outcome }, count);
   return {
     countForwarded,

@@ -21,7 +21,7 @@ const secretFields = new Set([
   'secret',
   'secretid',
   'token',
-  'tasktoken', // who holds it can end an activity
+  'tasktoken', // its holder can end an activity
 ]);
 
 function isSecretField(name: string): boolean {
@@ -29,7 +29,7 @@ function isSecretField(name: string): boolean {
   return secretFields.has(plain) || plain.startsWith('sealed');
 }
 
-/** What logs show of an error. Other properties stay out: libraries hang whole requests with their headers on errors. */
+/** What logs show of an error. Other properties stay out, since libraries attach whole requests with headers to errors. */
 function showError(error: Error): Record<string, unknown> {
   const { cause } = error;
   return {
@@ -44,7 +44,7 @@ function showError(error: Error): Record<string, unknown> {
 const codeOf = (error: Error): { code?: string | number } =>
   'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? { code: error.code } : {};
 
-/** A copy that is fit for a log: secrets by name of their field, errors, bytes and depth cut down. */
+/** A copy for a log: without the values of fields that are named like secrets, with errors, bytes and depth cut short. */
 function showValue(value: unknown, depth: number): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (value instanceof Error) return showError(value);
@@ -62,8 +62,8 @@ function showFields(fields: object, depth: number): Record<string, unknown> {
 }
 
 /**
- * JSON lines for one process, on stdout unless told otherwise. Fields with the names of secrets are blanked at any depth,
- * also in the bindings of child loggers; a secret inside a message text is not, so texts hold ids only.
+ * Writes JSON lines for one process, by default to stdout. It blanks fields that are named like secrets at any depth, also in
+ * the bindings of child loggers. It does not search message texts, so these may hold ids only.
  */
 export function createLogger(
   { level, process }: { level: LogLevel; process: string },
@@ -75,7 +75,7 @@ export function createLogger(
       base: { process },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: (fields) => showFields(fields, 0) },
-      // The formatter has already made a plain object of every error; pino's own serializer would read it as an `Object`.
+      // The formatter has made a plain object of every error, which pino's serializer would show as an `Object`.
       serializers: { err: (value) => value },
     },
     destination,
@@ -92,7 +92,7 @@ function withSafeBindings(logger: Logger): Logger {
   return logger;
 }
 
-/** Our logger as `Runtime.install({ logger })` wants it. */
+/** Our logger in the form that `Runtime.install({ logger })` takes. */
 export function toTemporalLogger(logger: Logger): TemporalLogger {
   return {
     log: (level, message, meta) => logger[toPinoLevel[level]](withoutTask(meta), message),
@@ -104,7 +104,7 @@ export function toTemporalLogger(logger: Logger): TemporalLogger {
   };
 }
 
-/** The SDK logs tasks that it cannot begin as they came, with all their payloads. */
+/** The SDK logs a task that it cannot begin with all its payloads. */
 function withoutTask(meta: object | undefined): object {
   const { task: _, taskEncoded: _encoded, ...shown } = (meta ?? {}) as Record<string | symbol, unknown>;
   return shown;

@@ -8,12 +8,12 @@ export interface MetricsServerOptions {
   /** 0 takes any free port. */
   port: number;
   /**
-   * Default: every address. Scrapers and probes of a container come from outside it, the pages hold no secret and no
-   * personal data, and the server is off unless its port is set. The local stack passes 127.0.0.1.
+   * Default: every address, since scrapers and probes come from outside the container. The pages hold no secret and no
+   * personal data, and the server runs only if the operator sets its port. The local stack passes 127.0.0.1.
    */
   host?: string;
   registry: Registry;
-  /** The exporter of the Temporal SDK; its text is served after ours, so that one target shows all. */
+  /** The exporter of the Temporal SDK. `/metrics` appends its text to ours, so that one target shows all. */
   sdkMetricsUrl?: string;
   isLive(): boolean;
   /** The reason in one line, without secrets; null when ready. */
@@ -70,17 +70,18 @@ async function page(url: string, options: MetricsServerOptions): Promise<Page> {
   const [path] = url.split('?');
   try {
     if (path === '/metrics') return await metricsPage(options);
-    if (path === '/healthz')
-      return options.isLive() ? { status: 200, body: 'live\n' } : { status: 503, body: 'stopped\n' };
-    if (path === '/readyz') return readyPage(await options.whyNotReady());
+    if (path === '/healthz') return probePage('live', options.isLive() ? null : 'stopped');
+    if (path === '/readyz') return probePage('ready', await options.whyNotReady());
     return { status: 404, body: 'not found; try /metrics, /healthz or /readyz\n' };
   } catch {
     return { status: 503, body: 'the check itself failed\n' };
   }
 }
 
-const readyPage = (reason: string | null): Page =>
-  reason === null ? { status: 200, body: 'ready\n' } : { status: 503, body: `${reason}\n` };
+const probePage = (well: string, problem: string | null): Page => ({
+  status: problem === null ? 200 : 503,
+  body: `${problem ?? well}\n`,
+});
 
 async function metricsPage({ registry, sdkMetricsUrl }: MetricsServerOptions): Promise<Page> {
   const own = await registry.metrics();
@@ -88,14 +89,14 @@ async function metricsPage({ registry, sdkMetricsUrl }: MetricsServerOptions): P
   return { status: 200, body: own + sdk, type: registry.contentType };
 }
 
-/** Ours are worth having without those of the SDK: an exporter that is not up yet becomes a comment. */
+/** Gives a comment while the exporter is not up, since our metrics are of use without those of the SDK. */
 async function fetchSdkMetrics(url: string): Promise<string> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(sdkTimeoutMs) });
     if (reply.ok) return await reply.text();
     await reply.body?.cancel();
   } catch {
-    // Told by the comment below.
+    // The comment below says so.
   }
   return '# metrics of the Temporal SDK are not available\n';
 }

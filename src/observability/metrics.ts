@@ -9,33 +9,33 @@ export interface UpstreamCallCount {
   seconds: number;
 }
 
-/** What a worker counts. Labels hold names from closed lists only: an id or a foreign word would make a series each. */
+/** What a worker counts. Labels hold names from closed lists only, since each id or unknown word would make a series. */
 export interface WorkerMetrics {
   registry: Registry;
   countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
   countUpstreamCall(call: UpstreamCallCount): void;
-  /** Shows the runs of the whole fleet, counted when the metrics are asked for. */
+  /** Shows the runs of the whole fleet. Each scrape counts them. */
   showRuns(count: () => Promise<RunCounts | null>): void;
 }
 
-// The deadline of a call is 30 s at most; 429 and slow answers are what an operator looks for.
+// The deadline of a call is 30 s at most. Operators look for 429 and slow answers.
 const callSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Buckets of a histogram that workflows record, by its name: half a second after a delivery, minutes between slow polls. */
 export const workflowBuckets = { faretrail_status_lag_seconds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
 
-/** Makes counters in one registry. */
-export const countersIn =
-  (registry: Registry) =>
-  <Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> =>
-    new Counter({ name, help, labelNames, registers: [registry] });
-
-/** A registry of its own, so that two workers in one process (tests) do not count together. */
-export function createWorkerMetrics(): WorkerMetrics {
+/** Opens a registry for one worker or ingress, so that two in one process (tests) do not count together. */
+export function openRegistry() {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const counter = countersIn(registry);
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+  return { registry, counter };
+}
+
+/** Creates the metrics of a worker. */
+export function createWorkerMetrics(): WorkerMetrics {
+  const { registry, counter } = openRegistry();
   const tokenRequests = counter(
     'faretrail_token_requests_total',
     'Requests to token endpoints by their outcome: ok or the code of the failure.',
@@ -51,7 +51,7 @@ export function createWorkerMetrics(): WorkerMetrics {
     help: 'How long calls to the ride service took, whatever their outcome.',
     labelNames: ['operation'],
     buckets: callSeconds,
-    registers,
+    registers: [registry],
   });
   return {
     registry,
@@ -65,7 +65,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   };
 }
 
-/** Without a value while the runs cannot be counted. */
+/** The gauges have no value while Temporal does not count the runs. */
 function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
   const registers = [registry];
   new Gauge({

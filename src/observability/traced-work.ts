@@ -4,10 +4,10 @@ import type { DeliveryPort } from '../webhooks/delivery-port.js';
 import type { DeliveryIntake } from '../webhooks/intake.js';
 import type { Tracing } from './tracing.js';
 
-// A delivery's trace crosses the journal and the workflow as a traceparent in plain data. What the service may send as one
-// is not heeded: it would decide what is recorded here.
+// A delivery's trace crosses the journal and the workflow as a traceparent in plain data. The ingress ignores a traceparent that
+// the service sends, since the service would decide what we record.
 
-/** Each delivery at an address of ours begins a trace, which the journal and the notice carry on. */
+/** Begins a trace for each delivery at one of our addresses. The journal and the signal continue it. */
 export const traceIntake = (intake: DeliveryIntake, tracing: Tracing): DeliveryIntake => ({
   ...intake,
   take(arrival, headers, rawBody) {
@@ -22,7 +22,7 @@ export const traceIntake = (intake: DeliveryIntake, tracing: Tracing): DeliveryI
   },
 });
 
-/** Each signal continues the trace of the newest delivery it carries, and links the others. */
+/** Continues, in each signal, the trace of its newest delivery, and links the others. */
 export const traceSignals = (port: DeliveryPort, tracing: Tracing): DeliveryPort => ({
   ...port,
   toOrder: (key, deliveries) =>
@@ -42,13 +42,13 @@ const aboutSignal = (to: 'order' | 'report', account: string, deliveries: readon
   after: traceparentsOf(deliveries),
 });
 
-/** More would make a span bigger than it is worth. */
+/** A bound for the size of a span. */
 const maxCauses = 32;
 
 const traceparentsOf = (deliveries: readonly DeliveryNotice[]): string[] =>
   deliveries.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxCauses);
 
-/** Each attempt of an activity is a span, which continues the trace that its input names. */
+/** Makes a span of each attempt of an activity, in the trace that its input names. */
 export const traceActivities =
   (tracing: Tracing): ActivityInterceptorsFactory =>
   ({ info }) => ({

@@ -8,7 +8,7 @@ export interface SpanAbout {
   kind: 'server' | 'producer' | 'consumer' | 'client';
   /** Ids and words from closed lists; never a secret, a body or an address. */
   attributes: Record<string, string | number>;
-  /** Traceparents of what led to it, newest last: it continues the last one and links the others. Default: what it runs in. */
+  /** Traceparents of its causes, newest last: the span continues the last one and links the others. Default: the current span. */
   after?: readonly string[];
 }
 
@@ -20,14 +20,14 @@ export interface RunningSpan {
 
 /** Where the spans of this process go. */
 export interface Tracing {
-  /** Does the work within a span, and passes on what it gives or throws. */
+  /** Does the work within a span, and gives or throws the same. */
   span<T>(about: SpanAbout, work: (span: RunningSpan) => Promise<T>): Promise<T>;
-  /** Sends what is left, within seconds. */
+  /** Sends the remaining spans, within seconds. */
   close(): Promise<void>;
 }
 
 interface TracingOptions {
-  /** Part of the name under which spans appear, unless `OTEL_SERVICE_NAME` gives another. */
+  /** Part of the service name of the spans, unless `OTEL_SERVICE_NAME` gives another. */
   process: string;
   logger: Logger;
 }
@@ -36,7 +36,7 @@ const closeLimitMs = 3_000;
 /** A collector that is down fails each batch, one every few seconds. */
 const complainEveryMs = 60_000;
 
-/** Starts to send traces as the standard `OTEL_*` variables say. The libraries are loaded here and nowhere else. */
+/** Starts to send traces as the standard `OTEL_*` variables say. Loads the libraries only here, so that a process without traces does not. */
 export async function openTracing({ process, logger }: TracingOptions): Promise<Tracing> {
   const [api, { setGlobalErrorHandler }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import('@opentelemetry/api'),
@@ -106,7 +106,7 @@ const toTraceparent = ({ traceId, spanId, traceFlags }: Api.SpanContext): string
 const isBenign = (error: unknown): boolean =>
   error instanceof Error && 'category' in error && error.category === 'BENIGN';
 
-/** The short code of ours or of an `ApplicationFailure`; messages may name too much. */
+/** The code of our errors, or the type of an `ApplicationFailure`. Messages may hold too much. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if ('code' in error && typeof error.code === 'string') return error.code;

@@ -15,14 +15,11 @@ export interface WatchedCall {
   scope?: Scope;
 }
 
-/** Makes a call and tells of it; what the call gives or throws is passed on. */
+/** Makes a call and records it; gives or throws the same as the call. */
 export type CallWatch = <T>(about: WatchedCall, call: () => Promise<T>) => Promise<T>;
 
-/** Every method that calls the service: a new one does not compile until it is watched. */
-type Calls = Omit<
-  RideApi,
-  'orderScope' | 'receiptScope' | 'operationScope' | 'knowsRepeats' | 'subscriberScope' | 'close'
->;
+/** Every method that calls the service: a new method does not compile until it is watched. */
+type Calls = Omit<RideApi, 'scopeOf' | 'knowsRepeats' | 'close'>;
 
 /** The same client, with each call watched. */
 export function watchCalls(rideApi: RideApi, watch: CallWatch): RideApi {
@@ -75,7 +72,7 @@ export function countCalls(metrics: WorkerMetrics): CallWatch {
   };
 }
 
-/** Puts calls into traces, by name alone: neither address nor headers, and the service is sent no trace. */
+/** Makes a span of each call, without address and headers. The service gets no trace. */
 export const traceCalls =
   (tracing: Tracing): CallWatch =>
   ({ account, operation }, call) =>

@@ -6,20 +6,14 @@ import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/call.js';
 import { isAboutOrder } from '../domain/call.js';
-import { type Scope, toScope } from '../domain/keys.js';
 import type { ApiReply, ApiRequest } from './http.js';
-import { offeredOperation, operationRequest } from './operation-request.js';
+import { operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
 import type { WaitTerms } from './retry-decision.js';
 
-/** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation,
- *  before a token is requested for it. */
-export const operationScope = (account: Account, operation: BusinessOperation, profile: ContractProfile): Scope =>
-  toScope(offeredOperation(account, operation, profile).scope);
-
-/** Does the service know a repeated request by its id, so that it is safe to repeat one whose answer was lost? */
+/** Was the service seen to know a repeated request by its id, so that it is safe to repeat one whose answer was lost? */
 export const knowsRepeats = (operation: BusinessOperation, profile: ContractProfile): boolean =>
-  (profile.operations[operation].requestIdHeader ?? '') !== '';
+  profile.operations[operation].repeatable === true;
 
 /** The request of one call. Throws `InvalidInput` as `operationRequest` does. */
 export function callRequest(

@@ -3,6 +3,7 @@ import type { PathPlaceholder } from '../contracts/default-contract-profile.js';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
+import { type Scope, toScope } from '../domain/keys.js';
 import type { ApiRequest } from './http.js';
 
 /** One call of an operation of the profile. `values` fill the placeholders of its path. */
@@ -17,7 +18,7 @@ export interface OperationCall {
 }
 
 /** The operation as the profile has it. Throws `InvalidInput` when it is switched off or belongs to the other interface. */
-export function offeredOperation(account: Account, name: OperationName, profile: ContractProfile): Operation {
+function offeredOperation(account: Account, name: OperationName, profile: ContractProfile): Operation {
   const operation = profile.operations[name];
   if (operation.enabled === false) {
     throw new InvalidInput(`operations.${name}.enabled: the contract profile switches this operation off`);
@@ -27,6 +28,11 @@ export function offeredOperation(account: Account, name: OperationName, profile:
   }
   return operation;
 }
+
+/** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation, before a token
+ *  is requested for it. */
+export const operationScope = (account: Account, name: OperationName, profile: ContractProfile): Scope =>
+  toScope(offeredOperation(account, name, profile).scope);
 
 /** Makes the request of an operation. Throws `InvalidInput` when the operation is switched off, belongs
  *  to the other interface, or lacks a value for its path. */

@@ -3,17 +3,13 @@ import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Keeping, parseOrderReply, parseReceiptReply } from '../contracts/order-reply.js';
 import type { Account } from '../domain/account.js';
-import { type OrderId, type Scope, toScope } from '../domain/keys.js';
+import type { OrderId } from '../domain/keys.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import { RideApiGarbled } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
 import type { WaitTerms } from './retry-decision.js';
-
-/** The scope of the token that reading an order needs. */
-export const orderScope = (account: Account, profile: ContractProfile): Scope =>
-  toScope(profile.operations[interfaceTerms[account.interface].readOperation].scope);
 
 /** The request that reads one order. Throws `InvalidInput` as `operationRequest` does. */
 export function orderRequest(
@@ -45,9 +41,6 @@ export function interpretOrderReply(reply: ApiReply, context: OrderAnswerContext
   }
   return parseOrderReply(reply.body, profile.pointers[operation], profile.statuses, context.orderId, context);
 }
-
-/** The scope of the token that reading a receipt needs. */
-export const receiptScope = (profile: ContractProfile): Scope => toScope(profile.operations.orderReceipt.scope);
 
 /** The request that reads the receipt of one order. Throws `InvalidInput` as `operationRequest` does. */
 export const receiptRequest = (

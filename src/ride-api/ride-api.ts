@@ -1,4 +1,4 @@
-import type { ContractProfile } from '../contracts/contract-profile.js';
+import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { Keeping } from '../contracts/order-reply.js';
 import type { Subscriber } from '../contracts/subscriber-reply.js';
@@ -7,16 +7,10 @@ import type { Account } from '../domain/account.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/call.js';
 import type { OrderId, Scope } from '../domain/keys.js';
 import type { OrderReading } from '../domain/order/trail.js';
-import { callRequest, interpretCallReply, interpretEffect, knowsRepeats, operationScope } from './call.js';
+import { callRequest, interpretCallReply, interpretEffect, knowsRepeats } from './call.js';
 import { createHttp, type Http } from './http.js';
-import {
-  interpretOrderReply,
-  interpretReceiptReply,
-  orderRequest,
-  orderScope,
-  receiptRequest,
-  receiptScope,
-} from './order.js';
+import { operationScope } from './operation-request.js';
+import { interpretOrderReply, interpretReceiptReply, orderRequest, receiptRequest } from './order.js';
 import { defaultMaxWaitMs } from './retry-decision.js';
 import {
   createSubscriberRequest,
@@ -26,8 +20,6 @@ import {
   interpretSubscriberReply,
   listSubscribersRequest,
   type NewSubscriber,
-  type SubscriberOperation,
-  subscriberScope,
 } from './subscription.js';
 import { interpretTokenReply, tokenRequest } from './token.js';
 
@@ -39,16 +31,14 @@ export interface ObtainedToken extends TokenReply {
 /** The service as the rest of the worker sees it. Each call is one exchange; waiting and repeating are Temporal's.
  *  All of them throw `RideApiUnreachable`, `RideApiGarbled`, or the reason of an aborted `signal`. */
 export interface RideApi {
+  /** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation. */
+  scopeOf(account: Account, operation: OperationName): Scope;
   /** Throws `TokenRefused`, `RideApiError`, `UnusableReply` NO_TOKEN. */
   requestToken(account: Account, scope: Scope, signal?: AbortSignal): Promise<ObtainedToken>;
   /** Throws `RideApiError`, `UnusableReply`; `InvalidInput` for an order id or a profile that makes no request. */
   readOrder(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<OrderReading>;
-  /** The scope of the token that `readOrder` needs. */
-  orderScope(account: Account): Scope;
   /** The receipt of an order, as it came. Throws `RideApiError`; `InvalidInput` where there are no receipts. */
   readReceipt(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<JsonObject>;
-  /** The scope of the token that `readReceipt` needs. */
-  receiptScope(): Scope;
   /** One business operation for a caller. Throws `RideApiError`, `InvalidInput`, `UnusableReply` NO_ORDER_ID; see
    *  `isOutcomeUnclear` for what a failure of a changing call says about its outcome. */
   callOperation(
@@ -64,8 +54,6 @@ export interface RideApi {
     accessToken: string,
     signal?: AbortSignal,
   ): Promise<BusinessCallResult | null>;
-  /** The scope of the token of an operation. Throws `InvalidInput` where the account cannot ask for it. */
-  operationScope(account: Account, operation: BusinessOperation): Scope;
   /** May a call be repeated with its request id though its outcome is unclear? */
   knowsRepeats(operation: BusinessOperation): boolean;
   /** Throws `RideApiError`; see `isOutcomeUnclear` for what a failure says about the outcome. */
@@ -74,8 +62,6 @@ export interface RideApi {
   listSubscribers(account: Account, accessToken: string): Promise<Subscriber[]>;
   /** One that is gone already counts as deleted. Throws `RideApiError`; `InvalidInput` while the profile switches it off. */
   deleteSubscriber(account: Account, id: string, accessToken: string): Promise<void>;
-  /** The scope of the token that these three need. */
-  subscriberScope(operation: SubscriberOperation): Scope;
   /** Closes the HTTP client, one that was passed in too. */
   close(): Promise<void>;
 }
@@ -100,6 +86,7 @@ export function createRideApi({
 }: RideApiOptions): RideApi {
   const terms = () => ({ now: now(), maxWaitMs: retryAfterMaxMs });
   return {
+    scopeOf: (account, operation) => operationScope(account, operation, profile),
     async requestToken(account, scope, signal) {
       const requestedAt = now();
       const reply = await http.send(tokenRequest(account, scope, profile), signal);
@@ -109,12 +96,10 @@ export function createRideApi({
       const reply = await http.send(orderRequest(account, orderId, accessToken, profile), signal);
       return interpretOrderReply(reply, { account, orderId, accessToken, profile, keepsPersonalData, ...terms() });
     },
-    orderScope: (account) => orderScope(account, profile),
     async readReceipt(account, orderId, accessToken, signal) {
       const reply = await http.send(receiptRequest(account, orderId, accessToken, profile), signal);
       return interpretReceiptReply(reply, { account, orderId, accessToken, profile, ...terms() });
     },
-    receiptScope: () => receiptScope(profile),
     async callOperation(account, call, accessToken, signal) {
       const reply = await http.send(callRequest(account, call, accessToken, profile), signal);
       return interpretCallReply(reply, { account, call, accessToken, profile, keepsPersonalData, ...terms() });
@@ -125,7 +110,6 @@ export function createRideApi({
       const reply = await http.send(callRequest(account, look, accessToken, profile), signal);
       return interpretEffect(reply, { account, call, accessToken, profile, keepsPersonalData, ...terms() });
     },
-    operationScope: (account, operation) => operationScope(account, operation, profile),
     knowsRepeats: (operation) => knowsRepeats(operation, profile),
     async createSubscriber(account, subscriber, accessToken) {
       const reply = await http.send(createSubscriberRequest(account, subscriber, accessToken, profile));
@@ -140,7 +124,6 @@ export function createRideApi({
       const reply = await http.send(deleteSubscriberRequest(account, id, accessToken, profile));
       interpretSubscriberDeletion(reply, { account, accessToken, ...terms() });
     },
-    subscriberScope: (operation) => subscriberScope(operation, profile),
     close: () => http.close(),
   };
 }

@@ -2,7 +2,6 @@ import type { ContractProfile } from '../contracts/contract-profile.js';
 import { parseErrorBody } from '../contracts/error-body.js';
 import { parseSubscriber, parseSubscriberList, type Subscriber } from '../contracts/subscriber-reply.js';
 import type { Account } from '../domain/account.js';
-import { type Scope, toScope } from '../domain/keys.js';
 import type { EventType } from '../domain/subscription/subscription.js';
 import { type RideApiError, RideApiGarbled } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
@@ -15,13 +14,6 @@ export interface NewSubscriber {
   deliveryAddress: string;
   eventType: EventType;
 }
-
-/** The operations on subscribers. */
-export type SubscriberOperation = 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber';
-
-/** The scope of the token that an operation on subscribers needs; by default none at all (given). */
-export const subscriberScope = (operation: SubscriberOperation, profile: ContractProfile): Scope =>
-  toScope(profile.operations[operation].scope);
 
 /** What the reader of an answer about subscribers has to know of the request. */
 export interface SubscriberAnswerContext extends WaitTerms {

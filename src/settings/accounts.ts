@@ -4,7 +4,7 @@ import type { Account, Cadence } from '../domain/account.js';
 import { actsForCompany, type RideInterface, rideInterfaces } from '../domain/account.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
 import { withHidden } from '../sealing/key-ring.js';
-import { createEnvReader, type EnvReader, type SettingsSource } from './env-reader.js';
+import type { EnvReader } from './env-reader.js';
 
 const accountsFile = 'FARETRAIL_ACCOUNTS_FILE';
 
@@ -14,7 +14,8 @@ export type AccountSettings = Omit<Account, 'clientSecret'>;
 /** Was it read with secrets? `clientSecret` is then there, not enumerable. */
 export const hasSecret = (account: AccountSettings): account is Account => 'clientSecret' in account;
 
-export interface AccountsSource extends SettingsSource {
+/** What accounts take from the other settings. */
+export interface AccountDefaults {
   poll: Cadence;
   requestsPerSecond: number;
   /** Whether this process spends credentials. When not, no secret is looked up and none is missed. */
@@ -27,12 +28,11 @@ export interface AccountsRead {
   secretVariables: ReadonlySet<string> | null;
 }
 
-/** All accounts of the environment and of the accounts file. Problems go to the source. */
-export function readAccounts(source: AccountsSource): AccountsRead {
-  const read = createEnvReader(source);
-  const fromEnv = rideInterfaces.flatMap((name) => readEnvAccount(name, read, source));
+/** All accounts of the environment and of the accounts file. */
+export function readAccounts(read: EnvReader, defaults: AccountDefaults): AccountsRead {
+  const fromEnv = rideInterfaces.flatMap((name) => readEnvAccount(name, read, defaults));
   const file = read.text(accountsFile) === undefined ? { json: { accounts: {} } } : read.jsonFile(accountsFile);
-  const fromFile = file ? readAccountsFile(file.json, read, source) : [];
+  const fromFile = file ? readAccountsFile(file.json, read, defaults) : [];
   for (const { name } of fromFile) {
     if (fromEnv.some((other) => other.name === name))
       read.refuse(accountsFile, `accounts.${name} also comes from FARETRAIL_${name.toUpperCase()}_*; rename one`);
@@ -40,12 +40,15 @@ export function readAccounts(source: AccountsSource): AccountsRead {
   return { accounts: [...fromEnv, ...fromFile], secretVariables: file ? findSecretVariables(file.json) : null };
 }
 
-function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSource): AccountSettings[] {
+function readEnvAccount(name: RideInterface, read: EnvReader, defaults: AccountDefaults): AccountSettings[] {
   const prefix = `FARETRAIL_${name.toUpperCase()}`;
   const hasCompany = actsForCompany[name];
   const required = [`${prefix}_BASE_URL`, `${prefix}_CLIENT_ID`, ...(hasCompany ? [`${prefix}_ID`] : [])];
-  const optional = [`${prefix}_AUTH_URL`, `${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`];
-  if (![...required, ...optional].some((variable) => read.text(variable))) return [];
+  const optional = [
+    ...(hasCompany ? [`${prefix}_AUTH_URL`] : []),
+    ...[`${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`],
+  ];
+  if ([...required, ...optional].map(read.text).every((value) => value === undefined)) return [];
 
   for (const variable of required) {
     if (!read.text(variable)) read.refuse(variable, `missing; set it, or unset every ${prefix}_* variable`);
@@ -55,7 +58,7 @@ function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSo
   const clientId = read.text(`${prefix}_CLIENT_ID`);
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
   const businessId = hasCompany ? read.matching(`${prefix}_ID`, uuid, 'must be the UUID of the company') : undefined;
-  const secret = source.withSecrets ? readEnvSecret(prefix, read) : undefined;
+  const secret = defaults.withSecrets ? readEnvSecret(prefix, read) : undefined;
   if (!baseUrl || !clientId) return [];
   const account = {
     name: toAccountName(name),
@@ -64,8 +67,8 @@ function readEnvAccount(name: RideInterface, read: EnvReader, source: AccountsSo
     authUrl: authUrl ?? baseUrl,
     clientId,
     ...(businessId && { businessId }),
-    requestsPerSecond: source.requestsPerSecond,
-    poll: source.poll,
+    requestsPerSecond: defaults.requestsPerSecond,
+    poll: defaults.poll,
     untracked: 'follow' as const,
   };
   return [finish(account, secret)];
@@ -77,19 +80,19 @@ function readEnvSecret(prefix: string, read: EnvReader): string | undefined {
   return read.refuse(name, `missing; set it or ${name}_FILE, or unset every ${prefix}_* variable`);
 }
 
-function readAccountsFile(json: unknown, read: EnvReader, source: AccountsSource): AccountSettings[] {
+function readAccountsFile(json: unknown, read: EnvReader, defaults: AccountDefaults): AccountSettings[] {
   const file = AccountsFile.safeParse(json);
   if (file.success)
-    return Object.entries(file.data.accounts).flatMap(([name, entry]) => readEntry(name, entry, read, source));
+    return Object.entries(file.data.accounts).flatMap(([name, entry]) => readEntry(name, entry, read, defaults));
   refuseIssues(file.error, [], read);
   return [];
 }
 
-function readEntry(key: string, json: unknown, read: EnvReader, source: AccountsSource): AccountSettings[] {
+function readEntry(key: string, json: unknown, read: EnvReader, defaults: AccountDefaults): AccountSettings[] {
   const name = readName(key, read);
   const entry = AccountEntry.safeParse(json);
   // Looked up beside the entry, not after it, so that one run finds both an unknown field and an unset variable.
-  const secret = source.withSecrets ? readEntrySecret(key, json, read) : undefined;
+  const secret = defaults.withSecrets ? readEntrySecret(key, json, read) : undefined;
   if (!entry.success) refuseIssues(entry.error, ['accounts', key], read);
   if (!entry.success || !name) return [];
   const { clientSecret: _place, poll, requestsPerSecond, untracked, ...rest } = entry.data;
@@ -97,11 +100,11 @@ function readEntry(key: string, json: unknown, read: EnvReader, source: Accounts
     ...rest,
     name,
     authUrl: ('authUrl' in rest ? rest.authUrl : undefined) ?? rest.baseUrl,
-    requestsPerSecond: requestsPerSecond ?? source.requestsPerSecond,
+    requestsPerSecond: requestsPerSecond ?? defaults.requestsPerSecond,
     poll: {
-      activeMs: poll?.activeMs ?? source.poll.activeMs,
-      reservedMs: poll?.reservedMs ?? source.poll.reservedMs,
-      pushedMs: poll?.pushedMs ?? source.poll.pushedMs,
+      activeMs: poll?.activeMs ?? defaults.poll.activeMs,
+      reservedMs: poll?.reservedMs ?? defaults.poll.reservedMs,
+      pushedMs: poll?.pushedMs ?? defaults.poll.pushedMs,
     },
     untracked: untracked ?? ('follow' as const),
   };

@@ -20,7 +20,13 @@ export type EnvReader = ReturnType<typeof createEnvReader>;
 
 /** Strict readers of single variables. An empty value counts as unset; a bad one becomes a problem and `undefined`. */
 export function createEnvReader({ env, readFile, problems }: SettingsSource) {
-  const text = (name: string): string | undefined => env[name] || undefined;
+  /** Every variable that was looked up, whether it is set or not. */
+  const names = new Set<string>();
+
+  function text(name: string): string | undefined {
+    names.add(name);
+    return env[name] || undefined;
+  }
 
   function refuse(name: string, problem: string): undefined {
     problems.push(`${name}: ${problem}`);
@@ -72,6 +78,7 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
   }
 
   return {
+    names: names as ReadonlySet<string>,
     text,
     refuse,
     matching,
@@ -130,7 +137,7 @@ function createFileReaders({ readFile, text, refuse }: FileReaderParts) {
     return kept === undefined ? undefined : { value: kept, setBy: fileSetting };
   }
 
-  const isSecretSet = (name: string): boolean => (text(name) ?? text(`${name}_FILE`)) !== undefined;
+  const isSecretSet = (name: string): boolean => [name, `${name}_FILE`].map(text).some((value) => value !== undefined);
 
   /** The JSON in the file that a variable names. The parser's message is dropped: it quotes the text. */
   function jsonFile(name: string): { json: unknown } | undefined {

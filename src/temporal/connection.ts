@@ -13,7 +13,7 @@ import { FaretrailError } from '../domain/errors.js';
 import { toDataConverter } from '../sealing/data-converter.js';
 import { readPayloadEncryption } from '../settings/codec.js';
 import { createEnvReader, type Env, readFileFromDisk } from '../settings/env-reader.js';
-import { grpcErrorOf } from './run-errors.js';
+import { isGrpc } from './run-errors.js';
 import { findTlsFault } from './tls-fault.js';
 
 export type TemporalConnectionErrorCode =
@@ -44,7 +44,6 @@ export interface ConnectOptions {
 }
 
 const defaultWithinMs = 10_000;
-const refusals: readonly number[] = [7, 16]; // gRPC PERMISSION_DENIED, UNAUTHENTICATED
 
 /** A client over the standard `TEMPORAL_*` settings, with the payload keys. The caller closes `connection`. Throws
  *  `TemporalConnectionError`. */
@@ -142,7 +141,7 @@ async function toConnectionError(
   { address, namespace }: TemporalPlace,
   { tls }: ClientConnectConfig['connectionOptions'],
 ): Promise<TemporalConnectionError> {
-  if (refusals.includes(grpcErrorOf(cause)?.code ?? 0))
+  if (isGrpc(cause, 'PERMISSION_DENIED', 'UNAUTHENTICATED'))
     return new TemporalConnectionError(
       'TemporalRefused',
       `Temporal at ${address} refuses us (namespace "${namespace}"); check TEMPORAL_API_KEY or the client certificate`,

@@ -19,7 +19,7 @@ import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-por
 import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { beginOrder, readLastRun } from './follow-start.js';
-import { grpcErrorOf } from './run-errors.js';
+import { isGrpc } from './run-errors.js';
 import { runOf, unlessEnded } from './runs.js';
 import { reportStart, singleRunStart } from './starts.js';
 
@@ -148,19 +148,11 @@ function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNoti
     yield deliveries.slice(from, from + deliveriesPerSignal);
 }
 
-/** gRPC codes about the server, the connection or our permissions, not about one workflow. */
-const serverCodes: readonly number[] = [
-  1, // CANCELLED: the connection is being closed
-  2, // UNKNOWN
-  4, // DEADLINE_EXCEEDED
-  7, // PERMISSION_DENIED
-  8, // RESOURCE_EXHAUSTED
-  14, // UNAVAILABLE
-  16, // UNAUTHENTICATED
-];
-
-/** `TemporalUnavailable` for an error that affects every call; any other error as it is. */
+/** `TemporalUnavailable` for an error that affects every call: it is about the server, the connection or our permissions, not about one
+ *  run. Any other error as it is. */
 export function toUnavailable(error: unknown): unknown {
-  const isOfServer = serverCodes.includes(grpcErrorOf(error)?.code ?? 0);
+  const isOfServer =
+    isGrpc(error, 'CANCELLED', 'UNKNOWN', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE') ||
+    isGrpc(error, 'PERMISSION_DENIED', 'UNAUTHENTICATED');
   return isOfServer || error instanceof NamespaceNotFoundError ? new TemporalUnavailable({ cause: error }) : error;
 }

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { FaretrailError } from '../domain/errors.js';
 import { isFollowedAgain, type OrderEnd } from '../domain/order/earlier-run.js';
 import type { FollowOrderInput, FollowRequest } from '../domain/order/input.js';
+import { outcomes } from '../domain/order/trail.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import type { FollowOrderProgress, followOrder } from '../workflows/order/follow-order.js';
@@ -109,15 +110,7 @@ export async function readLastRun(client: Client, key: FollowOrderKey): Promise<
 
 const brokenOffStates: readonly string[] = ['FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT'];
 
-const outcomes: Record<Exclude<OrderEnd, 'brokenOff' | 'unreadable'>, true> = {
-  completed: true,
-  cancelled: true,
-  rejected: true,
-  stopped: true,
-  expired: true,
-};
-
 function toEnd(result: unknown): OrderEnd {
   const { outcome } = (result ?? {}) as { outcome?: unknown };
-  return typeof outcome === 'string' && Object.hasOwn(outcomes, outcome) ? (outcome as OrderEnd) : 'unreadable';
+  return outcomes.find((known) => known === outcome) ?? 'unreadable';
 }

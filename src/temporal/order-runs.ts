@@ -16,7 +16,7 @@ import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { grpcErrorOf, hasCode, notFound } from './run-errors.js';
+import { hasCode, isGrpc, notFound } from './run-errors.js';
 import { runOf } from './runs.js';
 
 /** A worker has to replay the whole run to answer. */
@@ -30,22 +30,18 @@ export const createEarlierRunReader =
     try {
       return await runOf(client, workflowId, runId).query(leftByRunQuery, { withinMs: leftWithinMs });
     } catch (error) {
-      if (grpcErrorOf(error)?.code === neverBegun) return await readNeverBegun(client, workflowId, runId);
+      // The run has no completed workflow task, so no worker can answer.
+      if (isGrpc(error, 'FAILED_PRECONDITION')) return await readNeverBegun(client, workflowId, runId);
       if (cannotSay(error)) return null;
       throw error;
     }
   };
 
-/** gRPC FAILED_PRECONDITION: the run has no completed workflow task, so no worker can answer. */
-const neverBegun = 9;
-/** INVALID_ARGUMENT, NOT_FOUND. */
-const finalCodes: readonly (number | undefined)[] = [3, 5];
-
 /** The run is past its retention, failed before it set its handlers, is of another workflow type, or does not replay on this code. */
 const cannotSay = (error: unknown): boolean =>
   hasCode(error, 'NotFound') ||
   error instanceof QueryNotRegisteredError ||
-  finalCodes.includes(grpcErrorOf(error)?.code);
+  isGrpc(error, 'INVALID_ARGUMENT', 'NOT_FOUND');
 
 type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
 

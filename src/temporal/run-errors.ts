@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import {
   isGrpcDeadlineError,
   isGrpcServiceError,
@@ -84,4 +85,10 @@ export function failureBehind(error: unknown): Error | undefined {
 export function grpcErrorOf(error: unknown): { code: number; details: string } | undefined {
   for (let at = error; at instanceof Error; at = at.cause) if (isGrpcServiceError(at)) return at;
   return undefined;
+}
+
+/** Did the server answer with one of these codes? */
+export function isGrpc(error: unknown, ...names: (keyof typeof status)[]): boolean {
+  const code = grpcErrorOf(error)?.code;
+  return names.some((name) => status[name] === code);
 }

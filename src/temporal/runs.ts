@@ -16,7 +16,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { askedAhead } from '../domain/errors.js';
-import { FaretrailClientError, grpcErrorOf, notFound, toClientError } from './run-errors.js';
+import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
 
 // The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query
 // and await runs, and to send messages to them. `starts.ts` and `follow-start.ts` make the options of starts.
@@ -145,7 +145,6 @@ export async function unlessEnded<T>(start: Promise<T>): Promise<{ answer: T } |
   }
 }
 
-const failedPrecondition = 9; // gRPC
 /** The server's failure type: a worker completed the task that carried the update without answering the update. */
 const unprocessed = 'UnprocessedUpdate';
 /** The SDK's message, which comes without a failure type: the run failed before it set its handlers, since its input was wrong. */
@@ -176,5 +175,5 @@ function isLost(error: unknown): boolean {
     return cause.type === unprocessed || cause.message.startsWith(unheard);
   }
   if (error instanceof QueryNotRegisteredError) return error.message.includes(askedAhead);
-  return grpcErrorOf(error)?.code === failedPrecondition;
+  return isGrpc(error, 'FAILED_PRECONDITION');
 }

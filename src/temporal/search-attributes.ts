@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { FaretrailError } from '../domain/errors.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
-import { grpcErrorOf } from './run-errors.js';
+import { isGrpc } from './run-errors.js';
 
 /** What the check needs of a connection; both kinds of connection fit. */
 export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | 'workflowService' | 'withDeadline'>;
@@ -24,18 +24,6 @@ export interface SearchAttributeCheck {
 const wanted: readonly string[] = Object.values(searchAttributeNames);
 const keyword = 2; // temporal.api.enums.v1.IndexedValueType
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
-
-// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
-const grpc = {
-  invalidArgument: 3,
-  notFound: 5,
-  alreadyExists: 6,
-  permissionDenied: 7,
-  unimplemented: 12,
-  unauthenticated: 16,
-};
-// Temporal Cloud has no operator service; the code of its answer has changed over time.
-const denials: readonly number[] = [grpc.permissionDenied, grpc.unimplemented, grpc.unauthenticated];
 
 const callTimeoutMs = 10_000;
 // Servers cache the list, with Elasticsearch for up to a minute.
@@ -69,7 +57,7 @@ async function list(services: SearchAttributeServices, namespace: string): Promi
     const reply = await call(services, () => services.operatorService.listSearchAttributes({ namespace }));
     return reply.customAttributes ?? {};
   } catch (error) {
-    if (denials.includes(codeOf(error))) return 'denied';
+    if (isDenial(error)) return 'denied';
     throw toNamespaceError(error, namespace);
   }
 }
@@ -80,7 +68,7 @@ async function register(services: SearchAttributeServices, namespace: string, na
     await call(services, () => services.operatorService.addSearchAttributes({ namespace, searchAttributes }));
   } catch (error) {
     // Another worker has just registered it; the list will show it.
-    if (codeOf(error) === grpc.alreadyExists) return;
+    if (isGrpc(error, 'ALREADY_EXISTS')) return;
     throw missingError(namespace, names, error);
   }
 }
@@ -104,8 +92,8 @@ async function checkByQuery(services: SearchAttributeServices, namespace: string
         services.workflowService.countWorkflowExecutions({ namespace, query: `${name} IS NULL` }),
       );
     } catch (error) {
-      if (denials.includes(codeOf(error))) return { registered: [], checkedBy: 'nothing' };
-      if (codeOf(error) !== grpc.invalidArgument) throw toNamespaceError(error, namespace);
+      if (isDenial(error)) return { registered: [], checkedBy: 'nothing' };
+      if (!isGrpc(error, 'INVALID_ARGUMENT')) throw toNamespaceError(error, namespace);
       missing.push(name);
     }
   }
@@ -137,7 +125,7 @@ function missingError(namespace: string, names: readonly string[], cause?: unkno
 const nameFlags = (names: readonly string[]): string => names.map((name) => `--name ${name}`).join(' ');
 
 function toNamespaceError(error: unknown, namespace: string): unknown {
-  if (codeOf(error) !== grpc.notFound) return error;
+  if (!isGrpc(error, 'NOT_FOUND')) return error;
   return new SearchAttributesError(
     'NamespaceUnknown',
     `Temporal knows no namespace "${namespace}"; correct TEMPORAL_NAMESPACE or run: temporal operator namespace create --namespace ${namespace}`,
@@ -148,4 +136,5 @@ function toNamespaceError(error: unknown, namespace: string): unknown {
 const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): Promise<R> =>
   services.withDeadline(Date.now() + callTimeoutMs, request);
 
-const codeOf = (error: unknown): number => grpcErrorOf(error)?.code ?? 0;
+// Temporal Cloud has no operator service; the code of its answer has changed over time.
+const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');

@@ -2,51 +2,50 @@ import { type AcceptedGeneration, findGeneration, type SubscriptionMemo } from '
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { type AcceptedProof, type DeliverySecret, toDeliverySecret } from './verification.js';
 
-/** A memo this old is still used, and read again meanwhile. */
+/** The ingress uses an older memo, too, but reads it again meanwhile. */
 const freshMs = 10_000;
-/** Generations known to be gone, for each subscription: a bound for memory, nothing depends on it. */
+/** The generations of a subscription that the ingress remembers as gone. Only a bound for memory. */
 const maxGone = 100;
 
-/** What a generation accepts. `unknown`: Temporal does not answer now, so only the address speaks for the delivery. */
+/** What a generation accepts. `unknown`: Temporal does not answer, so the address is the delivery's only proof. */
 export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown';
 
-/** What makes the answer depend on time, in milliseconds since the epoch. */
+/** Instants, in milliseconds since the epoch. */
 interface AcceptanceOptions {
-  /** When it must be accepted; default now. */
+  /** When the generation must be in force; default now. */
   at?: number;
-  /** What was read before this instant is not good enough. */
+  /** The memo must have been read at this instant or later. */
   readSince?: number;
 }
 
-/** What each subscription accepts, cached so that a delivery rarely waits for Temporal. */
+/** What each subscription accepts. Cached, so that a delivery rarely waits for Temporal. */
 export interface AcceptedSubscriptions {
   /** Answers within two seconds, mostly at once. Never rejects. */
   acceptanceOf(key: SubscriptionKey, generation: string, options?: AcceptanceOptions): Promise<Acceptance>;
 }
 
-/** What it needs from elsewhere. */
 interface AcceptedSubscriptionsPorts {
-  /** The subscription's memo; null when there has never been one. Ends within seconds. */
+  /** Reads the subscription's memo; null if the subscription never existed. Ends within seconds. */
   read(key: SubscriptionKey): Promise<SubscriptionMemo | null>;
   /** Opens a sealed `secret_id`; `context` is the subscription's id. */
   unseal(sealed: string, context: string): Promise<string>;
-  /** A secret of this subscription cannot be opened with our keys. Told once for each. */
+  /** Our keys do not open a secret of this subscription. Called once for each secret. */
   onUnreadable?(key: SubscriptionKey, error: unknown): void;
   now?: () => number;
 }
 
 type Proofs = ReadonlyMap<AcceptedGeneration, AcceptedProof>;
 
-/** What a memo says, its secrets opened. */
+/** A memo with its secrets opened. */
 interface OpenedMemo {
-  /** null: there has never been a subscription. */
+  /** null: the subscription never existed. */
   memo: SubscriptionMemo | null;
   proofs: Proofs;
 }
 
 interface Entry {
   opened: RepeatedRead<OpenedMemo>;
-  /** Generations that the memo had lost, and when that was last read. */
+  /** Generations that the memo no longer holds, and when the ingress last read that. */
   gone: Map<string, number>;
 }
 
@@ -69,44 +68,36 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
       const entry = entryOf(key);
       entry.opened.keepFresh(freshMs);
       const acceptance = find(entry, generation, at);
-      // An end is final, whenever we learned of it.
+      // An end is final, so an old memo may tell it.
       if (acceptance && (acceptance === 'ended' || readSince === undefined)) return acceptance;
-      if (acceptance === undefined && isKnownGone(entry, generation, now())) return whyGone(entry);
+      const goneAt = entry.gone.get(generation) ?? Number.NEGATIVE_INFINITY;
+      if (acceptance === undefined && now() - goneAt <= freshMs) return whyGone(entry);
 
       const isEnough = (): boolean => readSince === undefined && find(entry, generation, at) !== undefined;
       if (!(await entry.opened.waitForRead({ since: readSince, isEnough }))) return 'unknown';
       const settled = find(entry, generation, at);
       if (settled) return settled;
-      rememberGone(entry, generation, now());
+      if (entry.gone.size >= maxGone) entry.gone.clear();
+      entry.gone.set(generation, now());
       return whyGone(entry);
     },
   };
 }
 
 function find({ opened }: Entry, generation: string, at: number): AcceptedProof | 'ended' | undefined {
-  const value = opened.latest()?.value;
-  if (!value?.memo) return undefined;
-  const found = findGeneration(value.memo, generation, at);
+  const { memo, proofs } = opened.latest() ?? {};
+  if (!memo) return undefined;
+  const found = findGeneration(memo, generation, at);
   if (typeof found === 'string') return found === 'ended' ? found : undefined;
-  return value.proofs.get(found);
+  return proofs?.get(found);
 }
 
-/** A generation is published before anybody learns its address, so one that a later read lacks does not come (back). */
-const whyGone = ({ opened }: Entry): Acceptance => (opened.latest()?.value.memo ? 'ended' : 'neverSubscribed');
+/** The run publishes a generation before the service gets its address, so a generation that a later memo lacks never comes. */
+const whyGone = ({ opened }: Entry): Acceptance => (opened.latest()?.memo ? 'ended' : 'neverSubscribed');
 
-function isKnownGone({ gone }: Entry, generation: string, now: number): boolean {
-  const since = gone.get(generation);
-  return since !== undefined && now - since <= freshMs;
-}
-
-function rememberGone({ gone }: Entry, generation: string, now: number): void {
-  if (gone.size >= maxGone) gone.clear();
-  gone.set(generation, now);
-}
-
-/** Reads a memo and opens its secrets, each only once. */
+/** Reads a memo, and opens each secret once. */
 function createMemoReader(key: SubscriptionKey, { read, unseal, onUnreadable }: AcceptedSubscriptionsPorts) {
-  // By sealed text; null for one that our keys do not open.
+  // By sealed text; null for a secret that our keys do not open.
   let secrets = new Map<string, DeliverySecret | null>();
 
   async function openSecret(sealed: string): Promise<readonly [string, DeliverySecret | null]> {
@@ -137,37 +128,30 @@ function toProof(
   return { secrets: readable, isSecretLost, hasUnreadableSecret: readable.length < secrets.length };
 }
 
-/** Two reads begin at least this far apart, whatever comes in. */
+/** The shortest time between the starts of two reads. */
 const minIntervalMs = 1_000;
-/** The longest that anybody waits for a read. */
+/** The longest time that a delivery waits for a read. */
 const maxWaitMs = 2_000;
 
-/** The last value that was read, and when that read began, in milliseconds since the epoch. */
-interface ReadValue<T> {
-  value: T;
-  readAt: number;
-}
-
-/** A cached value that lives elsewhere: read one at a time, and not too often. */
+/** The cached result of a read, which runs once at a time and not too often. */
 interface RepeatedRead<T> {
-  latest(): ReadValue<T> | undefined;
-  /** Reads again in the background when the latest value is older than this. */
+  latest(): T | undefined;
+  /** Reads again in the background if the latest value is older than this. */
   keepFresh(maxAgeMs: number): void;
   /**
-   * Waits for a value whose read begins from now on; with `since`, at that instant or later. False: there is none. An
-   * earlier read does too when `isEnough` says so.
-   * Ends within `maxWaitMs` and never rejects. When a read fails it waits for no other, and while the last one has
-   * failed it does not wait at all.
+   * Waits for a value whose read begins from now on, or since the instant `since`. Takes the value of an earlier read if
+   * `isEnough` is true. False: there is no such value.
+   * Ends within `maxWaitMs` and never rejects. Waits no longer once a read has failed, and not at all if the last read failed.
    */
   waitForRead(options: { since?: number | undefined; isEnough?: () => boolean }): Promise<boolean>;
 }
 
-/** `read` ends within seconds. Failures are not told: what to do without a value is the caller's to decide. */
+/** `read` ends within seconds. Its failures are not reported: the caller decides what to do without a value. */
 function createRepeatedRead<T>(read: () => Promise<T>, now: () => number): RepeatedRead<T> {
-  let latest: (ReadValue<T> & { turn: number }) | undefined;
+  let latest: { value: T; readAt: number; turn: number } | undefined;
   let pending: Promise<void> | undefined;
   let triedAt = Number.NEGATIVE_INFINITY;
-  let turn = 0; // tells reads apart that begin in one millisecond
+  let turn = 0; // several reads may begin in one millisecond
   let isFailing = false; // the last read failed, or is overdue
 
   const pauseMs = (): number => triedAt + minIntervalMs - now();
@@ -197,7 +181,7 @@ function createRepeatedRead<T>(read: () => Promise<T>, now: () => number): Repea
       if (!pending && pauseMs() > 0) {
         if (wasFailing) return;
         await new Promise((resolve) => setTimeout(resolve, pauseMs()));
-        continue; // another waiter may have read meanwhile
+        continue; // another caller may have read meanwhile
       }
       const reading = pending ?? start();
       if (wasFailing) return;
@@ -207,7 +191,7 @@ function createRepeatedRead<T>(read: () => Promise<T>, now: () => number): Repea
   }
 
   return {
-    latest: () => latest,
+    latest: () => latest?.value,
     keepFresh(maxAgeMs) {
       if (latest && now() - latest.readAt > maxAgeMs && !pending && pauseMs() <= 0) void start();
     },

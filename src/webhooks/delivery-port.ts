@@ -4,24 +4,24 @@ import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
 import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
-/** The ingress's one door to Temporal. Every call ends within seconds; one that rejects may be repeated without harm. */
+/** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */
 export interface DeliveryPort {
-  /** One signal for all of them. An order that was never followed is started or ignored, as its account says; one whose
-   *  following broke off is started again; one that has ended at the service never (I5). */
+  /** Sends one signal for all deliveries. The settings of the account say whether a delivery starts the following of a new
+   *  order. It starts a following again that broke off, but not of an order that has ended at the service (I5). */
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** One signal for all of them; starts the report. */
+  /** Sends one signal for all deliveries, and starts the run of the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** Parks a delivery for a person to place. Parking it again changes nothing. */
+  /** Parks a delivery until a person places it. Parking it again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
-  /** What the subscription accepts now; null when there has never been one. */
+  /** What the subscription accepts now; null if it never existed. */
   readSubscription(key: SubscriptionKey): Promise<SubscriptionMemo | null>;
   /** Resolves when Temporal answers. */
   ping(): Promise<void>;
 }
 
 /**
- * Temporal as a whole does not take deliveries: not reachable, too slow, out of quota, or it refuses us. Everything waits,
- * so there is no sense in trying each order. Not for a run that takes no more signals: only its own deliveries wait.
+ * Temporal as a whole does not take deliveries: it is not reachable, too slow, out of quota, or it refuses us. All deliveries
+ * wait, and the ingress does not try each order. Not for a run that takes no more signals, since only its deliveries wait.
  */
 export class TemporalUnavailable extends FaretrailError<'TemporalUnavailable'> {
   override readonly name = 'TemporalUnavailable';

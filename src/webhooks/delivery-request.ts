@@ -1,25 +1,25 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isJsonObject, type JsonObject, readIncomingJson } from '../contracts/json.js';
 
-/** The largest body that is taken, in bytes. */
+/** The largest body that the ingress takes, in bytes. */
 export const maxBodyBytes = 256 * 1024;
 
-/** What the headers alone rule out: a body that is too large by its own account, or packed. */
+/** Why the headers alone rule the delivery out: a declared length that is too large, or a compressed body. */
 export function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {
-  // Node has already refused a length that is no number.
+  // Node refuses a length that is not a number.
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return 'tooLarge';
   const encoding = headers['content-encoding'];
   return encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity' ? null : 'encoded';
 }
 
-/** Will what is left of the body be small, and come? Then the connection can be used again. */
+/** Is the rest of the body small, and will the sender send it? Then the connection can be used again. */
 export function isRestSmall({ headers, complete }: IncomingMessage): boolean {
   if (complete) return true;
   const isDeclaredSmall = Number(headers['content-length'] ?? 0) <= maxBodyBytes;
   return isDeclaredSmall && headers['transfer-encoding'] === undefined && headers.expect === undefined;
 }
 
-/** The raw bytes, counted while they stream, so that one without a declared length is cut off too. `aborted`: the sender
+/** Reads the raw bytes and counts them, so that it stops at the limit without a declared length, too. `aborted`: the sender
  *  went away, or took longer than the deadline of the server. */
 export function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' | 'aborted'> {
   return new Promise((resolve) => {
@@ -33,7 +33,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' 
       request.off('data', gather);
       resolve('tooLarge');
     };
-    const giveUp = (): void => resolve('aborted'); // nothing new once the body is complete
+    const giveUp = (): void => resolve('aborted'); // no effect once the body is complete
     request.on('data', gather);
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', giveUp);
@@ -41,12 +41,12 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' 
   });
 }
 
-/** A delivery as it came. */
+/** A delivery before the ingress reads its fields. */
 export interface RawDelivery {
   headers: IncomingHttpHeaders;
   rawBody: Buffer;
   body: JsonObject;
-  /** Can it be read in one way only? */
+  /** Do all JSON parsers read the same in it? */
   isClear: boolean;
 }
 

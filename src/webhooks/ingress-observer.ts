@@ -1,17 +1,17 @@
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { SecretSighting } from './secret-sighting.js';
 
-/** What can become of a request to a delivery address. A closed list: it labels a metric. */
+/** How a request to a delivery address can end. A closed list, since it labels a metric. */
 export const intakeOutcomes = [
   /** Durable, 202. */
   'accepted',
-  /** Durable, 202: kept for a person to place. */
+  /** Durable, 202; a person must place it. */
   'parked',
-  /** Durable, 202, admitted by its address alone: checked before it is forwarded. */
+  /** Durable, 202; admitted by its address alone, and checked before the ingress forwards it. */
   'unchecked',
-  /** A trial, 202; nothing else happens. */
+  /** A test delivery, 202; the ingress does nothing else. */
   'test',
-  /** 404: not an address of ours. Its account and event type are not labelled: anybody can make them up. */
+  /** 404: not one of our addresses. Its account and event type are no labels, since any sender can invent them. */
   'notFound',
   /** 413. */
   'tooLarge',
@@ -25,24 +25,24 @@ export const intakeOutcomes = [
   'ended',
   /** 401. */
   'neverSubscribed',
-  /** 503: the secret that the mode needs is not known yet. */
+  /** 503: the ingress does not know the secret yet. */
   'noSecretYet',
   /** 503. */
   'journalFull',
   /** 503. */
   'journalUnwritable',
-  /** 503: it could not be made durable for another reason. */
+  /** 503: the ingress could not store it for another reason. */
   'unavailable',
   /** No answer: the sender went away, or took too long. */
   'aborted',
-  /** 500: a fault of ours. */
+  /** 500: our fault. */
   'failed',
 ] as const;
 
 /** One of `intakeOutcomes`. */
 export type IntakeOutcome = (typeof intakeOutcomes)[number];
 
-/** One request to a delivery address, as metrics and logs may know it. */
+/** What metrics and logs may show of one request to a delivery address. */
 export interface DeliveryFact {
   /** Empty unless the address is ours. */
   account: string;
@@ -53,11 +53,11 @@ export interface DeliveryFact {
   seconds: number;
 }
 
-/** How the ingress tells what happens. No call throws, and nothing told holds a secret or a part of a body. */
+/** Receives what happens in the ingress. No call throws, and no argument holds a secret or a part of a body. */
 export interface IngressObserver {
   delivery(fact: DeliveryFact): void;
-  /** In mode `path`: where the secret stood in a delivery that was looked into. */
+  /** In mode `path`: where a searched delivery held its secret. */
   secretSeen(key: SubscriptionKey, sighting: SecretSighting): void;
-  /** A request failed in a way that it never should. */
+  /** A request failed in an unexpected way. */
   failure(error: unknown): void;
 }

@@ -14,11 +14,11 @@ import { sealContent } from './sealed-content.js';
 import { createSampling, findSecret } from './secret-sighting.js';
 import type { Verification } from './verification.js';
 
-/** Keeps deliveries: the journal, or Temporal itself where there is none. */
+/** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
-  /** Resolves once the delivery is durable. Rejects with a coded error when it is not; then it was not taken. */
+  /** Resolves once the delivery is durable. Rejects with a coded error if the store did not take it. */
   accept(delivery: JournaledDelivery): Promise<void>;
-  /** Why it can take nothing now, in one line; null when it can. */
+  /** Why the store takes no delivery now, in one line; null when it takes one. */
   whyNotReady(): string | null | Promise<string | null>;
 }
 
@@ -28,7 +28,6 @@ interface IngressAccount {
   businessId?: string;
 }
 
-/** What the pipeline is made of. */
 interface DeliveryIntakeParts {
   accounts: readonly IngressAccount[];
   readCapability: ReadCapability;
@@ -41,17 +40,17 @@ interface DeliveryIntakeParts {
   now?: () => number;
 }
 
-/** An address of ours that a delivery came to. */
+/** A delivery at one of our addresses. */
 export interface Arrival extends SubscriptionKey {
   generation: string;
   businessId?: string | undefined;
   /** Milliseconds since the epoch. */
   arrivedAt: number;
-  /** Of the trace that it begins, where traces are on. */
+  /** Of the delivery's trace, where traces are on. */
   traceparent?: string;
 }
 
-/** What the sender is answered. `deliveryId` stands in every 202. */
+/** The answer to the sender. Every 202 holds `deliveryId`. */
 export interface IntakeAnswer {
   outcome: IntakeOutcome;
   deliveryId?: string;
@@ -59,13 +58,13 @@ export interface IntakeAnswer {
 
 /** The pipeline of a delivery, apart from HTTP. */
 export interface DeliveryIntake {
-  /** Whose address this is; null for any address that we did not make, for whatever reason. */
+  /** The account and event type of the address; null if it is not one of ours, whatever the reason. */
   admit(account: string, eventType: string, capability: string): Arrival | null;
-  /** From the raw bytes to the store. Never rejects. */
+  /** Takes a delivery from its raw bytes to the store. Never rejects. */
   take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<IntakeAnswer>;
 }
 
-/** How long what we know of a subscription may lag behind when it speaks against a delivery. */
+/** How old a memo may be by which the ingress refuses a delivery. */
 const refusalLagMs = 1_000;
 
 /** Puts the pipeline together. */
@@ -79,7 +78,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     const { generation, arrivedAt } = arrival;
     const first = toOutcome(await parts.subscriptions.acceptanceOf(arrival, generation), delivery, verification);
     if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
-    // Its secret may have been stored since we last looked.
+    // The run may have stored the secret since the ingress last read the memo.
     const readSince = arrivedAt - refusalLagMs;
     const acceptance = await parts.subscriptions.acceptanceOf(arrival, generation, { readSince });
     return toOutcome(acceptance, delivery, verification);
@@ -117,7 +116,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
 
   return {
     admit(account, eventType, capability) {
-      // First the mac, so that a refusal takes as long whether or not there is such an account.
+      // The mac comes first, so that a refusal takes as long for an unknown account.
       const key = { account: account as AccountName, eventType: eventType as EventType };
       const generation = readCapability(key, capability);
       const held = accounts.get(account);
@@ -141,10 +140,10 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
   };
 }
 
-/** Of a body that can be read in more than one way. */
+/** The reading of a body that JSON parsers read differently. */
 const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
 
-/** What is kept of every delivery. */
+/** What the store keeps of every delivery. */
 function inShort(arrival: Arrival, { orderId, status }: DeliveryReading, deliveryId: DeliveryId): JournaledDelivery {
   const { account, eventType, arrivedAt, traceparent } = arrival;
   const receivedAt = new Date(arrivedAt).toISOString();
@@ -169,20 +168,20 @@ function toFailure(error: unknown): IntakeOutcome {
 
 /**
  * The first 32 hex digits of SHA-256 over `<account>/<event type>/` and the raw body. The same body at the same
- * subscription is the same delivery, whichever generation of the address it came to.
+ * subscription is the same delivery, at whichever generation of the address.
  */
-export const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): DeliveryId =>
-  // In one go: an object that takes parts is not freed before the next full collection.
+const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): DeliveryId =>
+  // A hash object that takes parts would stay in memory until the next full collection.
   hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32) as DeliveryId;
 
-/** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong one as for another. */
+/** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong mac. */
 type ReadCapability = (key: SubscriptionKey, capability: string) => string | undefined;
 
-/** An account has few addresses at a time; a bound for memory. */
+/** A bound for memory. An account has few addresses at a time. */
 const maxKnown = 1_000;
 
-/** The same reader, but a mac that was once found good is compared instead of computed: nearly all requests come to few
- *  addresses. What is looked up (account, event type, generation) is no secret; the mac is compared in constant time. */
+/** The same reader, but it compares a mac that it knows instead of computing it, since nearly all requests come to few
+ *  addresses. It compares in constant time. Account, event type and generation are no secrets. */
 export function rememberAddresses(read: ReadCapability): ReadCapability {
   const known = new Map<string, { text: Buffer; generation: string }>();
   return (key, capability) => {

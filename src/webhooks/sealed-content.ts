@@ -5,9 +5,9 @@ import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids
 import type { Sealer } from '../sealing/sealer.js';
 import type { RawDelivery } from './delivery-request.js';
 
-/** Says where a delivery came from without giving it away. Never `authorization` or `cookie`, unless a check needs them. */
+/** Headers that tell where a delivery came from. Never `authorization` or `cookie`, unless a check needs them. */
 const keptHeaders = ['content-type', 'user-agent', 'x-request-id'];
-/** Longer values say nothing more, and would make the journal grow. */
+/** Longer values tell no more, and would make the journal grow. */
 const maxHeaderLength = 1_024;
 
 /** Seals body and headers under the webhook keys: JSON `{ body, headers }`, the body in base64. */

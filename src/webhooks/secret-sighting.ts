@@ -9,28 +9,28 @@ export const secretPlaces = ['header', 'body', 'hmac', 'none'] as const;
 /** One of `secretPlaces`. */
 export type SecretPlace = (typeof secretPlaces)[number];
 
-/** Where the secret of one delivery was seen: what an operator needs to switch the right mode on, never the secret. */
+/** Where the ingress saw the secret of a delivery, so that an operator can choose the mode. Never the secret itself. */
 export interface SecretSighting {
   place: SecretPlace;
   /** The name of the header, or the pointer into the body; empty for `none`. */
   at: string;
-  /** How a mac was written. */
+  /** The encoding of the mac. */
   encoding?: 'hex' | 'base64';
-  /** What stood before the mac. */
+  /** The text before the mac. */
   prefix?: string;
 }
 
-/** The first deliveries of an address show where its secret stands; later ones only whether that is still so. */
+/** The first deliveries of an address show where its secret is; later ones show whether that is still so. */
 const alwaysFirst = 20;
 const thenOneIn = 1_000;
-/** Bounds of the search, so that no body makes it dear. */
+/** Bounds of the search, so that no body makes it expensive. */
 const maxHeaders = 50;
 const maxValues = 1_000;
 const maxDepth = 6;
 const maxLength = 512;
 const maxAddresses = 1_000;
 
-/** Says for each address which of its deliveries to look into. */
+/** Chooses the deliveries of each address that the ingress searches. */
 export function createSampling(): (address: string) => boolean {
   const seen = new Map<string, number>();
   return (address) => {
@@ -41,7 +41,7 @@ export function createSampling(): (address: string) => boolean {
   };
 }
 
-/** Looks for the secrets in headers and body, and for macs of the raw body under them. The first place found. */
+/** Looks for the secrets in headers and body, and for their macs of the raw body. Gives the first place. */
 export function findSecret({ headers, rawBody, body }: Proof, secrets: readonly DeliverySecret[]): SecretSighting {
   for (const secret of secrets) {
     const sighting =
@@ -77,7 +77,7 @@ function findInBody(body: JsonObject, secret: DeliverySecret): SecretSighting | 
   return undefined;
 }
 
-/** A pointer holds names from outside: only plain ones are shown. */
+/** The sender chose the names in a pointer, so only plain names are shown. */
 const shownPointer = (pointer: string): string =>
   /^(\/[\w-]{1,40})+$/.test(pointer) ? pointer : 'under a name that is not shown';
 

@@ -4,32 +4,34 @@ import { FaretrailError } from '../domain/errors.js';
 import { isRestSmall, maxBodyBytes, readBody, refusalByHeaders } from './delivery-request.js';
 import type { IngressObserver } from './ingress-observer.js';
 import type { Arrival, DeliveryIntake, IntakeAnswer } from './intake.js';
-import { answerAndHangUp, answerBrokenRequest, problems } from './problems.js';
+import { answerAndHangUp, answerBrokenRequest, contentType, problems } from './problems.js';
+import type { ShapeNotebook } from './shapes/notebook.js';
 
-/** Against senders that are slow on purpose. Milliseconds. */
+/** Limits for senders that are slow on purpose, in milliseconds. */
 export interface Deadlines {
   headersMs: number;
   /** Headers and body together. */
   requestMs: number;
-  /** An open connection between two requests. */
+  /** For a connection without a request. */
   idleMs: number;
   /** How long a stop waits for requests under way. */
   stopMs: number;
 }
 
 const defaultDeadlines: Deadlines = { headersMs: 10_000, requestMs: 15_000, idleMs: 65_000, stopMs: 16_000 };
-/** Node looks for requests past their deadline this often. */
+/** How often Node looks for requests past their deadline. */
 const deadlineCheckMs = 1_000;
 const idleSweepMs = 50;
 
-/** What the server needs. */
 export interface IngressServerOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
   intake: DeliveryIntake;
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
-  /** Why no delivery can be made durable now, in one line and without secrets; null when it can. */
+  /** Learns what deliveries at our addresses look like; null: the shapes are not kept. */
+  shapes?: Pick<ShapeNotebook, 'note'> | null;
+  /** Why the ingress cannot store deliveries now, in one line and without secrets; null when it can. */
   whyNotReady(): string | null | Promise<string | null>;
   /** The text of `/metrics`. */
   metricsPage(): Promise<{ type: string; body: string }>;
@@ -65,9 +67,9 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   return {
     port: (app.server.address() as AddressInfo).port,
     async close() {
-      // A connection becomes idle when its last request has ended, and would then stay open for `idleMs`.
+      // After its last request a connection would stay open for `idleMs`.
       const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs);
-      // Node no longer looks for slow requests once it stops listening.
+      // A Node server that no longer listens does not look for slow requests.
       const impatience = setTimeout(() => app.server.closeAllConnections(), deadlines.stopMs);
       await app.close();
       clearInterval(sweep);
@@ -80,7 +82,7 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
-    return503OnClosing: false, // what still comes in is taken like any other delivery, and its connection closed
+    return503OnClosing: false, // while it closes, the server still takes deliveries, and then closes their connections
     bodyLimit: maxBodyBytes,
     http: {
       headersTimeout: headersMs,
@@ -90,12 +92,12 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
     requestTimeout: requestMs,
     keepAliveTimeout: idleMs,
     clientErrorHandler: answerBrokenRequest,
-    // An address that cannot be decoded or has a part that is too long is one of those that we did not make.
+    // We never make an address that cannot be decoded or that has too long a part.
     frameworkErrors: (_error, request, reply) => refuse(request, reply, 'notFound'),
   });
-  // A sender that asks before it sends a body is told to go on only once its address is known to be ours.
+  // A sender with `Expect: 100-continue` may send its body only if its address is ours.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
-  // Before routing goes on to read bodies.
+  // Before the framework reads a body.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) refuse(request, reply, 'notFound');
     else done();
@@ -107,21 +109,15 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
   return app;
 }
 
-function addDeliveryRoute(app: FastifyInstance, { intake, observer }: IngressServerOptions): void {
-  const tell = (arrival: Arrival | null, outcome: IntakeAnswer['outcome'], since: number): void =>
-    observer.delivery({
-      account: arrival?.account ?? '',
-      eventType: arrival?.eventType ?? '',
-      outcome,
-      seconds: (performance.now() - since) / 1_000,
-    });
-
+function addDeliveryRoute(app: FastifyInstance, { intake, observer, shapes }: IngressServerOptions): void {
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = performance.now();
     const { account, eventType, capability } = request.params;
     const arrival = intake.admit(account, eventType, capability);
-    const { outcome, deliveryId } = arrival ? await readAndTake(arrival, request, reply) : notFound;
-    tell(arrival, outcome, since);
+    const answer: IntakeAnswer = arrival ? await readAndTake(arrival, request, reply) : { outcome: 'notFound' };
+    const { outcome, deliveryId } = answer;
+    const seconds = (performance.now() - since) / 1_000;
+    observer.delivery({ account: arrival?.account ?? '', eventType: arrival?.eventType ?? '', outcome, seconds });
     if (deliveryId !== undefined)
       return reply
         .code(202)
@@ -132,21 +128,26 @@ function addDeliveryRoute(app: FastifyInstance, { intake, observer }: IngressSer
   }
 
   async function readAndTake(arrival: Arrival, request: FastifyRequest, reply: FastifyReply): Promise<IntakeAnswer> {
-    const refusal = refusalByHeaders(request.headers);
-    if (refusal !== null) return { outcome: refusal };
-    if (request.headers.expect !== undefined) reply.raw.writeContinue();
-    const rawBody = await readBody(request.raw);
-    if (typeof rawBody === 'string') return { outcome: rawBody };
-    return await intake.take(arrival, request.headers, rawBody);
+    const { headers } = request;
+    const body = await bodyOf(request, reply);
+    const rawBody = typeof body === 'string' ? null : body;
+    const answer = typeof body === 'string' ? { outcome: body } : await intake.take(arrival, headers, body);
+    shapes?.note({ arrival, headers, rawBody, outcome: answer.outcome });
+    return answer;
   }
 
-  // All of it in this hook: the framework's own reading of bodies would look at content types and answer in its own way.
+  // All work happens here, since the framework would check the content type of the body and answer by itself.
   app.post<DeliveryRoute>('/webhooks/:account/:eventType/:capability', { onRequest: receive }, (request, reply) =>
     refuse(request, reply, 'failed'),
   );
 }
 
-const notFound: IntakeAnswer = { outcome: 'notFound' };
+async function bodyOf({ headers, raw }: FastifyRequest, reply: FastifyReply) {
+  const refusal = refusalByHeaders(headers);
+  if (refusal !== null) return refusal;
+  if (headers.expect !== undefined) reply.raw.writeContinue();
+  return await readBody(raw);
+}
 
 function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typeof problems): FastifyReply {
   const problem = problems[outcome];
@@ -156,10 +157,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typ
     return reply;
   }
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
-  return reply
-    .code(problem.status)
-    .header('content-type', 'application/problem+json; charset=utf-8')
-    .send(problem.body);
+  return reply.code(problem.status).header('content-type', contentType).send(problem.body);
 }
 
 function addPages(app: FastifyInstance, { whyNotReady, metricsPage }: IngressServerOptions): void {

@@ -6,9 +6,9 @@ import type { RawDelivery } from './delivery-request.js';
 /** How deliveries prove where they come from, as the contract profile says (assumed). */
 export type VerificationSettings = ContractProfile['delivery']['verification'];
 
-/** A `secret_id` in clear, in this process alone. */
+/** A `secret_id` in clear; it stays in this process. */
 export interface DeliverySecret {
-  /** SHA-256 of it, so that values of any length are compared in constant time. */
+  /** Its SHA-256, to compare values of any length in constant time. */
   digest: Buffer;
   /** Its bytes, for the mode `hmac`. */
   bytes: Buffer;
@@ -17,16 +17,16 @@ export interface DeliverySecret {
 /** The parts of a delivery that may hold its secret. */
 export type Proof = Pick<RawDelivery, 'headers' | 'rawBody' | 'body'>;
 
-/** What the generation that a delivery came to accepts. */
+/** What one generation accepts. */
 export interface AcceptedProof {
   secrets: readonly DeliverySecret[];
-  /** The service's answer with its secret may have been lost, so the path alone must do. */
+  /** We may have lost the service's answer with the secret, so the path is the only proof. */
   isSecretLost: boolean;
-  /** It has a secret that our keys do not open. */
+  /** Our keys do not open one of its secrets. */
   hasUnreadableSecret: boolean;
 }
 
-/** `noSecretYet`: there is nothing to compare with, so this is our fault and not the sender's. */
+/** `noSecretYet`: the ingress has no secret to compare with, which is not the sender's fault. */
 export type Verdict = 'verified' | 'wrongSecret' | 'noSecretYet';
 
 /** One verification mode. */
@@ -40,7 +40,7 @@ export interface Verification {
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
-/** Keeps a `secret_id` in the form that comparing needs. */
+/** Prepares a `secret_id` for comparisons. */
 export const toDeliverySecret = (secretId: string): DeliverySecret => ({
   digest: sha256(secretId),
   bytes: Buffer.from(secretId),
@@ -53,7 +53,7 @@ export const isSecret = (text: string, { digest }: DeliverySecret): boolean => t
 export const hmacOf = (rawBody: Buffer, { bytes }: DeliverySecret): Buffer =>
   createHmac('sha256', bytes).update(rawBody).digest();
 
-/** The check that a contract profile asks for. */
+/** Makes the check that the contract profile requires. */
 export function createVerification(settings: VerificationSettings): Verification {
   const isProof = createProof(settings);
   return {

@@ -14,9 +14,9 @@ import {
   type BusinessOperation,
   type CallFailureType,
   callWaits,
-  effects,
   isCallFailureType,
   isChanging,
+  operationTerms,
   parseBusinessCallInput,
   type ServiceCall,
 } from '../domain/call.js';
@@ -48,7 +48,7 @@ const startToCloseTimeout = 40_000;
 const minuteMs = 60_000;
 
 /** The limit of all attempts. A repeated create is safe only while the service remembers its request id, for an unknown time. */
-const effortMinutes: Record<(typeof effects)[BusinessOperation], number> = {
+const effortMinutes: Record<(typeof operationTerms)[BusinessOperation]['effect'], number> = {
   none: 5,
   newOrder: 10,
   changedOrder: 15,
@@ -73,7 +73,7 @@ export const performCall = (
 async function perform(call: ServiceCall): Promise<BusinessCallResult> {
   const { callService } = proxyActivities<CallActivities>({
     startToCloseTimeout,
-    scheduleToCloseTimeout: effortMinutes[effects[call.operation]] * minuteMs,
+    scheduleToCloseTimeout: effortMinutes[operationTerms[call.operation].effect] * minuteMs,
     retry,
     taskQueue: accountQueue(call.account),
     priority: { priorityKey: 1 }, // a caller waits for it

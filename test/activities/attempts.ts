@@ -1,23 +1,18 @@
 import type { Info } from '@temporalio/activity';
-import { createQuietTimes, type QuietTimes } from '../../src/activities/authorized-call.js';
+import { createQuietTimes } from '../../src/activities/authorized-call.js';
 import {
   createOrderActivities,
   createProvenPaths,
   type OrderActivities,
   type OrderReader,
-  type ProvenPaths,
   type Shown,
 } from '../../src/activities/order.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { toRideStatus } from '../../src/domain/order/status.js';
-import type { LookInput, OrderObservation, OrderReading } from '../../src/domain/order/trail.js';
+import type { LookInput, OrderReading } from '../../src/domain/order/trail.js';
 import { partnerAccount } from '../ride-api/accounts.js';
-import { type Attempt, attemptOnce, repeatAttempts } from './temporal.js';
-
-export { delayOf, logger } from './temporal.js';
-
-export const start = Date.parse('2031-05-01T10:00:00.000Z');
-export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+import { nextOf } from './service.js';
+import { attemptOnce, iso, repeatAttempts, start } from './temporal.js';
 
 export const account = {
   ...partnerAccount(),
@@ -44,81 +39,57 @@ export const readingOf = (rawStatus: string, details: OrderReading['details'] = 
   details,
 });
 
-type LookAttempt = Attempt<OrderObservation>;
-
-/** When the run read the order last, for a poll; null: never. */
-interface AfterRead {
-  lastReadAt?: string | null;
-}
-
 interface Limits {
   untilMs?: number;
   /** What an attempt before these left. */
   heartbeatDetails?: unknown;
+  /** When the run read the order last, for a poll; null: never. */
+  lastReadAt?: string | null;
 }
 
 /** The orders at the service, and Temporal, as far as the activities see them. */
-export interface LookStage {
-  now: number;
-  random: number;
-  /** What the next reads do: give a reading or throw. The last one goes on for ever. */
+export class LookStage {
+  now = start;
+  random = 0;
+  /** What the next reads do. */
   answers: (OrderReading | Error)[];
   /** When the service was asked. */
-  asked: number[];
-  /** What the run shows, as far as its polls ask; an Error when Temporal does not answer. */
-  shown: Shown | Error;
-  /** What this process knows of accounts. */
-  quietTimes: QuietTimes;
-  provenPaths: ProvenPaths;
-  attempt(name: keyof OrderActivities, input: LookInput, about?: Partial<Info> & AfterRead): Promise<LookAttempt>;
-  /** See `repeatAttempts`. */
-  run(name: keyof OrderActivities, input: LookInput, limits?: Limits & AfterRead): Promise<LookAttempt[]>;
-}
-
-export function createLookStage(reader?: (stage: LookStage) => OrderReader): LookStage {
-  const stage: LookStage = {
-    now: start,
-    random: 0,
-    answers: [],
-    asked: [],
-    shown: { status: 'Routing', runLength: 20 },
-    quietTimes: createQuietTimes(() => stage.now),
-    provenPaths: createProvenPaths(() => stage.now),
-    attempt(name, input, { lastReadAt = null, ...info } = {}) {
-      const times = { scheduledTimestampMs: stage.now, currentAttemptScheduledTimestampMs: stage.now };
-      return attemptOnce({ ...times, ...info }, () => activities[name](input, lastReadAt));
-    },
-    run: (name, input, { lastReadAt = null, ...limits } = {}) =>
-      repeatAttempts(stage, limits, (info) => stage.attempt(name, input, { ...info, lastReadAt })),
-  };
-  const readOrder = reader?.(stage) ?? (async () => answer(stage));
-  const activities = createOrderActivities({
+  readonly asked: number[] = [];
+  /** What the run shows to its polls; an Error when Temporal does not answer. */
+  shown: Shown | Error = { status: 'Routing', runLength: 20 };
+  readonly quietTimes = createQuietTimes(() => this.now);
+  readonly provenPaths = createProvenPaths(() => this.now);
+  readOrder: OrderReader = async () => this.answer();
+  readonly activities = createOrderActivities({
     account: () => account,
-    readOrder,
+    readOrder: (...args) => this.readOrder(...args),
     readShown: async () => {
-      if (stage.shown instanceof Error) throw stage.shown;
-      return stage.shown;
+      if (this.shown instanceof Error) throw this.shown;
+      return this.shown;
     },
-    quietTimes: stage.quietTimes,
-    provenPaths: stage.provenPaths,
-    now: () => stage.now,
-    random: () => stage.random,
+    quietTimes: this.quietTimes,
+    provenPaths: this.provenPaths,
+    now: () => this.now,
+    random: () => this.random,
   });
-  return stage;
-}
 
-/** A stage on which the next reads do this. */
-export function stageWith(...answers: LookStage['answers']): LookStage {
-  const stage = createLookStage();
-  stage.answers = answers;
-  return stage;
-}
+  constructor(...answers: LookStage['answers']) {
+    this.answers = answers;
+  }
 
-/** One call to the service. */
-export function answer(stage: LookStage): OrderReading {
-  stage.asked.push(stage.now);
-  const next = stage.answers.length > 1 ? stage.answers.shift() : stage.answers[0];
-  if (!next) throw new Error('the stage has no answer');
-  if (next instanceof Error) throw next;
-  return next;
+  answer(): OrderReading {
+    this.asked.push(this.now);
+    return nextOf(this.answers);
+  }
+
+  attempt(name: keyof OrderActivities, input: LookInput, about: Partial<Info> & Pick<Limits, 'lastReadAt'> = {}) {
+    const { lastReadAt = null, ...info } = about;
+    const times = { scheduledTimestampMs: this.now, currentAttemptScheduledTimestampMs: this.now };
+    return attemptOnce({ ...times, ...info }, () => this.activities[name](input, lastReadAt));
+  }
+
+  /** See `repeatAttempts`. */
+  run(name: keyof OrderActivities, input: LookInput, { lastReadAt = null, ...limits }: Limits = {}) {
+    return repeatAttempts(this, limits, (info) => this.attempt(name, input, { ...info, lastReadAt }));
+  }
 }

@@ -4,27 +4,21 @@ import { QuietTime } from '../../src/activities/authorized-call.js';
 import { toCallTrouble } from '../../src/activities/call.js';
 import { toReadTrouble } from '../../src/activities/looking.js';
 import { TokenUnavailable } from '../../src/activities/token-source.js';
-import { UnusableReply, type UnusableReplyCode } from '../../src/contracts/unusable-reply.js';
+import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import type { AttentionCode } from '../../src/domain/attention.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import {
-  type GarbledCode,
-  type RideApiErrorCode,
-  RideApiGarbled,
-  RideApiUnreachable,
-  type UnreachableCode,
-} from '../../src/ride-api/errors.js';
+import { type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { SealingError } from '../../src/sealing/sealer.js';
-import { apiError } from './api-errors.js';
+import { apiError } from './service.js';
+import { start as now } from './temporal.js';
 
 const account = toAccountName('acme');
-const now = Date.parse('2031-05-01T10:00:00.000Z');
 const origin = 'https://partner.example';
-const lookup = { orderId: toOrderId('4711'), operation: 'orderStatus' };
-const troubleOf = (error: unknown) => toReadTrouble(error, { account, lookup }, now);
+const asked = { account, orderId: toOrderId('4711'), operation: 'orderStatus' } as const;
+const troubleOf = (error: unknown) => toReadTrouble(error, asked, now);
 
-describe('a refusal of the service means', () => {
+describe('a look that the service refused', () => {
   const meanings: Record<RideApiErrorCode, AttentionCode> = {
     BAD_REQUEST: 'unreadableStatus',
     TOKEN_REJECTED: 'credentialsRejected',
@@ -41,22 +35,28 @@ describe('a refusal of the service means', () => {
     UNEXPECTED_STATUS: 'unreadableStatus',
   };
 
-  it.each(Object.entries(meanings))('%s: %s', (code, meaning) => {
+  it.each(Object.entries(meanings))('the refusal %s means %s', (code, meaning) => {
     const trouble = troubleOf(apiError(code as RideApiErrorCode));
     expect(trouble).toMatchObject({ code: meaning, afterMs: undefined });
     expect(trouble?.message).toMatch(new RegExp(`^upstream refused: ${code} \\(HTTP \\d{3}\\)\\. [A-Z].+\\.$`));
   });
 
-  it('ORDER_UNKNOWN: the order id, the account and the path to check', () => {
-    const { message } = troubleOf(apiError('ORDER_UNKNOWN')) ?? {};
-    for (const part of ['4711', 'account acme', 'operations.orderStatus.path']) expect(message).toContain(part);
+  it.each([
+    ['ORDER_UNKNOWN', ['order id 4711', 'account acme', 'operations.orderStatus.path']],
+    ['FORBIDDEN', ['account acme', 'operations.orderStatus.scope']],
+    ['TOKEN_REJECTED', ['account acme', 'operations.orderStatus']],
+  ] as const)('the message about %s names what to check: %j', (code, parts) => {
+    for (const part of parts) expect(troubleOf(apiError(code))?.message).toContain(part);
   });
 
-  it.each(['RATE_LIMITED', 'UPSTREAM_FAILED'] as const)('%s: the wait it asks for, exactly', (code) => {
-    expect(troubleOf(apiError(code, 17))?.afterMs).toBe(17_000);
-  });
+  it.each(['RATE_LIMITED', 'UPSTREAM_FAILED'] as const)(
+    '%s means exactly the wait that the service asks for',
+    (code) => {
+      expect(troubleOf(apiError(code, 17))?.afterMs).toBe(17_000);
+    },
+  );
 
-  it('a token that this worker cannot open: the keys to look at, and not the credentials', () => {
+  it('a token that this worker cannot unseal means: check the keys, not the credentials', () => {
     const error = new SealingError('SEALING_KEY_UNKNOWN', 'no key "k2" to open the sealed text with');
     const message = expect.stringMatching(/^no key "k2".+ FARETRAIL_SEALING_KEYS\.$/);
     expect(troubleOf(error)).toMatchObject({ code: 'credentialsRejected', message });
@@ -65,91 +65,38 @@ describe('a refusal of the service means', () => {
     const remedy = expect.stringContaining('FARETRAIL_SEALING_KEYS');
     expect(ofCall).toMatchObject({ type: 'Unavailable', isFinal: false, message: remedy });
   });
-
-  it.each(['FORBIDDEN', 'TOKEN_REJECTED'] as const)('%s: a remedy that names the account', (code) => {
-    expect(troubleOf(apiError(code))?.message).toContain('account acme');
-  });
 });
 
-describe('no answer means that the service is unavailable', () => {
-  const codes: Record<UnreachableCode, true> = {
-    CONNECT_TIMEOUT: true,
-    HEADERS_TIMEOUT: true,
-    BODY_TIMEOUT: true,
-    TOTAL_TIMEOUT: true,
-    CONNECTION_REFUSED: true,
-    CONNECTION_LOST: true,
-    DNS: true,
-    TLS: true,
-    CLOSED: true,
-    NETWORK: true,
-  };
-  it.each(Object.keys(codes) as UnreachableCode[])('%s', (code) => {
-    const trouble = troubleOf(new RideApiUnreachable(code, origin));
-    expect(trouble).toMatchObject({ code: 'upstreamUnavailable', afterMs: undefined });
-    expect(trouble?.message).toContain(code);
-  });
+it.each([
+  [new RideApiUnreachable('TLS', origin), 'upstreamUnavailable'],
+  [new RideApiGarbled('NOT_JSON', origin, 200), 'unreadableStatus'],
+  [new UnusableReply('ORDER_MISMATCH'), 'unreadableStatus'],
+  // `operationRequest` throws it when the profile switches the look-up off.
+  [new InvalidInput('operations.orderStatus.enabled: off'), 'unreadableStatus'],
+] as const)('%s means %s, in the words of the error', (error, code) => {
+  const message = expect.stringContaining(error.message);
+  expect(troubleOf(error)).toMatchObject({ code, message, afterMs: undefined });
 });
 
-describe('an answer that cannot be read means that the status is unreadable', () => {
-  const garbled: Record<GarbledCode, true> = {
-    NOT_JSON: true,
-    TOO_DEEP: true,
-    TOO_MANY: true,
-    AMBIGUOUS: true,
-    TOO_LARGE: true,
-    ENCODING: true,
-    NOT_HTTP: true,
-  };
-  const unusable: Record<UnusableReplyCode, true> = {
-    UNREADABLE_STATUS: true,
-    ORDER_MISMATCH: true,
-    NO_ORDER_ID: true,
-    NO_TOKEN: true,
-    WRONG_TOKEN_TYPE: true,
-    SCOPE_NOT_GRANTED: true,
-  };
-  it.each([
-    ...(Object.keys(garbled) as GarbledCode[]).map((code) => new RideApiGarbled(code, origin, 200)),
-    ...(Object.keys(unusable) as UnusableReplyCode[]).map((code) => new UnusableReply(code)),
-  ])('%s', (error) => {
-    expect(troubleOf(error)).toMatchObject({ code: 'unreadableStatus', afterMs: undefined });
-    expect(troubleOf(error)?.message).toContain(error.code);
-  });
-});
-
-describe('no token means', () => {
+describe('a look without a token', () => {
   const codes = ['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable'] as const;
-  it.each(codes)('%s in the words of the lease, to be asked again when its cool-down ends', (code) => {
+  it.each(codes)('%s keeps the words of the lease and the end of its cool-down', (code) => {
     const message = 'In the words of the lease.';
     const trouble = { code, message, afterMs: 42_000, isUnsent: true };
     expect(troubleOf(new TokenUnavailable(code, message, now + 42_000))).toEqual(trouble);
   });
 
-  it.each([-5, 5])('a wait of a second at least, with a cool-down that ends in %i ms', (leftMs) => {
+  it.each([-5, 5])('a cool-down that ends in %i ms means a wait of a second', (leftMs) => {
     expect(troubleOf(new TokenUnavailable('scopeRejected', 'm', now + leftMs))?.afterMs).toBe(1_000);
   });
 });
 
-it('keeps to the quiet time of the account exactly', () => {
+it('the quiet time of an account means a wait of exactly its length', () => {
   const trouble = { code: 'upstreamUnavailable', afterMs: 12_345, isUnsent: true };
   expect(troubleOf(new QuietTime(12_345))).toMatchObject(trouble);
 });
 
-const foreign = [
-  new Error('a bug of ours'),
-  new TypeError('x'),
-  new CancelledFailure('CANCELLED'),
-  'text',
-  null,
-  undefined,
-];
-it.each(foreign)('what is not about the service is left to Temporal: %s', (error) => {
+const foreign = [new Error('a bug of ours'), new TypeError('x'), new CancelledFailure('CANCELLED'), 'text', undefined];
+it.each(foreign)('Temporal repeats a look after an error that is not about the service: %s', (error) => {
   expect(troubleOf(error)).toBeUndefined();
-});
-
-// Thrown by `operationRequest` when the profile switches the look-up off.
-it('a person hears of a request that the contract profile makes impossible', () => {
-  const error = new InvalidInput('operations.orderStatus.enabled: off');
-  expect(troubleOf(error)).toMatchObject({ code: 'unreadableStatus' });
 });

@@ -3,6 +3,12 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 
+export const second = 1_000;
+export const minute = 60 * second;
+/** When the stages begin. */
+export const start = Date.parse('2031-05-01T10:00:00.000Z');
+export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
 /** Failed attempts are what these tests are about. */
 export const logger = new DefaultLogger('ERROR');
 
@@ -32,6 +38,7 @@ export async function repeatAttempts<One extends Attempt<unknown>>(
   clock: { now: number },
   { untilMs = 3_600_000, heartbeatDetails: left }: { untilMs?: number | undefined; heartbeatDetails?: unknown },
   attempt: (info: Partial<Info>) => Promise<One>,
+  pauseOf = delayOf,
 ): Promise<One[]> {
   const attempts: One[] = [];
   const scheduledTimestampMs = clock.now;
@@ -41,13 +48,13 @@ export async function repeatAttempts<One extends Attempt<unknown>>(
     attempts.push(one);
     if (one.heartbeats.length > 0) heartbeatDetails = one.heartbeats.at(-1);
     if (!one.failure || one.failure.nonRetryable) break;
-    clock.now += delayOf(one);
+    clock.now += pauseOf(one);
   }
   return attempts;
 }
 
 /** The delay before the next attempt. Temporal ends an activity that asks for none. */
-export function delayOf({ failure }: Pick<Attempt<unknown>, 'failure'>): number {
+export function delayOf({ failure }: Attempt<unknown>): number {
   const delay = failure?.nextRetryDelay;
   if (typeof delay !== 'number' || !Number.isInteger(delay) || delay < 1) throw new Error(`delay of ${String(delay)}`);
   return delay;

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { committedBytes } from '../../bench/database-size.js';
 import { type Measure, summarize, toTable } from '../../bench/report.js';
 import { median } from '../../bench/statistics.js';
+import { parseCpuTimes, watchStolenTime } from '../../bench/stolen-time.js';
 
 const pageSize = 512;
 
-/** A write-ahead log of SQLite: one frame per entry, with the pages of the database after it, 0 inside a commit. */
+/** A write-ahead log of SQLite: one frame for each entry, with the pages of the database after it, 0 inside a commit. */
 function walOf(frames: { pages: number; salt?: number }[]): Buffer {
   const header = Buffer.alloc(32);
   header.writeUInt32BE(pageSize, 8);
@@ -19,19 +20,13 @@ function walOf(frames: { pages: number; salt?: number }[]): Buffer {
   return Buffer.concat([header, ...body]);
 }
 
-describe('the size of a database', () => {
-  it('is what the last commit in the write-ahead log says', () => {
-    expect(committedBytes(walOf([{ pages: 3 }, { pages: 0 }, { pages: 9 }, { pages: 0 }]))).toBe(9 * pageSize);
-  });
-
-  it('is not read from frames that are left over from before the last checkpoint', () => {
-    expect(committedBytes(walOf([{ pages: 3 }, { pages: 20, salt: 6 }]))).toBe(3 * pageSize);
-  });
-
-  it('is that of the file when the log holds no commit', () => {
-    expect(committedBytes(walOf([]))).toBeUndefined();
-    expect(committedBytes(Buffer.alloc(0))).toBeUndefined();
-  });
+it.each<[string, Buffer, number | undefined]>([
+  ['what its last commit says', walOf([{ pages: 3 }, { pages: 0 }, { pages: 9 }, { pages: 0 }]), 9 * pageSize],
+  ['not what frames from before the last checkpoint say', walOf([{ pages: 3 }, { pages: 20, salt: 6 }]), 3 * pageSize],
+  ['not known while the log holds no commit', walOf([]), undefined],
+  ['not known while the log is empty', Buffer.alloc(0), undefined],
+])('the size of a database by its write-ahead log is %s', (_, wal, bytes) => {
+  expect(committedBytes(wal)).toBe(bytes);
 });
 
 describe('the report', () => {
@@ -47,12 +42,8 @@ describe('the report', () => {
   };
 
   it('compares the sides round by round', () => {
-    const { faretrail, plain, factor } = summarize(cost);
-    expect({ faretrail, plain, factor }).toEqual({
-      faretrail: 12,
-      plain: 400,
-      factor: { median: 30, min: 20, max: 40 },
-    });
+    const sides = { faretrail: 12, plain: 400, factor: { median: 30, min: 20, max: 40 } };
+    expect(summarize(cost)).toMatchObject(sides);
   });
 
   it('turns the ratio round where more is better', () => {
@@ -67,7 +58,25 @@ describe('the report', () => {
     expect(toTable([{ name: 'costs', beside: 'the other', summaries }])).toMatch(/costs, beside the other.*MISSED/s);
   });
 
-  it('takes the mean of the two in the middle as the median of an even count', () => {
+  it('takes the mean of the two values in the middle as the median of an even count', () => {
     expect(median([4, 1, 3, 2])).toBe(2.5);
+  });
+});
+
+describe('the time that the host took from this machine', () => {
+  it('is a part of all time, in which the time of guests counts once', () => {
+    const stat = 'cpu  10 1 20 60 2 3 4 50 7 7\ncpu0 5 0 10 30 1 1 2 25 3 3\nintr 1\n';
+    expect(parseCpuTimes(stat)).toEqual({ all: 150, stolen: 50 });
+  });
+
+  it('is 0 where the system tells nothing', () => {
+    expect(parseCpuTimes('')).toBeUndefined();
+    expect(watchStolenTime(() => undefined)()).toBe(0);
+  });
+
+  it('is a share of the time since the last reading', () => {
+    const readings = [100, 200, 400].map((all) => ({ all, stolen: all === 100 ? 50 : 60 }));
+    const stolenShare = watchStolenTime(() => readings.shift());
+    expect([stolenShare(), stolenShare()]).toEqual([0.1, 0]);
   });
 });

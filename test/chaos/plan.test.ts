@@ -5,7 +5,7 @@ import { type StrangeAnswer, strangeAnswers } from '../../chaos/strange-answers.
 
 const minute = 60_000;
 
-it('the same seed gives the same faults and the same work, another one gives others', () => {
+it('the same seed gives the same faults and the same work, another seed gives others', () => {
   expect(createPlan(7, minute)).toEqual(createPlan(7, minute));
   expect(createPlan(8, minute).faults).not.toEqual(createPlan(7, minute).faults);
 });
@@ -15,19 +15,13 @@ it('every process is killed, paused and restarted in ten minutes, and the sandbo
   const kindsOf = (name: string) => new Set(faults.flatMap(({ target, kind }) => (target === name ? [kind] : [])));
   for (const name of processNames.filter((one) => one !== 'sandbox'))
     expect([...kindsOf(name)].sort(), name).toEqual(['kill', 'pause', 'restart']);
-  expect([...kindsOf('sandbox')].sort()).toEqual([
-    'down',
-    'loseAnswers',
-    'pause',
-    'revokeTokens',
-    'serverErrors',
-    'strangeAnswers',
-  ]);
+  const ofSandbox = ['down', 'loseAnswers', 'pause', 'revokeTokens', 'serverErrors', 'strangeAnswers'];
+  expect([...kindsOf('sandbox')].sort()).toEqual(ofSandbox);
   const strange = new Set(faults.map(({ answer }) => answer));
   expect(Object.keys(strangeAnswers).filter((name) => !strange.has(name as StrangeAnswer)).length).toBeLessThan(4);
 });
 
-it.each([1, 2, 3, 4, 5])('seed %i has something of everything in half a minute', (seed) => {
+it.each([1, 2, 3, 4, 5])('the plan of seed %i has every target and every kind of work in half a minute', (seed) => {
   const { faults, work } = createPlan(seed, minute / 2);
   expect(new Set(faults.map(({ target }) => target)).size).toBe(processNames.length);
   const kinds = new Set(work.map(({ kind }) => kind));
@@ -36,7 +30,7 @@ it.each([1, 2, 3, 4, 5])('seed %i has something of everything in half a minute',
   expect(all.every(({ atMs }) => atMs >= 0 && atMs < minute / 2)).toBe(true);
 });
 
-it('tokens are ended at most once a minute, since a second time within it means another trouble', () => {
+it('the plan revokes tokens at most once a minute, since a second revocation within it would be another trouble', () => {
   const { faults } = createPlan(3, 30 * minute);
   const at = faults.filter(({ kind }) => kind === 'revokeTokens').map(({ atMs }) => atMs);
   expect(at.length).toBeGreaterThan(5);

@@ -12,7 +12,7 @@ function server() {
   return { crash, started: { ended, kill: end, stop: end, pid: 0 } as unknown as DevServer };
 }
 
-it('a Temporal server that ends by itself is down, and told; one that is killed or stopped is not told', async () => {
+it('a Temporal server that ends by itself counts as down and is reported; one that is killed or stopped is not', async () => {
   const servers = [server(), server(), server()];
   const left = [...servers];
   const member = createTemporalMember({ program: '', databaseFile: '', port: 1 }, async () => {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCodecServer } from '../../src/cli/codec.js';
-import { loadCliConfig } from '../../src/config.js';
+import { type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import type { CodecSettings } from '../../src/settings/codec.js';
 import { encodedKey, problemsOf } from '../settings/env.js';
@@ -11,12 +11,8 @@ const ui = 'https://temporal.example.com';
 const payload = { metadata: { encoding: Buffer.from('json/plain').toString('base64') }, data: 'ImhpIg==' };
 
 async function start(env: Record<string, string> = {}, keys = `p1:${encodedKey(1)}`) {
-  const { payloads, codec: settings } = loadCliConfig({
-    FARETRAIL_CODEC_PORT: '0',
-    FARETRAIL_CODEC_ORIGINS: ui,
-    FARETRAIL_PAYLOAD_KEYS: keys,
-    ...env,
-  });
+  const given = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: ui, FARETRAIL_PAYLOAD_KEYS: keys };
+  const { payloads, codec: settings } = loadCliConfig({ ...given, ...env });
   const told: string[] = [];
   const server = await startCodecServer({
     settings: settings as CodecSettings,
@@ -25,16 +21,18 @@ async function start(env: Record<string, string> = {}, keys = `p1:${encodedKey(1
     onFailure: (error) => told.push(String(error)),
   });
   onTestFinished(() => server.close());
-  const { url } = server;
+  const ask = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-namespace': 'default', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  const payloadsOf = async (path: string, given: unknown[]) =>
+    ((await (await ask(path, { payloads: given })).json()) as { payloads: object[] }).payloads;
   return {
-    url,
-    told,
-    ask: (path: string, body: unknown, headers: Record<string, string> = {}) =>
-      fetch(`${url}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-namespace': 'default', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      }),
+    ...{ url: server.url, told, ask },
+    encode: (...given: unknown[]) => payloadsOf('/encode', given),
+    decode: (...given: unknown[]) => payloadsOf('/decode', given),
   };
 }
 
@@ -52,41 +50,37 @@ function answerToAnnounced(bytes: number, url: string): Promise<number | undefin
 
 describe('the codec endpoint', () => {
   it('encrypts and decrypts as the UI and the CLI of Temporal ask for it', async () => {
-    const { ask } = await start();
-    const encoded = (await (await ask('/encode', { payloads: [payload, payload] })).json()) as { payloads: object[] };
+    const { ask, encode } = await start();
+    const encoded = await encode(payload, payload);
     expect(JSON.stringify(encoded)).not.toContain(payload.data);
-    expect(encoded.payloads).toHaveLength(2);
-    const reply = await ask('/decode', { payloads: [encoded.payloads[0], payload] });
+    expect(encoded).toHaveLength(2);
+    const reply = await ask('/decode', { payloads: [encoded[0], payload] });
     expect(reply.headers.get('content-type')).toContain('application/json');
     expect(await reply.json()).toEqual({ payloads: [payload, payload] });
     expect(await (await ask('/decode', {})).json()).toEqual({ payloads: [] });
   });
 
-  it('leaves what it has no key for as it is and says so, and decrypts the rest', async () => {
-    const strange = await (await start({}, `p9:${encodedKey(9)}`)).ask('/encode', { payloads: [payload] });
-    const { payloads } = (await strange.json()) as { payloads: object[] };
-    const { ask, told } = await start();
-    const encoded = (await (await ask('/encode', { payloads: [payload] })).json()) as { payloads: object[] };
-    const mixed = { payloads: [payloads[0], encoded.payloads[0]] };
-    expect(await (await ask('/decode', mixed)).json()).toEqual({ payloads: [payloads[0], payload] });
+  it('leaves a payload of another key as it is and says so, and decrypts the rest', async () => {
+    const [strange] = await (await start({}, `p9:${encodedKey(9)}`)).encode(payload);
+    const { encode, decode, told } = await start();
+    const [ours] = await encode(payload);
+    expect(await decode(strange, ours)).toEqual([strange, payload]);
     expect(told).toEqual(['PayloadKeyMissing']);
   });
 
-  it('lets pages of the UI in and no others, with a token or without', async () => {
-    for (const env of [{}, { FARETRAIL_CODEC_TOKEN: token }]) {
-      const { ask } = await start(env);
-      const headers = { authorization: `Bearer ${token}` };
-      const reply = await ask('/decode', { payloads: [] }, { ...headers, origin: ui });
-      expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([200, ui]);
-      expect(reply.headers.get('vary')).toBe('origin');
-      for (const origin of ['https://other.example.com', `${ui}.evil.example`, 'null']) {
-        const refusal = await ask('/decode', { payloads: [payload] }, { ...headers, origin });
-        expect([refusal.status, refusal.headers.get('access-control-allow-origin')]).toEqual([403, null]);
-      }
+  it.each([{}, { FARETRAIL_CODEC_TOKEN: token }])('lets pages of the UI in and no others, with %j', async (env) => {
+    const { ask } = await start(env);
+    const headers = { authorization: `Bearer ${token}` };
+    const reply = await ask('/decode', { payloads: [] }, { ...headers, origin: ui });
+    expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([200, ui]);
+    expect(reply.headers.get('vary')).toBe('origin');
+    for (const origin of ['https://other.example.com', `${ui}.evil.example`, 'null']) {
+      const refusal = await ask('/decode', { payloads: [payload] }, { ...headers, origin });
+      expect([refusal.status, refusal.headers.get('access-control-allow-origin')]).toEqual([403, null]);
     }
   });
 
-  it('answers the question that a browser asks first', async () => {
+  it('answers the preflight request of a browser', async () => {
     const { url } = await start({ FARETRAIL_CODEC_TOKEN: token });
     const question = { method: 'POST', headers: 'content-type,x-namespace', 'private-network': 'true' };
     const asked = Object.entries(question).map(([name, value]) => [`access-control-request-${name}`, value]);
@@ -102,16 +96,19 @@ describe('the codec endpoint', () => {
     expect((await ask('https://other.example.com')).status).toBe(403);
   });
 
-  it.each(['', 'Bearer', `Bearer ${token}x`, `Basic ${token}`, token])('wants its token: not %j', async (shown) => {
-    const { ask, url } = await start({ FARETRAIL_CODEC_TOKEN: token });
-    const refusal = await ask('/decode', { payloads: [payload] }, { authorization: shown });
-    expect([refusal.status, refusal.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-    expect(await refusal.text()).not.toContain(token);
-    expect((await ask('/decode', { payloads: [] }, { authorization: `Bearer ${token}` })).status).toBe(200);
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  });
+  it.each(['', 'Bearer', `Bearer ${token}x`, `Basic ${token}`, token])(
+    'refuses %j in place of its token',
+    async (shown) => {
+      const { ask, url } = await start({ FARETRAIL_CODEC_TOKEN: token });
+      const refusal = await ask('/decode', { payloads: [payload] }, { authorization: shown });
+      expect([refusal.status, refusal.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(await refusal.text()).not.toContain(token);
+      expect((await ask('/decode', { payloads: [] }, { authorization: `Bearer ${token}` })).status).toBe(200);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    },
+  );
 
-  it('refuses what is no request of this kind without repeating any of it', async () => {
+  it('refuses any other request and repeats nothing of it', async () => {
     const { ask, url, told } = await start();
     const secret = 'Sandy';
     const bodies = [`{"payloads":"${secret}"`, `"${secret}"`, { payloads: [{ data: 5, secret }] }];
@@ -128,49 +125,39 @@ describe('the codec endpoint', () => {
   });
 
   it('takes a page of big payloads', async () => {
-    const { ask } = await start();
+    const { encode, decode } = await start();
     const big = { ...payload, data: Buffer.alloc(700_000, 'a').toString('base64') };
-    const encoded = await (await ask('/encode', { payloads: [big, big, big] })).text();
-    expect(await (await ask('/decode', encoded)).json()).toEqual({ payloads: [big, big, big] });
+    expect(await decode(...(await encode(big, big, big)))).toEqual([big, big, big]);
   });
 });
 
-describe('settings of the codec endpoint', () => {
+describe('the settings of the command line', () => {
   const keys = { FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}` };
+  const problemOf = (env: Env, readFile?: ReadFile) =>
+    problemsOf(() => loadCliConfig({ ...keys, ...env }, readFile))[0];
 
   it.each(['0.0.0.0', '::', 'localhost', '10.0.0.8'])('want a token at %s', (FARETRAIL_CODEC_HOST) => {
-    const [problem] = problemsOf(() => loadCliConfig({ ...keys, FARETRAIL_CODEC_HOST }));
-    expect(problem).toMatch(/^FARETRAIL_CODEC_TOKEN: missing/);
+    expect(problemOf({ FARETRAIL_CODEC_HOST })).toMatch(/^FARETRAIL_CODEC_TOKEN: missing/);
     expect(loadCliConfig({ ...keys, FARETRAIL_CODEC_HOST, FARETRAIL_CODEC_TOKEN: token }).codec.token).toBe(token);
   });
 
-  it('take the token from a file, and one that can be guessed from nowhere', () => {
-    const env = { ...keys, FARETRAIL_CODEC_TOKEN_FILE: '/run/token' };
-    expect(loadCliConfig(env, () => `${token}\n`).codec.token).toBe(token);
-    expect(problemsOf(() => loadCliConfig(env, () => 'short'))[0]).toMatch(/^FARETRAIL_CODEC_TOKEN_FILE: .*32 to 512/);
-    expect(problemsOf(() => loadCliConfig({ ...keys, FARETRAIL_CODEC_TOKEN: 'short' }))[0]).toMatch(/32 to 512/);
+  it('take the token from a file, and refuse a short one', () => {
+    const env = { FARETRAIL_CODEC_TOKEN_FILE: '/run/token' };
+    expect(loadCliConfig({ ...keys, ...env }, () => `${token}\n`).codec.token).toBe(token);
+    expect(problemOf(env, () => 'short')).toMatch(/^FARETRAIL_CODEC_TOKEN_FILE: .*32 to 512/);
+    expect(problemOf({ FARETRAIL_CODEC_TOKEN: 'short' })).toMatch(/32 to 512/);
   });
 
-  it.each(['*', 'https://a.example/', 'a.example', 'file://x', 'https://a.example,,'])(
-    'refuse the origin %j',
-    (text) => {
-      const [problem] = problemsOf(() => loadCliConfig({ ...keys, FARETRAIL_CODEC_ORIGINS: text }));
-      expect(problem).toMatch(/^FARETRAIL_CODEC_ORIGINS: entry/);
-    },
-  );
-});
-
-describe('settings of payload encryption', () => {
-  it('need a key for encryption, which no other setting may hold', () => {
-    const encrypts = { FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
-    expect(problemsOf(() => loadCliConfig(encrypts))[0]).toMatch(/^FARETRAIL_PAYLOAD_KEYS: missing; make one with/);
-    const shared = { FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}`, FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(1)}` };
-    expect(problemsOf(() => loadCliConfig(shared))[0]).toMatch(
-      /^FARETRAIL_PAYLOAD_KEYS: holds a key of FARETRAIL_WEBHOOK/,
-    );
+  const origins = ['*', 'https://a.example/', 'a.example', 'file://x', 'https://a.example,,'];
+  it.each(origins)('refuse the origin %j', (FARETRAIL_CODEC_ORIGINS) => {
+    expect(problemOf({ FARETRAIL_CODEC_ORIGINS })).toMatch(/^FARETRAIL_CODEC_ORIGINS: entry/);
   });
 
-  it('let a process read with keys alone', () => {
-    expect(loadCliConfig({ FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}` }).payloads.encrypts).toBe(false);
+  it('need a key to encrypt payloads, which no other setting may hold; with the key alone they only read', () => {
+    const without = { FARETRAIL_ENCRYPT_PAYLOADS: 'true', FARETRAIL_PAYLOAD_KEYS: undefined };
+    expect(problemOf(without)).toMatch(/^FARETRAIL_PAYLOAD_KEYS: missing; make one with/);
+    const shared = { FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(1)}` };
+    expect(problemOf(shared)).toMatch(/^FARETRAIL_PAYLOAD_KEYS: holds a key of FARETRAIL_WEBHOOK/);
+    expect(loadCliConfig(keys).payloads.encrypts).toBe(false);
   });
 });

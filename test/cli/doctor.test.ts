@@ -1,21 +1,22 @@
 import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import type { Check } from '../../src/cli/doctor/checks.js';
+import { encodedKey } from '../settings/env.js';
 import { nowhere, runHere } from './fake-process.js';
 
 const listening = createServer((socket) => socket.destroy());
-let port = 0;
-beforeAll(async () => {
-  listening.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  port = (listening.address() as AddressInfo).port;
-});
+beforeAll(() => once(listening.listen(0, '127.0.0.1'), 'listening'));
 afterAll(() => listening.close());
 
-const partner = (at: number) => ({
+const urlOf = (port = (listening.address() as AddressInfo).port) => `http://127.0.0.1:${port}`;
+const partner = (at = urlOf()) => ({
   ...nowhere,
-  FARETRAIL_PARTNER_BASE_URL: `http://127.0.0.1:${at}`,
+  FARETRAIL_PARTNER_BASE_URL: at,
   FARETRAIL_PARTNER_CLIENT_ID: 'an-id',
   FARETRAIL_PARTNER_CLIENT_SECRET: 'a-very-secret-secret',
 });
@@ -25,32 +26,32 @@ const checksOf = async (env: Record<string, string | undefined>) => {
 };
 
 describe('the doctor without Temporal', () => {
-  it('says so with the remedy, checks all the rest, and ends with 1', async () => {
-    const { exitCode, isWell, checks, stdout } = await checksOf(partner(port));
-    expect({ exitCode, isWell }).toEqual({ exitCode: 1, isWell: false });
-    expect(checks).toEqual([
+  it('names the remedy, makes all other checks, and ends with 1', async () => {
+    const { stdout, ...found } = await checksOf(partner());
+    const checks = [
       { name: 'settings', result: 'ok', message: 'usable; accounts: partner' },
       { name: 'Temporal', result: 'failed', message: expect.stringContaining('TEMPORAL_ADDRESS') },
       { name: 'workers, tokens', result: 'skipped', message: expect.any(String) },
-      { name: 'base URL of partner', result: 'ok', message: `http://127.0.0.1:${port} takes connections` },
-    ]);
+      { name: 'base URL of partner', result: 'ok', message: `${urlOf()} takes connections` },
+    ];
+    expect(found).toEqual({ exitCode: 1, isWell: false, checks });
     expect(stdout).not.toContain('a-very-secret-secret');
   });
 
   it('skips an ingress whose port the system chooses', async () => {
-    const keys = { FARETRAIL_WEBHOOK_KEYS: `w1:${Buffer.alloc(32, 1).toString('base64url')}` };
-    const { checks } = await checksOf({ ...partner(port), ...keys, FARETRAIL_INGRESS_PORT: '0' });
+    const ingress = { FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(1)}`, FARETRAIL_INGRESS_PORT: '0' };
+    const { checks } = await checksOf({ ...partner(), ...ingress });
     const message = expect.stringContaining('FARETRAIL_INGRESS_PORT');
     expect(checks.at(-1)).toMatchObject({ name: 'ingress', result: 'skipped', message });
   });
 
   it('names an address at which nothing listens', async () => {
-    const { checks } = await checksOf(partner(1));
+    const { checks } = await checksOf(partner(urlOf(1)));
     expect(checks.at(-1)).toMatchObject({ result: 'failed', message: expect.stringContaining('ECONNREFUSED') });
   });
 
   it('names each bad setting on a line of its own', async () => {
-    const env = { ...partner(port), FARETRAIL_CONTRACT_FILE: '/nonexistent.json', FARETRAIL_METRICS_PORT: 'x' };
+    const env = { ...partner(), FARETRAIL_CONTRACT_FILE: '/nonexistent.json', FARETRAIL_METRICS_PORT: 'x' };
     const { exitCode, stdout, stderr } = await runHere(['doctor'], env);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
     expect(stdout).toMatch(/^FAIL {2}settings +FARETRAIL_CONTRACT_FILE: /m);
@@ -59,8 +60,72 @@ describe('the doctor without Temporal', () => {
   });
 
   it('goes on to Temporal when only a secret is missing', async () => {
-    const { checks } = await checksOf({ ...partner(port), FARETRAIL_PARTNER_CLIENT_SECRET: undefined });
-    const results = checks.map(({ name, result }) => `${name} ${result}`);
-    expect(results).toEqual(['settings failed', 'Temporal failed', 'workers, tokens skipped']);
+    const { checks } = await checksOf({ ...partner(), FARETRAIL_PARTNER_CLIENT_SECRET: undefined });
+    expect(checks.map(({ name, result }) => `${name} ${result}`)).toEqual([
+      'settings failed',
+      'Temporal failed',
+      'workers, tokens skipped',
+    ]);
+  });
+
+  const profileFile = (profile: unknown): string => {
+    const path = join(mkdtempSync(join(tmpdir(), 'faretrail-contract-')), 'profile.json');
+    writeFileSync(path, JSON.stringify(profile));
+    return path;
+  };
+
+  it('tests a contract profile that is not in force, and names the fields that differ, never a value', async () => {
+    const pointers = { delivery: { orderId: ['/ride_no'] } };
+    const file = profileFile({
+      operations: { orderStatus: { path: '/v9/{order_id}', scope: 'other.scope' } },
+      pointers,
+    });
+    const { stdout } = await runHere(['doctor', '--contract', file, '--json'], partner());
+    const { checks } = JSON.parse(stdout) as { checks: Check[] };
+    const fields = 'operations.orderStatus.path, operations.orderStatus.scope, pointers.delivery.orderId';
+    expect(checks.slice(0, 2)).toEqual([
+      { name: 'settings', result: 'ok', message: 'usable; accounts: partner' },
+      { name: 'contract profile', result: 'ok', message: `usable, not in force here yet; differs in ${fields}` },
+    ]);
+    expect(stdout).not.toContain('/ride_no');
+  });
+
+  it('refuses a contract profile with a wrong field by its name and by the name of the option', async () => {
+    const file = profileFile({ operations: { orderDetails: { path: '/v1/orders', succes: [200] } } });
+    const { exitCode, stdout } = await runHere(['doctor', '--contract', file], partner());
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^FAIL {2}settings +--contract: .*operations\.orderDetails\.succes: unknown field/m);
+    expect(stdout).toMatch(/operations\.orderDetails\.path: must hold \{order_id\}/);
+    expect(stdout).not.toContain('FARETRAIL_CONTRACT_FILE');
+  });
+
+  it('tests a contract profile while the one in force cannot be used', async () => {
+    const env = { ...partner(), FARETRAIL_CONTRACT_FILE: '/nonexistent.json' };
+    const { stdout } = await runHere(['doctor', '--contract', profileFile({})], env);
+    expect(stdout).toMatch(/^ok {4}contract profile +usable; the one in force is not$/m);
+  });
+
+  it('requests a token for each scope that a tried profile names, in its form, and names the scope that is refused', async () => {
+    const sandbox = await startSandbox({});
+    onTestFinished(() => sandbox.close());
+    const { clientId, clientSecret, businessId } = sandboxCredentials.business;
+    const env = {
+      ...nowhere,
+      FARETRAIL_BUSINESS_BASE_URL: sandbox.url,
+      FARETRAIL_BUSINESS_CLIENT_ID: clientId,
+      FARETRAIL_BUSINESS_CLIENT_SECRET: clientSecret,
+      FARETRAIL_BUSINESS_ID: businessId,
+    };
+    const file = profileFile({ operations: { orderDetails: { scope: 'orders.nonsense' } } });
+    const { exitCode, stdout } = await runHere(['doctor', '--contract', file], env);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^ok {4}token of business +for scope order: the service grants it$/m);
+    expect(stdout).toMatch(/^ok {4}token of business +without scope: the service grants it$/m);
+    expect(stdout).toMatch(
+      /^FAIL {2}token of business +for scope orders\.nonsense: .*scopeRejected.*contract profile/m,
+    );
+    const granted = sandbox.issuedTokens();
+    expect(granted).toHaveLength(stdout.match(/the service grants it/g)?.length ?? 0);
+    for (const secret of [...granted, clientSecret]) expect(stdout).not.toContain(secret);
   });
 });

@@ -19,18 +19,24 @@ export const nowhere: Env = {
 const patienceWith = ({ TEMPORAL_ADDRESS }: Env): number =>
   TEMPORAL_ADDRESS === nowhere.TEMPORAL_ADDRESS ? 300 : 30_000;
 
-/** Runs a command line in this process. */
-export async function runHere(argv: string[], env: Env = nowhere, more: Partial<CliProcess> = {}): Promise<CliRun> {
+/** A process of a command that keeps what the command prints. */
+export function fakeProcess(env: Env = nowhere, more: Partial<CliProcess> = {}) {
   const output = { stdout: '', stderr: '' };
   const process: CliProcess = {
     env,
     stdout: { write: (text) => (output.stdout += text) },
     stderr: { write: (text) => (output.stderr += text) },
-    loadSettings: () => loadCliConfig(env),
-    loadSettingsWithSecrets: () => loadConfig(env),
+    loadSettings: (over) => loadCliConfig({ ...env, ...over }),
+    loadSettingsWithSecrets: (over) => loadConfig({ ...env, ...over }),
     connectWithinMs: patienceWith(env),
     onInterrupt: () => () => undefined,
     ...more,
   };
+  return { process, output };
+}
+
+/** Runs a command line in this process. */
+export async function runHere(argv: string[], env?: Env, more?: Partial<CliProcess>): Promise<CliRun> {
+  const { process, output } = fakeProcess(env, more);
   return { exitCode: await runCli(argv, process), ...output };
 }

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { createContext, type Session } from '../../src/cli/command.js';
 import { attentionLine, timelineLine, trailText } from '../../src/cli/order/show.js';
 import { changesBetween } from '../../src/cli/order/watch.js';
 import { withColour } from '../../src/cli/text.js';
+import { watchRun } from '../../src/cli/watching.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { OrderTrail, TimelineEntry } from '../../src/domain/order/trail.js';
+import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
+import type { FoundRun } from '../../src/temporal/runs.js';
+import { fakeProcess } from './fake-process.js';
 
 const entry = (status: string, second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
   status,
@@ -17,19 +21,8 @@ const attention = { code: 'forbidden', message: 'ask', since: '2026-05-01T08:31:
 
 /** The trail of an order that is being driven. */
 const aTrail = (more: Partial<OrderTrail> = {}): OrderTrail => ({
-  account: toAccountName('partner'),
-  orderId: toOrderId('42'),
-  status: 'Driving',
-  rawStatus: 'Driving',
-  since: '2026-05-01T08:30:20.123Z',
-  terminal: false,
-  outcome: null,
-  timeline: [entry('Pending', 0), entry('Driving', 20)],
-  deliveries: { received: 0, duplicate: 0 },
-  reads: 12,
-  pushed: false,
-  attention: null,
-  details: null,
+  ...openTrail({ account: toAccountName('partner'), orderId: toOrderId('42') }, '2026-05-01T08:30:20.123Z'),
+  ...{ status: 'Driving', rawStatus: 'Driving', timeline: [entry('Pending', 0), entry('Driving', 20)], reads: 12 },
   ...more,
 });
 
@@ -49,13 +42,13 @@ describe('a trail as text', () => {
     ]);
   });
 
-  it('says so when nothing has been read yet', () => {
+  it('says that the order has not been read yet', () => {
     const text = trailText(aTrail({ status: null, rawStatus: null, timeline: [], reads: 0 }));
     expect(text).toContain('not read yet, followed since 2026-05-01 08:30:20 UTC');
     expect(text).toContain('nothing read yet');
   });
 
-  it('names what needs a person and since when', () => {
+  it('names what needs a person, and since when', () => {
     const text = 'forbidden since 2026-05-01 08:31:00 UTC: ask';
     expect(trailText(aTrail({ attention }))).toContain(`attention  ${text}`);
     expect(attentionLine(attention)).toBe(`attention: ${text}`);
@@ -82,14 +75,12 @@ describe('a trail as text', () => {
   });
 });
 
-describe('a line of a timeline', () => {
-  it('shows another raw status and a delivery, and has colour only when asked', () => {
-    const cancelled = entry('Cancelled', 5, { rawStatus: 'canceled' });
-    expect(timelineLine(cancelled)).toBe('2026-05-01 08:30:05  Cancelled     read (came as canceled)');
-    const seen = entry('Driving', 5, { source: 'delivery' });
-    expect(timelineLine(seen)).toBe('2026-05-01 08:30:05  Driving       delivery');
-    expect(timelineLine(seen, withColour)).toContain('\u001b[1m');
-  });
+it('a line of a timeline shows another raw status and a delivery, and has colour at a terminal only', () => {
+  const cancelled = entry('Cancelled', 5, { rawStatus: 'canceled' });
+  expect(timelineLine(cancelled)).toBe('2026-05-01 08:30:05  Cancelled     read (came as canceled)');
+  const seen = entry('Driving', 5, { source: 'delivery' });
+  expect(timelineLine(seen)).toBe('2026-05-01 08:30:05  Driving       delivery');
+  expect(timelineLine(seen, withColour)).toContain('\u001b[1m');
 });
 
 const open = (trail: ReturnType<typeof aTrail> | null) => ({ trail, isOpen: true });
@@ -107,12 +98,12 @@ describe('what watch prints', () => {
     expect(changesBetween(after, open(after))).toEqual([]);
   });
 
-  it('goes on rightly when the timeline has lost its oldest entries', () => {
+  it('is only what is new, too, when the timeline has lost its oldest entries', () => {
     const after = aTrail({ timeline: [entry('Driving', 20), entry('CareReq', 30)] });
     expect(changesBetween(aTrail(), open(after))).toEqual([{ change: 'status', ...entry('CareReq', 30) }]);
   });
 
-  it('tells when a person is needed and when no longer', () => {
+  it('says when the order needs a person, and when it no longer does', () => {
     expect(changesBetween(aTrail(), open(aTrail({ attention })))).toEqual([{ change: 'attention', attention }]);
     expect(changesBetween(aTrail({ attention }), open(aTrail({ attention })))).toEqual([]);
     expect(changesBetween(aTrail({ attention }), open(aTrail()))).toEqual([{ change: 'attention', attention: null }]);
@@ -123,4 +114,29 @@ describe('what watch prints', () => {
     expect(changesBetween(ended, { trail: ended, isOpen: false })).toEqual([{ change: 'ended', trail: ended }]);
     expect(changesBetween(aTrail(), open(null))).toEqual([]);
   });
+});
+
+it('a command watches on while no worker answers, and says so, until a person interrupts it', async () => {
+  let interrupt = (): void => undefined;
+  const { process, output } = fakeProcess(undefined, {
+    onInterrupt: (act) => {
+      interrupt = act;
+      return () => undefined;
+    },
+  });
+  const connection = { withAbortSignal: (_: unknown, act: () => unknown) => act() };
+  const session = { ...createContext(process, {}), connection } as unknown as Session;
+  let looks = 0;
+  const exitCode = await watchRun(session, {
+    farewell: 'farewell',
+    async find() {
+      looks += 1;
+      if (looks > 1) interrupt();
+      return { isOpen: true, version: String(looks) } as FoundRun;
+    },
+    ask: async () => null,
+    print: () => expect.fail('a run without a worker has nothing to print'),
+  });
+  expect(exitCode).toBe(130);
+  expect(output.stderr).toBe('no worker answers; changes appear once one runs: npm run worker\nfarewell\n');
 });

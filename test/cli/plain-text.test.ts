@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { withoutSecrets } from '../../src/cli/delivery/view.js';
 import { clip, paintFor, plain, toJsonLine, utc, withColour, withoutColour } from '../../src/cli/text.js';
 
 const steering = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -10,7 +11,7 @@ describe('text of others', () => {
     expect(plain('a\u001b[31mb\u0085c\u202ed\ne')).toBe('a\uFFFD[31mb\uFFFDc\uFFFDd\uFFFDe');
   });
 
-  it('is cut by characters, with a mark', () => {
+  it('is cut by characters and marked', () => {
     expect(clip('🚕🚕🚕🚕', 3)).toBe('🚕🚕…');
     expect(clip('abc', 3)).toBe('abc');
   });
@@ -26,14 +27,34 @@ describe('text of others', () => {
   });
 });
 
-it('shows an instant in UTC, and what is none as plain text', () => {
+it('an instant is shown in UTC, and any other text as plain text', () => {
   expect(utc('2026-05-01T10:30:00.999+02:00')).toBe('2026-05-01 08:30:00');
   expect(utc('so\u001bon')).toBe('so\uFFFDon');
 });
 
-it('has colour at a terminal only, and never with NO_COLOR', () => {
+it('the command line uses colour at a terminal only, and never with NO_COLOR', () => {
   expect(paintFor(true, undefined)).toBe(withColour);
   expect(paintFor(true, '')).toBe(withColour);
   expect(paintFor(true, '1')).toBe(withoutColour);
   expect(paintFor(false, undefined)).toBe(withoutColour);
+});
+
+describe('the body of a parked delivery as it is shown', () => {
+  const secret = '0d7a5c1e-2f43-4b8e-9c55-7d1f2a3b4c5d';
+
+  it.each([
+    ['a known secret anywhere', `{"note":"x ${secret} y"}`, '{"note":"x [secret] y"}'],
+    ['a field that is called a secret', '{"secret_id" : "unknown", "a":1}', '{"secret_id" : "[secret]", "a":1}'],
+    ['a secret with an escaped quote', '{"clientSecret":"a\\"b","c":2}', '{"clientSecret":"[secret]","c":2}'],
+    ['a secret that is a number', '{"secret":12345}', '{"secret":"[secret]"}'],
+    ['a secret that is an object', '{"secrets": {"a": "x", "b": ["}"]}, "c":1}', '{"secrets": "[secret]", "c":1}'],
+    ['a secret that is a list', '{"client_secrets":["a\\"]", "b"],"c":2}', '{"client_secrets":"[secret]","c":2}'],
+    ['a secret that is cut off', '{"secret":["a", "b', '{"secret":"[secret]"'],
+  ])('hides %s', (_, body, shown) => {
+    expect(withoutSecrets(body, [secret])).toBe(shown);
+  });
+
+  it.each(['{"order":{"status":"Driving"}}', 'plain text', ''])('leaves %j as it came', (body) => {
+    expect(withoutSecrets(body, [secret])).toBe(body);
+  });
 });

@@ -1,26 +1,26 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type CliProcess, createContext } from '../../src/cli/command.js';
-import { type SendSession, sendDelivery } from '../../src/cli/delivery/send.js';
+import { createContext, type Session } from '../../src/cli/command.js';
+import { sendDelivery } from '../../src/cli/delivery/send.js';
 import { loadCliConfig } from '../../src/config.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { AcceptedGeneration, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
-import type { SubscriptionKey } from '../../src/domain/workflow-ids.js';
+import type { AcceptedGeneration } from '../../src/domain/subscription/subscription.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createVerification, toDeliverySecret, type VerificationSettings } from '../../src/webhooks/verification.js';
 import { type Receiver, startReceiver } from '../sandbox/receiver.js';
-import { nowhere, runHere } from './fake-process.js';
+import { encodedKey } from '../settings/env.js';
+import { fakeProcess } from './fake-process.js';
 
-const keyText = `k1:${Buffer.alloc(32, 7).toString('base64url')}`;
 const keys: KeyRing = [createNamedKey('k1', Buffer.alloc(32, 7))];
 const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
 const about = { order: toOrderId('7b21'), status: 'Driving' };
 const secretId = '5b1f0c1e-7d0a-4a3b-9c55-0123456789ab';
 const businessId = '00000000-0000-4000-8000-000000000000';
 const deliveryId = '0123456789abcdef0123456789abcdef';
+const sealed = await createSealer(keys).seal(secretId, 'subscription/business/status_changed');
 
 let receiver: Receiver;
 let url: string;
@@ -41,44 +41,37 @@ const generation = (change: Partial<AcceptedGeneration> = {}): AcceptedGeneratio
   isSecretLost: false,
   ...change,
 });
-const sealed = () => createSealer(keys).seal(secretId, 'subscription/business/status_changed');
+const older = generation({ generation: 'old1', until: '2999-01-01T00:00:00Z', secrets: [sealed] });
+const inHeader = { mode: 'header', name: 'x-check' } as const;
 
 interface Given {
-  memo?: SubscriptionMemo | null;
+  /** What the memo of the subscription says; null: it has none. */
+  accepted?: AcceptedGeneration[] | null;
   verification?: VerificationSettings;
   env?: Record<string, string>;
-  at?: SubscriptionKey;
 }
 
-/** Runs the command on a subscription that stands in Temporal with this memo. */
-async function run({ memo = { accepted: [generation()] }, verification, env = {}, at = key }: Given, options = {}) {
-  const output = { stdout: '', stderr: '' };
-  const settings = {
-    FARETRAIL_WEBHOOK_KEYS: keyText,
+/** Runs the command on such a subscription. */
+async function run({ accepted = [generation()], verification, env = {} }: Given, options: object = {}) {
+  const config = loadCliConfig({
+    FARETRAIL_WEBHOOK_KEYS: `k1:${encodedKey(7)}`,
     FARETRAIL_BUSINESS_BASE_URL: 'https://business.example',
     FARETRAIL_BUSINESS_CLIENT_ID: 'client',
     FARETRAIL_BUSINESS_ID: businessId,
     ...env,
-  };
-  const config = loadCliConfig(settings);
+  });
   const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
-  const find = (async () => memo && { memo: { subscription: memo } }) as unknown as SendSession['find'];
-  const process = {
-    env: {},
-    stdout: { write: (text: string) => (output.stdout += text) },
-    stderr: { write: (text: string) => (output.stderr += text) },
-    loadSettings: () => config,
-  } as unknown as CliProcess;
+  const find = async () => accepted && { memo: { subscription: { accepted } } };
+  const { process, output } = fakeProcess(undefined, { loadSettings: () => config });
   const context = createContext(process, { json: true });
-  const session: SendSession = { find, config: { ...config, profile } };
-  const exitCode = await sendDelivery(context, session, { ...at, ...about, url, ...options });
+  const session = { ...context, find, config: { ...config, profile } } as unknown as Session;
+  const exitCode = await sendDelivery(session, { ...key, ...about, url, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
 }
 
 describe('the test delivery', () => {
-  it('goes to the newest accepted address, and its id is told', async () => {
-    const older = generation({ generation: 'old1', until: '2999-01-01T00:00:00Z' });
-    const { exitCode, json } = await run({ memo: { accepted: [generation({ generation: 'new1' }), older] } });
+  it('goes to the newest accepted address, and the command prints its id', async () => {
+    const { exitCode, json } = await run({ accepted: [generation({ generation: 'new1' }), older] });
     expect(exitCode).toBe(0);
     expect(json).toEqual({ ok: true, url, httpStatus: 202, deliveryId, detail: null });
     const [, , account, eventType, capability = ''] = receiver.received[0]?.path.split('/') ?? [];
@@ -97,7 +90,7 @@ describe('the test delivery', () => {
   });
 
   it('of a report can name no order, and has no status', async () => {
-    await run({ at: { ...key, eventType: 'business_report' } }, { order: undefined, status: undefined });
+    await run({}, { eventType: 'business_report', order: undefined, status: undefined });
     const report = { event_type: 'business_report', business_id: businessId, timestamp: expect.any(String) };
     expect(receiver.received[0]?.json).toEqual(report);
   });
@@ -109,7 +102,7 @@ describe('the test delivery', () => {
     { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=' },
   ];
   it.each(modes)('is verified by the ingress in mode $mode, and by no other secret', async (verification) => {
-    await run({ memo: { accepted: [generation({ secrets: [await sealed()] })] }, verification });
+    await run({ accepted: [generation({ secrets: [sealed] })], verification });
     const { headers, body: rawBody, json } = receiver.received[0] ?? expect.fail('no delivery came');
     const verdict = (secret: string) =>
       createVerification(verification).verify(
@@ -121,20 +114,18 @@ describe('the test delivery', () => {
   });
 
   it('goes to an older address while the secret of the newest is not known', async () => {
-    const older = generation({ generation: 'old1', secrets: [await sealed()] });
-    const accepted = [generation({ generation: 'new1' }), older];
-    await run({ memo: { accepted }, verification: { mode: 'header', name: 'x-check' } });
+    await run({ accepted: [generation({ generation: 'new1' }), older], verification: inHeader });
     const path = expect.stringContaining('/old1.');
     expect(receiver.received[0]).toMatchObject({ path, headers: { 'x-check': secretId } });
   });
 
   it('carries no secret where it was lost', async () => {
-    const memo = { accepted: [generation({ isSecretLost: true })] };
-    expect((await run({ memo, verification: { mode: 'body', pointer: '/s' } })).exitCode).toBe(0);
+    const accepted = [generation({ isSecretLost: true })];
+    expect((await run({ accepted, verification: { mode: 'body', pointer: '/s' } })).exitCode).toBe(0);
     expect(receiver.received[0]?.json).not.toHaveProperty('s');
   });
 
-  it('goes where the settings say when no address is given', async () => {
+  it('goes where the settings say when the command names no address', async () => {
     const port = new URL(url).port;
     await run({ env: { FARETRAIL_INGRESS_PORT: port, FARETRAIL_INGRESS_HOST: '0.0.0.0' } }, { url: undefined });
     expect(receiver.received).toHaveLength(1);
@@ -144,39 +135,29 @@ describe('the test delivery', () => {
   });
 });
 
-describe('a delivery that cannot be made', () => {
-  it.each([
-    ['nothing has subscribed', { memo: null }],
-    ['the subscription has ended', { memo: { accepted: [] } }],
-  ])('because %s is not found, and the remedy is told', async (_, given) => {
-    await expect(run(given)).rejects.toMatchObject({
-      code: 'NotSubscribed',
-      message: expect.stringContaining('faretrail subscription create business status_changed'),
-    });
-  });
+describe('the command sends no delivery and names the remedy', () => {
+  const toSubscribe = 'faretrail subscription create business status_changed';
+  const otherKeys = { FARETRAIL_WEBHOOK_KEYS: `k9:${encodedKey(9)}` };
+  const withSecret = { accepted: [generation({ secrets: [sealed] })], verification: inHeader };
 
-  it.each<[string, Given]>([
-    ['the secret is not known yet', { verification: { mode: 'header', name: 'x' } }],
-    ['its address has expired', { memo: { accepted: [generation({ until: '2020-01-01T00:00:00Z' })] } }],
-  ])('because %s is not in place', async (_, given) => {
-    await expect(run(given)).rejects.toMatchObject({ code: 'NotInPlace' });
-  });
-
-  it('says which keys are wrong when it cannot open the secret', async () => {
-    const otherKeys = { FARETRAIL_WEBHOOK_KEYS: `k9:${Buffer.alloc(32, 9).toString('base64url')}` };
-    const memo = { accepted: [generation({ secrets: [await sealed()] })] };
-    const attempt = run({ memo, verification: { mode: 'header', name: 'x-secret' }, env: otherKeys });
-    const message = expect.stringContaining('FARETRAIL_WEBHOOK_KEYS');
-    await expect(attempt).rejects.toMatchObject({ code: 'ContentUnreadable', message });
+  it.each<[string, Given, string, string]>([
+    ['the account has not subscribed', { accepted: null }, 'NotSubscribed', toSubscribe],
+    ['the subscription has ended', { accepted: [] }, 'NotSubscribed', toSubscribe],
+    ['the secret is not known yet', { verification: inHeader }, 'NotInPlace', ''],
+    ['the address has expired', { accepted: [generation({ until: '2020-01-01T00:00:00Z' })] }, 'NotInPlace', ''],
+    [
+      'its keys cannot open the secret',
+      { ...withSecret, env: otherKeys },
+      'ContentUnreadable',
+      'FARETRAIL_WEBHOOK_KEYS',
+    ],
+    ['it has no webhook keys', { env: { FARETRAIL_WEBHOOK_KEYS: '' } }, 'InvalidInput', 'FARETRAIL_WEBHOOK_KEYS'],
+  ])('when %s', async (_, given, code, words) => {
+    await expect(run(given)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
     expect(receiver.received).toEqual([]);
   });
 
-  it('without the webhook keys is wrong usage', async () => {
-    const refusal = { code: 'InvalidInput', message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS') };
-    await expect(run({ env: { FARETRAIL_WEBHOOK_KEYS: '' } })).rejects.toMatchObject(refusal);
-  });
-
-  it('because nothing listens names the place, never the path', async () => {
+  it('when nothing listens, with the place and never the path', async () => {
     const failure = await run({}, { url: 'http://127.0.0.1:1' }).catch((error: Error) => error);
     expect(failure).toMatchObject({ code: 'NoAnswer', message: expect.stringContaining('http://127.0.0.1:1 (ECONN') });
     expect(String((failure as Error).stack)).not.toContain('/webhooks/');
@@ -184,37 +165,19 @@ describe('a delivery that cannot be made', () => {
 });
 
 describe('the answer', () => {
-  it('that refuses ends with 1 and its reason', async () => {
+  it('that refuses ends the command with 1 and its reason', async () => {
     answerWith(401, { detail: 'not verified' }, 'application/problem+json');
     const { exitCode, json } = await run({});
     expect(exitCode).toBe(1);
     expect(json).toEqual({ ok: false, url, httpStatus: 401, deliveryId: null, detail: 'not verified' });
   });
 
-  it('that is no ingress is never repeated: it may hold the address or the secret', async () => {
-    const accepted = [generation({ secrets: [await sealed()] })];
-    const verification = { mode: 'header', name: 'x-check' } as const;
-    for (const status of [200, 404]) {
+  it.each([200, 404])(
+    'that is no ingress (%i) is never printed: it may hold the address or the secret',
+    async (status) => {
       answerWith(status, { deliveryId: secretId, detail: 'mabc1.' });
-      const { stdout, stderr } = await run({ memo: { accepted }, verification });
+      const { stdout, stderr } = await run({ accepted: [generation({ secrets: [sealed] })], verification: inHeader });
       expect(stdout + stderr).not.toMatch(/mabc1|5b1f0c1e|webhooks/);
-    }
-  });
-});
-
-describe('the command line', () => {
-  it.each([
-    [['business', 'order_changed', '--order', '1', '--status', 'x'], 'eventType: must be'],
-    [['Business', 'status_changed', '--order', '1', '--status', 'x'], 'account: must be'],
-    [['business', 'status_changed', '--order', 'a/b', '--status', 'x'], '--order: must not hold'],
-    [['business', 'status_changed', '--status', 'Driving'], '--order: missing'],
-    [['business', 'status_changed', '--order', '1'], '--status: missing'],
-    [['business', 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
-    [['business', 'status_changed', '--order', '1', '--status', 'x', '--url', 'http://far.example'], '--url: must be'],
-  ])('%j ends with 2 before any connection', async (argv, reason) => {
-    const env = { ...nowhere, FARETRAIL_WEBHOOK_KEYS: keyText };
-    const { exitCode, stderr } = await runHere(['delivery', 'send', ...argv], env);
-    expect(stderr).toContain(reason);
-    expect(exitCode).toBe(2);
-  });
+    },
+  );
 });

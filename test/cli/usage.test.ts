@@ -1,31 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type CliProcess, createContext } from '../../src/cli/command.js';
+import { toDurationMs } from '../../src/cli/arguments.js';
+import { createContext } from '../../src/cli/command.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import type { Env } from '../../src/settings/env-reader.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { jsonFile, textFile } from '../support/json-file.js';
-import { type CliRun, nowhere, runHere } from './fake-process.js';
+import { type CliRun, fakeProcess, nowhere, runHere } from './fake-process.js';
 
 const order = jsonFile(newRide());
 const parked = '0f'.repeat(16);
 const moved = ['subscription', 'move', 'business', 'status_changed'];
+const sent = ['delivery', 'send', 'business'];
 const created = ['subscription', 'create', 'business', 'status_changed'];
-
-/** What the help lists: the nouns, and every command with its noun. */
-async function levels(): Promise<{ nouns: string[]; commands: string[][] }> {
-  const listed = async (argv: string[]) => {
-    const { stdout } = await runHere([...argv, '--help']);
-    const [, list = ''] = /^Commands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
-    return [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
-  };
-  const top = await listed([]);
-  const below = await Promise.all(top.map(async (name) => ({ name, verbs: await listed([name]) })));
-  return {
-    nouns: below.filter(({ verbs }) => verbs.length > 0).map(({ name }) => name),
-    commands: below.flatMap(({ name, verbs }) => (verbs.length > 0 ? verbs.map((verb) => [name, verb]) : [[name]])),
-  };
-}
 
 describe('wrong usage', () => {
   it.each([
@@ -55,6 +42,13 @@ describe('wrong usage', () => {
     [['delivery', 'route', 'business', parked], '--order'],
     [['delivery', 'route', 'business', parked, '--order', 'a/b'], '--order: must not hold "/"'],
     [['delivery', 'discard', 'business', parked, '--reason', ''], 'reason: must be a text'],
+    [[...sent, 'order_changed', '--order', '1', '--status', 'x'], 'eventType: must be'],
+    [['delivery', 'send', 'Business', 'status_changed', '--order', '1', '--status', 'x'], 'account: must be'],
+    [[...sent, 'status_changed', '--order', 'a/b', '--status', 'x'], '--order: must not hold'],
+    [[...sent, 'status_changed', '--status', 'Driving'], '--order: missing'],
+    [[...sent, 'status_changed', '--order', '1'], '--status: missing'],
+    [[...sent, 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
+    [[...sent, 'status_changed', '--order', '1', '--status', 'x', '--url', 'http://far.example'], '--url: must be'],
     [['call', 'business', 'bookRide'], 'operation: must be one of companySettings'],
     [['call', 'business', 'cancelOrder'], 'orderId: cancelOrder needs it'],
     [['call', 'business', 'companySettings', '--order', '1'], 'orderId: companySettings has no use for it'],
@@ -93,6 +87,21 @@ describe('wrong usage', () => {
 
   it.each([[[]], [['order']]])('%j alone prints the help to stderr', async (argv) => {
     expect(await runHere(argv)).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('Usage:') });
+  });
+});
+
+describe('a duration', () => {
+  it.each([
+    ['0', 0],
+    ['250ms', 250],
+    ['90s', 90_000],
+    ['30m', 1_800_000],
+    ['24h', 86_400_000],
+    ['2d', 172_800_000],
+  ])('%s is %i ms', (text, ms) => expect(toDurationMs(text, '--grace')).toBe(ms));
+
+  it.each(['', '5', '-1s', '1.5h', '1 h', '2w', '1h30m', '99999999999d'])('"%s" is refused by name', (text) => {
+    expect(() => toDurationMs(text, '--grace')).toThrow('--grace: must be a duration');
   });
 });
 
@@ -148,8 +157,7 @@ describe('--address and --namespace', () => {
 
   it('stand in the commands that a hint names', () => {
     const options = { address: 'temporal.example:7233', namespace: 'rides' };
-    const process = { env: nowhere, stdout: { write: String }, stderr: { write: String } } as unknown as CliProcess;
-    const { commandLine, env } = createContext(process, options);
+    const { commandLine, env } = createContext(fakeProcess().process, options);
     expect(commandLine('order', 'show', 'partner', '4 2')).toBe(
       "faretrail order show partner '4 2' --address temporal.example:7233 --namespace rides",
     );
@@ -167,7 +175,7 @@ describe('the settings', () => {
     expect(stderr).not.toMatch(/quickly|my-key/);
   });
 
-  it('that point nowhere end a command with 1 and one line that says what to do', async () => {
+  it('that name an address without a server end a command with 1 and one line that names the remedy', async () => {
     const { exitCode, stdout, stderr } = await runHere(['order', 'show', 'partner', '42']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/^error: Temporal at 127\.0\.0\.1:1 cannot be reached; .*TEMPORAL_ADDRESS.*\n$/);
@@ -189,24 +197,32 @@ describe('the help', () => {
     return stdout;
   }
 
-  it('of every command has an example and the common options', async () => {
-    const { commands } = await levels();
+  /** The commands that a help lists. */
+  function namesIn(help: string): string[] {
+    const [, list = ''] = /^Commands:\n((?: {2}.*\n)+)/m.exec(help) ?? [];
+    return [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
+  }
+
+  it('shows the nouns and the exit codes, and of every command an example and the common options', async () => {
+    const overall = await helpOf([]);
+    expect(overall).toContain('Exit codes: 0 done, 1 failed');
+    const nouns: string[] = [];
+    const commands: string[] = [];
+    for (const name of namesIn(overall)) {
+      const verbs = namesIn(await helpOf([name]));
+      if (verbs.length > 0) nouns.push(name);
+      commands.push(...(verbs.length > 0 ? verbs.map((verb) => `${name} ${verb}`) : [name]));
+    }
+    expect(nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'token']);
     expect(commands.length).toBeGreaterThan(20);
     for (const command of commands) {
-      const stdout = await helpOf(command);
-      expect(stdout).toMatch(new RegExp(`Examples?:\\n {2}faretrail ${command.join(' ')}`));
-      for (const option of ['--json', '--address', '--namespace']) expect(stdout).toContain(`\n  ${option} `);
+      const help = await helpOf(command.split(' '));
+      expect(help).toMatch(new RegExp(`Examples?:\\n {2}faretrail ${command}`));
+      for (const option of ['--json', '--address', '--namespace']) expect(help).toContain(`\n  ${option} `);
     }
   });
 
-  it('of a noun and as a whole has lines of 80 columns; the whole shows the nouns and the exit codes', async () => {
-    const { nouns } = await levels();
-    expect(nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'token']);
-    for (const noun of nouns) await helpOf([noun]);
-    expect(await helpOf([])).toContain('Exit codes: 0 done, 1 failed');
-  });
-
-  it('is not the version, which is that of the package', async () => {
+  it('is not what --version prints: that is the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await runHere(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
@@ -231,7 +247,7 @@ describe('where the script of a checkout was used', () => {
     ['in text', ['order', 'list'], 'error: no such delivery; see: npm run starter -- delivery parked\n'],
     ['in JSON', ['order', 'list', '--json'], '"message":"no such delivery; see: npm run starter -- delivery parked"'],
     ['in the report of the doctor', ['doctor'], 'no such delivery; see: npm run starter -- delivery parked\n'],
-  ])('errors do so %s', async (_how, argv, wanted) => {
+  ])('errors name commands so, too, %s', async (_how, argv, wanted) => {
     const shown = ({ stdout, stderr }: CliRun) => stdout + stderr;
     expect(shown(await runHere(argv, script, { loadSettings }))).toContain(wanted);
     const usual = wanted.replace(/npm.*--/, 'faretrail');

@@ -20,17 +20,17 @@ function trailOf(read: string[], more: Partial<OrderTrail> = {}): OrderTrail {
 }
 
 describe('an order through which the database was restarted', () => {
-  it('is right when all or some of its statuses were seen, in their order, and each delivery came', () => {
+  it('is right when its trail shows all or some statuses in their order, and each delivery came', () => {
     expect(faultOf(order, trailOf(statuses))).toBeUndefined();
     expect(faultOf(order, trailOf(['Routing', 'Completed']))).toBeUndefined();
   });
 
   it.each([
     ['a status came twice', trailOf(['Routing', 'Confirmed', 'Routing', 'Completed']), /went through/],
-    ['a status came that never was', trailOf(['Routing', 'Waiting', 'Completed']), /went through/],
-    ['the order of the statuses is another', trailOf(['Driving', 'Confirmed', 'Completed']), /went through/],
-    ['its end was not seen', trailOf(['Routing', 'Driving']), /ended/],
-    ['it ended otherwise', trailOf(statuses, { outcome: 'expired' }), /ended expired/],
+    ['a status came that the order never had', trailOf(['Routing', 'Waiting', 'Completed']), /went through/],
+    ['the statuses came in another order', trailOf(['Driving', 'Confirmed', 'Completed']), /went through/],
+    ['the trail does not show its end', trailOf(['Routing', 'Driving']), /ended/],
+    ['it has another outcome', trailOf(statuses, { outcome: 'expired' }), /ended expired/],
     ['a delivery is missing', trailOf(statuses, { deliveries: { received: 3, duplicate: 1 } }), /3 .* 2 arrived/],
     ['a delivery counts twice', trailOf(statuses, { deliveries: { received: 4, duplicate: 0 } }), /3 .* 4 arrived/],
   ])('is wrong when %s', (_what, trail, fault) => {

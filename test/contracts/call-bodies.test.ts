@@ -81,7 +81,7 @@ describe('the bodies of the others (assumed)', () => {
   });
 });
 
-it('finds the phone numbers of a body wherever they stand', () => {
+it('the phone numbers of a body are found at any depth', () => {
   expect(phonesIn({ ...order, contact: [{ phone: '1' }] })).toEqual([phone, '1']);
   expect(phonesIn(undefined)).toEqual([]);
 });

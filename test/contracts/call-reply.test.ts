@@ -9,7 +9,7 @@ import {
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
 
 describe('an answer as it is kept', () => {
-  it('lacks who the driver is, wherever that stands, and nothing else', () => {
+  it('lacks name, phone and picture of the driver at any depth, and nothing else', () => {
     const driver = { name: 'N', phone: 'P', image_url: 'U', rating: 4 };
     expect(toKeptAnswer({ data: [{ supplier: { name: 'S', driver } }], driver: 'N' })).toEqual({
       data: [{ supplier: { name: 'S', driver: { rating: 4 } } }],
@@ -18,7 +18,7 @@ describe('an answer as it is kept', () => {
     expect(toKeptAnswer({ driver: [driver] })).toEqual({ driver: [{ rating: 4 }] });
   });
 
-  it('lacks what may say who the driver is under an unknown name', () => {
+  it('lacks unknown fields of the driver, which may identify the person', () => {
     const vehicle = { model: 'M', license_plate: 'L', colour: 'C' };
     expect(toKeptAnswer({ driver: { first_name: 'F', vehicle }, vehicle })).toEqual({
       driver: { vehicle: { model: 'M' } },
@@ -74,18 +74,16 @@ describe('what an order shows of a call', () => {
 describe('reference codes that were sent before', () => {
   const sent = [{ value: 'A1' }, { value: 'B2' }];
 
-  it.each([
-    undefined,
-    {},
-    { has_errors: false, data: [] },
-    { errors: 'none' },
-    { errors: [{ index: 0, code: 'TOO_LONG' }] },
-    { errors: [{ index: 7, code: 'DUPLICATE' }] },
-  ])('leave any other answer as it came: %j', (body) => {
-    expect(withDuplicatesAdded(body, sent)).toEqual(body);
-  });
+  const noErrors = [undefined, {}, { has_errors: false, data: [] }, { errors: 'none' }];
+  const otherErrors = [[{ index: 0, code: 'TOO_LONG' }], [{ index: 7, code: 'DUPLICATE' }]];
+  it.each([...noErrors, ...otherErrors.map((errors) => ({ errors }))])(
+    'leave any other answer as it came: %j',
+    (body) => {
+      expect(withDuplicatesAdded(body, sent)).toEqual(body);
+    },
+  );
 
-  it('count as added when a field of theirs is told to be taken', () => {
+  it('count as added when the service says that their value exists', () => {
     const errors = [{ index: 1, code: 'VALIDATION_ERROR', field_errors: [{ field: 'value', code: 'ALREADY_EXISTS' }] }];
     expect(withDuplicatesAdded({ has_errors: true, errors }, sent)).toEqual({
       has_errors: false,

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultContractProfile, parseContractProfile } from '../../src/contracts/default-contract-profile.js';
+import {
+  defaultContractProfile,
+  overridesOf,
+  parseContractProfile,
+} from '../../src/contracts/default-contract-profile.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { forAny } from '../support/for-any.js';
 
@@ -19,11 +23,13 @@ describe('a contract file', () => {
     expect(parseContractProfile({})).toEqual(defaultContractProfile);
   });
 
-  it('changes the scalar it names and nothing beside it', () => {
+  it('changes the scalar that it names and nothing beside it, nor the default', () => {
     const path = '/v2/rides/{order_id}';
-    const { operations } = defaultContractProfile;
-    const changed = { ...operations, orderDetails: { ...operations.orderDetails, path } };
-    expect(parseContractProfile({ operations: { orderDetails: { path } } }).operations).toEqual(changed);
+    const expected = structuredClone(defaultContractProfile);
+    const before = structuredClone(expected);
+    expected.operations.orderDetails.path = path;
+    expect(parseContractProfile({ operations: { orderDetails: { path } } })).toEqual(expected);
+    expect(defaultContractProfile).toEqual(before);
   });
 
   it('replaces an array as a whole', () => {
@@ -40,12 +46,6 @@ describe('a contract file', () => {
     expect(problemsOf({ delivery: { verification: {} } })).toContain('delivery.verification.mode');
   });
 
-  it('does not touch the default', () => {
-    const before = structuredClone(defaultContractProfile);
-    parseContractProfile({ operations: { listSubscribers: { enabled: true } } });
-    expect(defaultContractProfile).toEqual(before);
-  });
-
   it('has every bad field listed by its path', () => {
     const problems = problemsOf({
       operations: { orderStatus: { method: 'FETCH', speed: 1 }, orderReceipt: { path: '/v1/{receipt}' }, teleport: {} },
@@ -53,20 +53,19 @@ describe('a contract file', () => {
       tokens: null,
       limits: { requestsPerSecond: 'many' },
     });
-    const ofOrderStatus = ['operations.orderStatus.method', 'operations.orderStatus.speed: unknown field'];
-    const ofOthers = [
-      'operations.orderReceipt.path: unknown placeholder {receipt}',
-      'operations.teleport: unknown field',
-    ];
-    const elsewhere = ['pointers.delivery.status', 'tokens', 'limits.requestsPerSecond'];
-    for (const problem of [...ofOrderStatus, ...ofOthers, ...elsewhere]) expect(problems).toContain(problem);
+    expect(problems).toContain('operations.orderStatus.method: ');
+    expect(problems).toContain('operations.orderStatus.speed: unknown field');
+    expect(problems).toContain('operations.orderReceipt.path: unknown placeholder {receipt}');
+    expect(problems).toContain('operations.teleport: unknown field');
+    for (const field of ['pointers.delivery.status', 'tokens', 'limits.requestsPerSecond'])
+      expect(problems).toContain(`${field}: `);
   });
 
   it.each([
     ['tokens', 'refreshEarlySeconds', 'tokens.refreshEarlyMs, in milliseconds'],
     ['tokens', 'fallbackLifetimeSeconds', 'tokens.fallbackLifetimeMs, in milliseconds'],
     ['limits', 'businessRequestsPerSecond', 'limits.requestsPerSecond'],
-  ])('that names the field %s.%s of an earlier release is told its new name', (part, field, newName) => {
+  ])('that names the field %s.%s of an earlier release is refused with the new name', (part, field, newName) => {
     expect(problemsOf({ [part]: { [field]: 16 } })).toBe(`contract profile: ${part}.${field}: renamed; set ${newName}`);
   });
 
@@ -85,6 +84,15 @@ describe('a contract file', () => {
     expect(problems).toContain(problem);
   });
 
+  it.each([
+    ['orderDetails', { repeatable: true }, 'means something to createOrder alone'],
+    ['createOrder', { repeatable: true, requestIdHeader: '' }, 'must not be true without a requestIdHeader'],
+    ['createOrder', { repeatable: 'yes' }, 'expected boolean'],
+  ])('is refused where %s is %j', (operation, fields, problem) => {
+    expect(problemsOf({ operations: { [operation]: fields } })).toContain(`operations.${operation}.repeatable: `);
+    expect(problemsOf({ operations: { [operation]: fields } })).toContain(problem);
+  });
+
   it.each([undefined, null, [], 'text', 7])('is refused when it holds %j instead of an object', (overrides) => {
     expect(problemsOf(overrides)).toContain('must be a JSON object');
   });
@@ -93,12 +101,26 @@ describe('a contract file', () => {
     const overrides = JSON.parse(`{"${key}":{"polluted":true},"operations":{"${key}":{"polluted":true}}}`);
     expect(problemsOf(overrides)).toContain(`operations.${key}: unknown field; ${key}: unknown field`);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
     expect((defaultContractProfile as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
   it('of any JSON gives a profile or InvalidInput', () => {
     const part = fc.dictionary(fc.constantFrom('operations', 'pointers', 'delivery', 'tokens'), fc.jsonValue());
     forAny(fc.oneof(fc.jsonValue(), part), (overrides) => void problemsOf(overrides));
+  });
+});
+
+describe('the overrides of a profile', () => {
+  it.each([
+    ['nothing', {}],
+    [
+      'a path and an operation that is switched on',
+      { operations: { orderDetails: { path: '/x/{order_id}' }, listSubscribers: { enabled: true } } },
+    ],
+    ['pointers', { pointers: { orderStatus: { status: ['/a'] } } }],
+    ['a verified operation', { operations: { orderStatus: { source: 'verified', verifiedOn: '2026-05-01' } } }],
+    ['a verification as a whole', { delivery: { verification: { mode: 'body', pointer: '/secret_id' } } }],
+  ])('are the file again that changed %s', (_, file) => {
+    expect(overridesOf(parseContractProfile(file))).toEqual(file);
   });
 });

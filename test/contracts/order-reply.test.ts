@@ -80,7 +80,7 @@ describe('the details in an order reply', () => {
     expect(JSON.stringify(details)).not.toMatch(/Private|15550100|png/);
   });
 
-  it('hold who the driver is where personal data is kept', () => {
+  it('hold the name, phone and picture of the driver where personal data is kept', () => {
     const vehicle = { model: 'Sedan', license_plate: 'L' };
     const driver = { name: 'N', phone: 'P', image_url: 'U', rating: 5, vehicle };
     const body = { status: 'Driving', supplier: { driver } };

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { publishedSchemas, toPublishedSchema } from '../../src/contracts/published-schemas.js';
+import { publishedSchemas, toPublishedSchema } from '../../local/published-schemas.js';
 import { recordedRuns } from '../replay/payloads.js';
 
 type Name = keyof typeof publishedSchemas;

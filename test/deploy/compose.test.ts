@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { type Env, loadConfig, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
 import { readPayloadEncryption } from '../../src/settings/codec.js';
@@ -20,7 +20,6 @@ const folder = mkdtempSync(join(tmpdir(), 'faretrail-compose-'));
 cpSync(inProject('deploy/compose'), folder, { recursive: true, filter: (path) => !path.includes('secrets/') });
 const makeSecrets = () => spawnSync(join(folder, 'make-secrets.sh'), { encoding: 'utf8' });
 const firstRun = makeSecrets();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Reads what a container of this service finds at a path; a service without the secret finds nothing. */
 const inContainer = (service: ComposeService) => (path: string) => {
@@ -38,16 +37,21 @@ const environment = (service: ComposeService): Env =>
   Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, value]) => [name, withDefaults(value)]));
 
 describe('the compose file', () => {
-  it.each(services)(
-    'runs %s from a pinned image, restarted, not as root, with a health check unless it ends or only sleeps',
-    (_name, service) => {
+  describe.each(services)('for %s', (_name, service) => {
+    it('has a pinned image, a restart, no root, and a health check unless the service ends or only sleeps', () => {
       expect(service.image).toMatch(/^[a-z/-]+:(?!latest)\S+$/);
       expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
       if (!service.image.startsWith('faretrail')) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
       const endsOrSleeps = service.restart.startsWith('on-failure') || service.command?.[0] === 'sleep';
       expect(service.healthcheck === undefined).toBe(endsOrSleeps);
-    },
-  );
+    });
+
+    it('has ports for this machine only, and no secret in the environment', () => {
+      for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
+      const isSecret = (name: string) => /SECRET|KEYS|PASSWORD|PWD|TOKEN/.test(name) && !/^SANDBOX_|_FILE$/.test(name);
+      expect(Object.keys(service.environment ?? {}).filter(isSecret)).toEqual([]);
+    });
+  });
 
   it('builds each of our images in one service, for which the others wait', () => {
     const builders = ours.filter(([, { build }]) => build !== undefined);
@@ -79,23 +83,13 @@ describe('the compose file', () => {
     expect(page).toContain(`http://localhost:${withDefaults(port).split(':')[1]}`);
   });
 
-  it.each(services)(
-    'lets %s be reached from this machine only, and puts no secret into its environment',
-    (_name, one) => {
-      for (const port of one.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
-      const names = Object.keys(one.environment ?? {}).filter((name) => /SECRET|KEYS|PASSWORD|PWD|TOKEN/.test(name));
-      expect(names.filter((name) => !name.endsWith('_FILE') && !name.startsWith('SANDBOX_'))).toEqual([]);
-    },
-  );
-
   it.each(ours)('starts %s by a command of the image, with a read-only file system', (_name, service) => {
-    const [command = ''] = service.command ?? [];
-    expect(commandFile(command)).toBeDefined();
+    expect(commandFile(service.command?.[0] ?? '')).toBeDefined();
     expect(service.read_only).toBe(true);
   });
 });
 
-describe('the settings in it', () => {
+describe('the settings in the compose file', () => {
   it.each(ours.filter(([, { command }]) => command?.[0] === 'worker'))('are those that %s takes', (_name, service) => {
     const config = loadWorkerConfig(environment(service), inContainer(service));
     expect(config.accounts.map(({ name }) => name)).toEqual(['partner', 'business']);
@@ -119,7 +113,7 @@ describe('the settings in it', () => {
     expect(worker.environment?.TEMPORAL_DEPLOYMENT_NAME).toContain('TEMPORAL_DEPLOYMENT_NAME');
   });
 
-  it('give payload keys to all that talk to Temporal, and write in clear until encryption is switched on', () => {
+  it('give payload keys to workers and ingresses, which write in clear until encryption is switched on', () => {
     const both = ours.filter(([, { command }]) => ['worker', 'ingress'].includes(command?.[0] ?? ''));
     expect(both).toHaveLength(4);
     for (const [, service] of both) {
@@ -131,7 +125,7 @@ describe('the settings in it', () => {
     }
   });
 
-  it('fit the sandbox', () => {
+  it('have the credentials and the ports of the sandbox', () => {
     const worker = composeFile.services['sandbox-worker'] ?? expect.fail('no worker');
     const { accounts } = loadWorkerConfig(environment(worker), inContainer(worker));
     for (const { interface: at, clientId, clientSecret, businessId, baseUrl } of accounts) {
@@ -141,43 +135,39 @@ describe('the settings in it', () => {
   });
 });
 
-describe('the secrets', () => {
-  it('are made once, readable for containers but not for other users of the machine', () => {
-    expect(firstRun).toMatchObject({ status: 0, stderr: '' });
-    const names = Object.keys(composeFile.secrets);
-    const read = () => names.map((name) => readFileSync(join(folder, 'secrets', name), 'utf8'));
-    const before = read();
-    expect(new Set(before).size).toBe(names.length);
-    expect(makeSecrets().stdout).not.toContain('made');
-    expect(read()).toEqual(before);
-    expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700);
-    for (const name of names) expect(statSync(join(folder, 'secrets', name)).mode & 0o777).toBe(0o444);
-  });
+it('the script makes the secrets once, readable for containers but not for other users of the machine', () => {
+  expect(firstRun).toMatchObject({ status: 0, stderr: '' });
+  const names = Object.keys(composeFile.secrets);
+  const read = () => names.map((name) => readFileSync(join(folder, 'secrets', name), 'utf8'));
+  const before = read();
+  expect(new Set(before).size).toBe(names.length);
+  expect(makeSecrets().stdout).not.toContain('made');
+  expect(read()).toEqual(before);
+  expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700);
+  for (const name of names) expect(statSync(join(folder, 'secrets', name)).mode & 0o777).toBe(0o444);
 });
 
-describe('the health check', () => {
-  // Those of one command are the same.
-  const checked = ours.flatMap(([, { command, healthcheck }]) => (healthcheck ? [{ command, healthcheck }] : []));
-  const byCommand = new Map(checked.map(({ command, healthcheck }) => [command?.[0], healthcheck.test]));
-  it.each([...byCommand])(
-    'of %s says what the process says, and fails when that says nothing',
-    async (_name, [, program = '', ...args]) => {
-      let status = 200;
-      const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const { port } = server.address() as AddressInfo;
-      const check = async () => {
-        const here = args.map((arg) => arg.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
-        const [code] = await once(spawn(program, here), 'exit');
-        return code as number;
-      };
-      expect(await check()).toBe(0);
-      status = 503;
-      expect(await check()).toBe(1);
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-      expect(await check()).toBe(1);
-    },
-  );
-});
+const checked = ours.flatMap(([, { command, healthcheck }]) => (healthcheck ? [{ command, healthcheck }] : []));
+// Those of one command are the same.
+const healthChecks = new Map(checked.map(({ command, healthcheck }) => [command?.[0], healthcheck.test]));
+it.each([...healthChecks])(
+  'the health check of %s says what the process says, and fails when the process does not answer',
+  async (_name, [, program = '', ...args]) => {
+    let status = 200;
+    const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const check = async () => {
+      const here = args.map((arg) => arg.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+      const [code] = await once(spawn(program, here), 'exit');
+      return code as number;
+    };
+    expect(await check()).toBe(0);
+    status = 503;
+    expect(await check()).toBe(1);
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+    expect(await check()).toBe(1);
+  },
+);

@@ -1,19 +1,17 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
 import { inProject } from './deployment-files.js';
 
 // Compiles much of BuildKit, compose, kustomize and the Kubernetes API once, for one to four minutes, so it runs on demand.
-const folder = mkdtempSync(join(tmpdir(), 'faretrail-check-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 it.runIf(isLong)(
-  'is understood as it stands by what builds images, runs compose files and applies Kubernetes objects',
+  'BuildKit, compose and kustomize read the deployment files as they stand',
   async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'faretrail-check-'));
     for (const path of ['Dockerfile', 'docker-compose.yml', 'deploy'])
       cpSync(inProject(path), join(folder, path), { recursive: true });
     cpSync(join(folder, 'deploy/compose/accounts.example.json'), join(folder, 'deploy/compose/accounts.json'));

@@ -45,23 +45,29 @@ export const composeFile = ComposeFile.parse(
 export const withDefaults = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 
 /** The Kubernetes objects of a file, as plain data. */
-export function kubernetesObjects(path: string): Record<string, unknown>[] {
+export function kubernetesObjects(path: string): unknown[] {
   const text = readFileSync(inProject(`deploy/kubernetes/${path}`), 'utf8');
-  return parseAllDocuments(text).map((document) => document.toJS() as Record<string, unknown>);
+  return parseAllDocuments(text).map((document) => document.toJS());
 }
+
+type Texts = z.infer<typeof Texts>;
+
+/** `package.json`, as far as the tests ask. */
+export const manifest = JSON.parse(readFileSync(inProject('package.json'), 'utf8')) as {
+  bin: Texts;
+  exports: Record<string, string | Texts>;
+  scripts: Partial<Texts>;
+  dependencies: Texts;
+  devDependencies: Texts;
+  overrides: Texts;
+};
 
 /** Logical lines of the Dockerfile: an instruction and what follows it, comments left out. */
 export function dockerfile(): { instruction: string; rest: string }[] {
   const text = readFileSync(inProject('Dockerfile'), 'utf8')
     .replace(/^#.*\n/gm, '')
     .replace(/\\\n\s*/g, '');
-  return text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const [, instruction = '', rest = ''] = /^(\S+)\s+(.*)$/.exec(line) ?? [];
-      return { instruction, rest };
-    });
+  return [...text.matchAll(/^(\S+)\s+(.*)$/gm)].map(([, instruction = '', rest = '']) => ({ instruction, rest }));
 }
 
 /** Where a command of our image comes from; undefined: it has no such command. */

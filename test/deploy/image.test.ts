@@ -1,19 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nodeFlags } from '../../local/stack/node-args.js';
-import { dockerfile, inProject } from './deployment-files.js';
+import { dockerfile, inProject, manifest } from './deployment-files.js';
 
 const lines = dockerfile();
 const all = (wanted: string) => lines.filter(({ instruction }) => instruction === wanted).map(({ rest }) => rest);
-const allowed = readFileSync(inProject('.dockerignore'), 'utf8')
-  .split('\n')
-  .filter((line) => line.startsWith('!'))
-  .map((line) => line.slice(1));
+const allowed = [...readFileSync(inProject('.dockerignore'), 'utf8').matchAll(/^!(.+)$/gm)].map(
+  ([, path = '']) => path,
+);
 
 describe('the image', () => {
   it('is made from one version of Node, the same in all stages', () => {
@@ -23,13 +22,13 @@ describe('the image', () => {
     expect(all('ARG')).toContainEqual(expect.stringMatching(/^NODE_VERSION=\d+\.\d+\.\d+$/));
   });
 
-  it('runs as a user that is not root, said by number for those who check it', () => {
+  it('runs as a user that is not root, named by number, so that Kubernetes can check it', () => {
     expect(all('USER')).toEqual(['1000:1000']);
     const after = lines.slice(lines.findIndex(({ instruction }) => instruction === 'USER'));
     expect(after.filter(({ instruction }) => instruction === 'RUN')).toEqual([]);
   });
 
-  it('takes from the checkout what the ignore file lets through, which is all there and no more', () => {
+  it('takes from the checkout exactly what the ignore file lets through', () => {
     const taken = all('COPY')
       .filter((rest) => !rest.startsWith('--from'))
       .flatMap((rest) => rest.split(' ').slice(0, -1));
@@ -45,49 +44,38 @@ it('the image has a CA file where the native library of a worker looks, with the
   const [, made = ''] = /^\S+=build \/build\/(\S+) \/etc\/ssl\/certs\/ca-certificates\.crt$/.exec(copy) ?? [];
   const step = all('RUN').find((rest) => rest.endsWith(`> ${made}`)) ?? expect.fail('nothing makes it');
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-ca-file-'));
-  try {
-    expect(spawnSync('sh', ['-c', step], { cwd: folder, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
-    const found = readFileSync(join(folder, made), 'utf8').match(/-----BEGIN [\s\S]+?-----END CERTIFICATE-----/g) ?? [];
-    expect(found.length).toBeGreaterThan(100);
-    const fingerprint = (one: string) => new X509Certificate(one).fingerprint256;
-    expect(found.map(fingerprint)).toEqual(rootCertificates.map(fingerprint));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  expect(spawnSync('sh', ['-c', step], { cwd: folder, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+  const found = readFileSync(join(folder, made), 'utf8').match(/-----BEGIN [\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  expect(found.length).toBeGreaterThan(100);
+  const fingerprint = (one: string) => new X509Certificate(one).fingerprint256;
+  expect(found.map(fingerprint)).toEqual(rootCertificates.map(fingerprint));
 });
 
 describe('a command of the image', () => {
   const app = mkdtempSync(join(tmpdir(), 'faretrail-image-'));
-  afterAll(() => rmSync(app, { recursive: true, force: true }));
   for (const folder of ['bin', 'sandbox-bin'])
     cpSync(inProject(`deploy/image/${folder}`), join(app, 'bin'), { recursive: true });
 
-  it.each([
-    ['worker', 'src/worker'],
-    ['ingress', 'src/ingress'],
-    ['faretrail', 'src/starter'],
-    ['sandbox', 'sandbox/main'],
-  ])('%s becomes the process of %s, which so gets its arguments and its signals', (command, entry) => {
-    expect(existsSync(inProject(`${entry}.ts`))).toBe(true);
-    mkdirSync(join(app, 'dist', entry, '..'), { recursive: true });
-    writeFileSync(join(app, `dist/${entry}.js`), 'console.log(process.pid, process.argv.slice(2))');
-    const env = { PATH: `${join(app, 'bin')}:${process.env.PATH}` };
-    const { stdout, pid } = spawnSync(command, ['a', 'b c'], { env, encoding: 'utf8' });
-    expect(stdout).toBe(`${pid} [ 'a', 'b c' ]\n`);
-  });
+  const entries = { faretrail: 'src/starter', ingress: 'src/ingress', sandbox: 'sandbox/main', worker: 'src/worker' };
+  it('is one of these four', () => expect(readdirSync(join(app, 'bin')).sort()).toEqual(Object.keys(entries)));
+
+  it.each(Object.entries(entries))(
+    '%s becomes the process of %s, which gets its arguments and its signals',
+    (command, entry) => {
+      expect(existsSync(inProject(`${entry}.ts`))).toBe(true);
+      mkdirSync(join(app, 'dist', entry, '..'), { recursive: true });
+      writeFileSync(join(app, `dist/${entry}.js`), 'console.log(process.pid, process.argv.slice(2))');
+      const env = { PATH: `${join(app, 'bin')}:${process.env.PATH}` };
+      const { stdout, pid } = spawnSync(command, ['a', 'b c'], { env, encoding: 'utf8' });
+      expect(stdout).toBe(`${pid} [ 'a', 'b c' ]\n`);
+    },
+  );
 
   it.each(['worker', 'ingress'] as const)('starts the %s with the flags that npm, tests and docs have', (name) => {
     const command = ['node', ...nodeFlags[name], `dist/src/${name}.js`].join(' ');
-    const { scripts } = JSON.parse(readFileSync(inProject('package.json'), 'utf8')) as {
-      scripts: Partial<Record<string, string>>;
-    };
     const launcher = readFileSync(inProject(`deploy/image/bin/${name}`), 'utf8').replace(/"\$.+\.\.\//, '');
-    expect(scripts[name]).toMatch(new RegExp(`&& ${command}$`));
+    expect(manifest.scripts[name]).toMatch(new RegExp(`&& ${command}$`));
     expect(launcher).toContain(`exec ${command}"`);
     expect(readFileSync(inProject('docs/how-to/deploy.md'), 'utf8')).toContain(`\`${command}\``);
-  });
-
-  it('is worker, ingress, faretrail or sandbox', () => {
-    expect(readdirSync(join(app, 'bin')).sort()).toEqual(['faretrail', 'ingress', 'sandbox', 'worker']);
   });
 });

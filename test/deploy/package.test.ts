@@ -1,17 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inProject } from './deployment-files.js';
-
-interface Manifest {
-  bin: Record<string, string>;
-  exports: Record<string, string | Record<string, string>>;
-  dependencies: Record<string, string>;
-  devDependencies: Record<string, string>;
-  overrides: Record<string, string>;
-}
-
-const manifest = JSON.parse(readFileSync(inProject('package.json'), 'utf8')) as Manifest;
+import { inProject, manifest } from './deployment-files.js';
 
 function packed(): string[] {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json'], { cwd: inProject('.'), encoding: 'utf8' });
@@ -29,10 +19,10 @@ describe('the published package', () => {
   });
 
   it('holds every file that it names', () => {
-    const named = [
-      ...Object.values(manifest.bin),
-      ...Object.values(manifest.exports).flatMap((one) => (typeof one === 'string' ? [one] : Object.values(one))),
-    ];
+    const exported = Object.values(manifest.exports).flatMap((one) =>
+      typeof one === 'string' ? one : Object.values(one),
+    );
+    const named = [...Object.values(manifest.bin), ...exported];
     const plain = named.filter((path) => path.length > 1 && !path.includes('*')).map((path) => path.replace('./', ''));
     expect(plain.length).toBeGreaterThan(5);
     expect(plain.filter((path) => !files.includes(path))).toEqual([]);
@@ -40,15 +30,14 @@ describe('the published package', () => {
 });
 
 describe('the page about dependencies', () => {
-  const rows = readFileSync(inProject('docs/internals/dependencies.md'), 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .map((line) => line.split('|').map((cell) => cell.trim()));
-  const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+  const page = readFileSync(inProject('docs/internals/dependencies.md'), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const cells = rows.map((line) => line.split('|').map((cell) => cell.trim()));
+  const explained = cells.flatMap(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
 
-  it('names each dependency with a reason, and none that is gone', () => {
+  it('names each dependency with a reason, and no former one', () => {
     const { dependencies, devDependencies, overrides } = manifest;
     expect(explained.sort()).toEqual(Object.keys({ ...dependencies, ...devDependencies, ...overrides }).sort());
-    for (const [, names, reason = ''] of rows) expect(reason.length, names).toBeGreaterThan(20);
+    for (const [, names, reason = ''] of cells) expect(reason.length, names).toBeGreaterThan(20);
   });
 });

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readDeliveries, readTraceparent } from '../../src/domain/delivery.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { describeParked, type ParkedDelivery } from '../../src/domain/parked.js';
 import { forAny } from '../support/for-any.js';
 
 const now = '2031-05-01T10:00:00.000Z';
@@ -52,7 +54,7 @@ describe('the argument of deliveryReceived', () => {
     });
   });
 
-  // V8 parses all of these; they would stand in the timeline and in the UI.
+  // V8 parses all of these; the timeline and the UI would show them.
   it.each([
     ['1', now],
     ['May 1 2031', now],
@@ -64,31 +66,57 @@ describe('the argument of deliveryReceived', () => {
   });
 });
 
-const trace = '0af7651916cd43dd8448eb211c80319c';
-const span = 'b7ad6b7169203331';
-
 describe('a traceparent', () => {
+  const trace = '0af7651916cd43dd8448eb211c80319c';
+  const span = 'b7ad6b7169203331';
+
   it('names trace, span and whether it is recorded', () => {
     expect(readTraceparent(`00-${trace}-${span}-01`)).toEqual({ traceId: trace, spanId: span, traceFlags: 1 });
     expect(readTraceparent(`00-${trace}-${span}-fe`)).toEqual({ traceId: trace, spanId: span, traceFlags: 0 });
   });
 
-  it.each([
-    undefined,
-    7,
-    '',
-    `00-${trace}-${span}`,
-    `00-${trace.toUpperCase()}-${span}-01`,
-    `00-${'0'.repeat(32)}-${span}-01`,
-    `00-${trace}-${'0'.repeat(16)}-01`,
-    `00-${trace}-${span}-01 and more`,
-  ])('is not read from %j', (value) => {
+  const ofZeros = [`00-${'0'.repeat(32)}-${span}-01`, `00-${trace}-${'0'.repeat(16)}-01`];
+  const misspelt = [`00-${trace}-${span}`, `00-${trace.toUpperCase()}-${span}-01`, `00-${trace}-${span}-01 and more`];
+  it.each([undefined, 7, '', ...ofZeros, ...misspelt])('is not read from %j', (value) => {
     expect(readTraceparent(value)).toBeNull();
+    expect(readDeliveries({ deliveries: [{ ...notice, traceparent: value }] }, '')).toEqual([notice]);
+  });
+
+  it('comes with a delivery', () => {
+    const traced = { ...notice, traceparent: `00-${trace}-${span}-01` };
+    expect(readDeliveries({ deliveries: [traced] }, '')).toEqual([traced]);
   });
 });
 
-it('comes with a delivery, and one that is none is left out', () => {
-  const traced = { ...notice, traceparent: `00-${trace}-${span}-01` };
-  expect(readDeliveries({ deliveries: [traced] }, '')).toEqual([traced]);
-  expect(readDeliveries({ deliveries: [{ ...notice, traceparent: 'x' }] }, '')).toEqual([notice]);
+describe('a parked delivery in the Temporal UI', () => {
+  const { deliveryId } = notice;
+  const fields = { account: toAccountName('business'), eventType: 'status_changed', deliveryId } as const;
+  const rest = {
+    receivedAt: now,
+    reason: 'noOrderId',
+    outcome: 'waiting',
+    orderId: null,
+    discardReason: null,
+  } as const;
+  const waiting: ParkedDelivery = { ...fields, ...rest };
+
+  it('says why it waits, and the commands that end it', () => {
+    const text = describeParked(waiting);
+    expect(text).toContain('**Waits for a person**: no order id was found in it.');
+    expect(text).toContain(`\`faretrail delivery route business ${deliveryId} --order ID\``);
+  });
+
+  it('of an order whose following was stopped names the order, to be followed again', () => {
+    const text = describeParked({ ...waiting, reason: 'followingStopped', aboutOrderId: toOrderId('42') });
+    expect(text).toContain('**Waits for a person**: the following of its order was stopped.');
+    expect(text).toContain('`faretrail order follow business 42 --again`');
+    expect(text).toContain(`\`faretrail delivery route business ${deliveryId} --order 42\``);
+  });
+
+  it('names the order that it was routed to, or why it was discarded, and then offers no command', () => {
+    expect(describeParked({ ...waiting, outcome: 'routed', orderId: 'a|b' })).toContain('to order a b.');
+    const discarded = describeParked({ ...waiting, outcome: 'discarded', discardReason: 'a test' });
+    expect(discarded).toContain('**Discarded**: a test');
+    expect(discarded).not.toContain('faretrail');
+  });
 });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { businessOperations, parseBusinessCallInput } from '../../src/domain/call.js';
 import { parkReasons } from '../../src/domain/delivery.js';
 import { InvalidInput } from '../../src/domain/errors.js';
-import { parseStopInput } from '../../src/domain/order/input.js';
+import { toReceiver } from '../../src/domain/notify/receivers.js';
+import { parseFollowOrderInput, parseStopInput } from '../../src/domain/order/input.js';
 import { parseDiscardInput, parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
 import { parseChangeRideInput, parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride/input.js';
@@ -10,7 +12,6 @@ import {
   parseMoveInput,
   parseRotateInput,
   parseSubscriptionInput,
-  toPublicUrl,
 } from '../../src/domain/subscription/input.js';
 
 const notify = [{ workflowId: 'trip/9', signal: 'changed' }];
@@ -26,7 +27,7 @@ const subscription = { account: 'business', eventType: 'status_changed', publicU
 const ride = { account: 'business', requestId: 'trip-9_a.b~c', order: { category: 'transportation' } };
 const changeOfRide = { account: 'business', requestId: 'trip-9', change: 'cancelRide', argument: {} };
 
-/** `more` are the fields that it may have. What is refused is named by its first field, unless other words are given. */
+/** `more` are the optional fields. A change of `least` is refused with the words beside it, or else by its first field. */
 function describeInput(
   of: string,
   parse: (value: unknown) => unknown,
@@ -35,42 +36,87 @@ function describeInput(
   refused: (object | [object, string])[],
 ): void {
   describe(`the input of ${of}`, () => {
-    it('is read as it is, with what is optional left out, null or given', () => {
-      expect(parse(least)).toEqual(least);
-      const nulls = Object.fromEntries(Object.keys(more).map((field) => [field, null]));
-      expect(parse({ ...least, ...nulls })).toEqual(least);
+    it('is read as it is, with each optional field given, null or left out', () => {
       expect(parse({ ...least, ...more })).toEqual({ ...least, ...more });
+      for (const unset of [null, undefined]) {
+        const fields = Object.fromEntries(Object.keys(more).map((field) => [field, unset]));
+        expect(parse({ ...least, ...fields })).toEqual(least);
+      }
     });
 
-    const changes = refused.map((one) => (Array.isArray(one) ? one : [one, String(Object.keys(one)[0])]));
-    it.each(changes)('is refused by name, never by value: with %j it says %s', (change, words) => {
+    const byName = (field = '') => new RegExp(`^(${field}: must|input: unknown field "${field}")`);
+    const changes = refused.map((one) => (Array.isArray(one) ? one : [one, byName(Object.keys(one)[0])]));
+    it.each(changes)('is refused with %j by name, never by value', (change, words) => {
       const act = () => parse({ ...least, ...change });
       expect(act).toThrow(InvalidInput);
       expect(act).toThrow(words);
       expect(act).not.toThrow('SECRET');
     });
 
-    const mayBeLeftOut = Object.keys(least).length === 0;
-    const strange: { value: unknown }[] = [{ value: [] }, { value: 'x' }];
-    it.each(mayBeLeftOut ? strange : [...strange, { value: null }, { value: undefined }])(
-      'is not $value',
-      ({ value }) => {
-        expect(() => parse(value)).toThrow('must be a JSON object');
-      },
-    );
+    const strange = [[], [least], 'x', 7, true, ...(Object.keys(least).length === 0 ? [] : [null, undefined])];
+    it.each(strange.map((value) => ({ value })))('is not $value', ({ value }) => {
+      expect(() => parse(value)).toThrow('input: must be a JSON object');
+    });
   });
 }
 
+const partnerOrder = { account: 'partner', orderId: '4711' };
+const allOfFollowing = { reference: 'booking 9', scheduledAt: '2031-05-01T08:30:00.000Z', notify, followForMs: 60_000 };
+const elevenReceivers = Array.from({ length: 11 }, () => notify[0]);
+describeInput('followOrder', parseFollowOrderInput, partnerOrder, allOfFollowing, [
+  ...[undefined, null, 'Not A Name'].map((account) => ({ account })),
+  ...[undefined, null, '', 'a/b'].map((orderId) => ({ orderId })),
+  ...['', 7, 'x'.repeat(201)].map((reference) => ({ reference })),
+  ...['2031-05-01', 1_900_000_000].map((scheduledAt) => ({ scheduledAt })),
+  ...[{}, 'trip/9', elevenReceivers].map((list) => ({ notify: list })),
+  [{ notify: [...notify, null] }, 'notify[1]: must be a JSON object'],
+  ...['60000', 999, 1000.5, -1, Number.NaN, 400 * 86_400_000 + 1].map((followForMs) => ({ followForMs })),
+  ...['scheduled_at', 'Account', 'constructor', '__proto__'].map((field): [object, string] => [
+    JSON.parse(`{"${field}":1}`),
+    `input: unknown field "${field}"; known are account, orderId, reference, scheduledAt, notify, followForMs`,
+  ]),
+  // It repeats nothing of the name that cannot be shown, and no half of a character.
+  [{ [`\u0000${'x'.repeat(38)}\u{1F695}`]: 1 }, `unknown field "\uFFFD${'x'.repeat(38)}\uFFFD"`],
+]);
+
+const call = { account: 'business', key: 'trip-9' };
+describeInput('businessCall', parseBusinessCallInput, { ...call, operation: 'companySettings' }, {}, [
+  ...[{ account: 'A' }, { colour: 'red' }],
+  [{ operation: 'bookRide' }, 'operation: must be one of'],
+  [{ operation: 'toString' }, 'operation: must be one of'],
+  [{ key: 'a/b' }, 'key: must be 1 to 100'],
+  [{ key: undefined }, 'key: must be 1 to 100'],
+  [{ operation: 'createOrder' }, 'body: createOrder needs it'],
+  [{ operation: 'createOrder', body: {}, orderId: '1' }, 'orderId: createOrder has no use for it'],
+  [{ operation: 'cancelOrder' }, 'orderId: cancelOrder needs it'],
+  [{ operation: 'cancelOrder', orderId: 'a/b' }, 'orderId: must not hold'],
+  [{ operation: 'addReferenceCode', body: [] }, 'referenceFieldId: addReferenceCode needs it'],
+]);
+
+const completeCalls = {
+  companySettings: {},
+  products: { body: {} },
+  createOrder: { body: {} },
+  orderDetails: { orderId: '1' },
+  updateOrder: { orderId: '1', body: {} },
+  cancelOrder: { orderId: '1' },
+  addReferenceCode: { referenceFieldId: '7', body: [] },
+  orderReceipt: { orderId: '1' },
+} as const;
+it.each(businessOperations)('a call of %s is read as it is, and null means "not set"', (operation) => {
+  const input = { ...call, operation, ...completeCalls[operation] };
+  expect(parseBusinessCallInput(input)).toEqual(input);
+  expect(parseBusinessCallInput({ body: null, orderId: null, referenceFieldId: null, ...input })).toEqual(input);
+});
+
 describeInput('companyReport', parseCompanyReportInput, { account: 'business' }, { orderId: '4711', notify }, [
-  ...[{ account: undefined }, { orderId: 'a/b' }, { notify: {} }],
-  [{ order: '1' }, 'unknown field "order"'],
+  ...[{ account: undefined }, { orderId: 'a/b' }, { notify: {} }, { order: '1' }],
 ]);
 
 describeInput('parkedDelivery', parseParkedDeliveryInput, parked, {}, [
   ...[{ account: 'Business' }, { eventType: 'status' }, { deliveryId: 'xyz' }, { receivedAt: 'now' }],
-  ...[{ reason: '' }, { sealed: null }, { sealed: '' }],
+  ...[{ reason: '' }, { sealed: null }, { sealed: '' }, { body: '{}' }],
   { aboutOrderId: 'a/b', sealed: '', reason: 'followingStopped' },
-  [{ body: '{}' }, 'unknown field "body"'],
 ]);
 
 describeInput('routeDelivery', parseRouteInput, { orderId: '4711' }, {}, [
@@ -80,8 +126,8 @@ describeInput('routeDelivery', parseRouteInput, { orderId: '4711' }, {}, [
 describeInput('discardDelivery', parseDiscardInput, { reason: 'x' }, {}, [{ reason: undefined }, { reason: '' }]);
 
 describeInput('stopFollowing', parseStopInput, { reason: 'passenger called' }, {}, [
-  ...['', 'SECRET'.repeat(40), 7, null, undefined].map((reason): [object, string] => [{ reason }, 'reason: ']),
-  [{ why: 'y' }, 'unknown field "why"'],
+  ...['', 'SECRET'.repeat(40), 7, null, undefined].map((reason) => ({ reason })),
+  { why: 'y' },
 ]);
 
 const allOfSubscription = { resubscribe: true, graceMs: 0, silence: { everyMs: 60_000, minOrders: 1 } };
@@ -90,14 +136,14 @@ describeInput('subscription', parseSubscriptionInput, subscription, allOfSubscri
   ...[{ graceMs: -1 }, { graceMs: 31 * 86_400_000 }, { graceMs: '5' }, { resubscribe: 'yes' }],
   [{ silence: { everyMs: 0 } }, 'silence.everyMs'],
   [{ silence: { minOrders: 0.5 } }, 'silence.minOrders'],
-  [{ silence: { every: 1 } }, 'unknown field "every"'],
-  [{ grace: 1 }, 'unknown field "grace"'],
+  [{ silence: { every: 1 } }, 'silence: unknown field "every"'],
+  { grace: 1 },
 ]);
 
 describeInput('rotateSubscription', parseRotateInput, {}, { graceMs: 5 }, [{ graceMs: 1.5 }]);
 
 const moved = { publicUrl: 'https://b.example' };
-describeInput('moveSubscription', parseMoveInput, moved, {}, [{ publicUrl: undefined }]);
+describeInput('moveSubscription', parseMoveInput, moved, { graceMs: 5 }, [{ publicUrl: undefined }]);
 
 describeInput('endSubscription', parseEndInput, { reason: 'moved away' }, {}, [
   ...[{ reason: undefined }, { reason: ' ' }, { force: true }],
@@ -116,9 +162,13 @@ describeInput('a change of a ride that is sent for a caller', parseChangeRideInp
   [{ change: 'resolveRide', argument: { tryAgain: false } }, 'tryAgain'],
 ]);
 
-it('a number is taken for an order id', () => {
+it('a number is taken for an order id or a reference field id', () => {
+  expect(parseFollowOrderInput({ ...partnerOrder, orderId: 4711 })).toEqual(partnerOrder);
   expect(parseCompanyReportInput({ account: 'business', orderId: 4711 })).toMatchObject({ orderId: '4711' });
   expect(parseRouteInput({ orderId: 4711 })).toEqual({ orderId: '4711' });
+  expect(parseBusinessCallInput({ ...call, operation: 'orderDetails', orderId: 42 })).toMatchObject({ orderId: '42' });
+  const codes = { ...call, operation: 'addReferenceCode', referenceFieldId: 7, body: [] };
+  expect(parseBusinessCallInput(codes)).toMatchObject({ referenceFieldId: '7' });
 });
 
 it('a parked delivery has any of the reasons, and may lack a body where it names its order', () => {
@@ -133,36 +183,33 @@ it('a subscription may leave parts of its silence unset, and a rotation its argu
 });
 
 describe('a resolution of a ride', () => {
+  const giveUp = { giveUp: true, reason: 'booked by phone' };
   it.each([
-    [{ orderId: 42, reason: null }, { orderId: '42' }],
-    [{ tryAgain: true }, { tryAgain: true }],
-    [
-      { giveUp: true, reason: 'x' },
-      { giveUp: true, reason: 'x' },
-    ],
-  ])('is one of three things: %j', (given, read) => {
+    { given: { orderId: 42, reason: null }, read: { orderId: '42' } },
+    { given: { tryAgain: true }, read: { tryAgain: true } },
+    { given: giveUp, read: giveUp },
+  ])('is one of three forms: $given', ({ given, read }) => {
     expect(parseResolveRideInput(given)).toEqual(read);
+    const change = { ...changeOfRide, change: 'resolveRide', argument: given };
+    expect(parseChangeRideInput(change)).toEqual(change);
   });
 
-  it.each([
-    {},
-    { tryAgain: false },
-    { giveUp: true },
-    { giveUp: true, reason: '' },
-    { orderId: '1', tryAgain: true },
-    { x: 1 },
-  ])('is never none, two or another: %j', (given) => {
+  const halves = [{}, { tryAgain: false }, { giveUp: true }, { giveUp: true, reason: '' }];
+  it.each([...halves, { orderId: '1', tryAgain: true }, { x: 1 }])('is not %j', (given) => {
     expect(() => parseResolveRideInput(given)).toThrow(InvalidInput);
   });
 });
 
-it.each([
-  ['updateRide', { order: { note_to_driver: 'blue door' } }],
-  ['resolveRide', { orderId: 4711 }],
-  ['resolveRide', { giveUp: true, reason: 'booked by phone' }],
-])('a change of a ride may be %s of %j', (change, argument) => {
-  expect(parseChangeRideInput({ ...changeOfRide, change, argument })).toEqual({ ...changeOfRide, change, argument });
+it('a change of a ride may be an update of its order', () => {
+  const change = { ...changeOfRide, change: 'updateRide', argument: { order: { note_to_driver: 'blue door' } } };
+  expect(parseChangeRideInput(change)).toEqual(change);
 });
+
+const noWebAddresses = [
+  ...['http://rides.example/SECRET', 'http://127.0.0.1.rides.example', 'ftp://rides.example/SECRET'],
+  ...['https://user:SECRET@rides.example', 'https://SECRET@rides.example', 'https://rides.example#SECRET'],
+  ...['https://rides.example/ SECRET', 'rides.example', '', 7],
+];
 
 describe('a public URL', () => {
   it.each([
@@ -172,25 +219,46 @@ describe('a public URL', () => {
     ['http://localhost:8480', 'http://localhost:8480'],
     ['http://[::1]:8480', 'http://[::1]:8480'],
   ])('%s is taken', (given, taken) => {
-    expect(toPublicUrl(given)).toBe(taken);
     expect(parseMoveInput({ publicUrl: given })).toEqual({ publicUrl: taken });
   });
 
+  const others = [null, 'https://rides.example?x=1', `https://rides.example/${'a'.repeat(500)}`];
+  it.each([...noWebAddresses, ...others])('%s is refused without being repeated', (given) => {
+    expect(() => parseMoveInput({ publicUrl: given })).toThrow('publicUrl: must be an https URL');
+    expect(() => parseMoveInput({ publicUrl: given })).not.toThrow('SECRET');
+  });
+});
+
+describe('a receiver', () => {
+  const signal = { workflowId: 'trip/9', signal: 'changed' };
+
   it.each([
-    'http://rides.example',
-    'http://127.0.0.1.rides.example',
-    'ftp://rides.example',
-    'https://user:SECRET@rides.example',
-    'https://rides.example?x=1',
-    'https://rides.example#x',
-    'https://rides.example/a b',
-    `https://rides.example/${'a'.repeat(500)}`,
-    'rides.example',
-    '',
-    7,
-    null,
-  ])('%s is refused, and not repeated in the message', (given) => {
-    expect(() => toPublicUrl(given)).toThrow('publicUrl');
-    expect(() => toPublicUrl(given)).not.toThrow('SECRET');
+    { given: { url: 'https://rides.example/x?shop=9' }, read: { url: 'https://rides.example/x?shop=9' } },
+    { given: { url: 'http://127.0.0.1:9000/' }, read: { url: 'http://127.0.0.1:9000/' } },
+    {
+      given: { url: 'https://Rides.example', workflowId: null, signal: null },
+      read: { url: 'https://rides.example/' },
+    },
+    { given: { ...signal, url: null }, read: signal },
+  ])('is a URL or a workflow, with null for "not set": $given', ({ given, read }) => {
+    expect(toReceiver(given, '')).toEqual(read);
+  });
+
+  const badUrls = [...noWebAddresses, `https://rides.example/${'SECRET'.repeat(400)}`];
+  const badNames = ['\u0000', 'a\nb', '\u202Ea', '\uD800', 'a\uFEFF'];
+  const badName = 'must not hold control or format characters';
+  it.each<[unknown, string]>([
+    [null, ': must be a JSON object'],
+    [[], ': must be a JSON object'],
+    [{ signal: 'changed' }, '.workflowId: must be a text'],
+    [{ ...signal, signal: '' }, '.signal: must be a text'],
+    [{ ...signal, queue: 'q' }, ': unknown field "queue"'],
+    [{ ...signal, url: 'https://rides.example/x' }, ': must have either url, or workflowId and signal'],
+    ...badUrls.map((url): [object, string] => [{ url }, '.url: must be an https URL']),
+    ...badNames.map((workflowId): [object, string] => [{ ...signal, workflowId }, `.workflowId: ${badName}`]),
+    ...badNames.map((name): [object, string] => [{ ...signal, signal: name }, `.signal: ${badName}`]),
+  ])('is not %j: notify[1]%s', (given, words) => {
+    expect(() => toReceiver(given, 'notify[1]')).toThrow(`notify[1]${words}`);
+    expect(() => toReceiver(given, 'notify[1]')).not.toThrow('SECRET');
   });
 });

@@ -17,15 +17,9 @@ const parked = {
   reason: 'noOrderId',
   outcome: 'waiting',
 };
-const trail = {
-  account: 'a',
-  orderId: '1',
-  status: null,
-  outcome: null,
-  terminal: false,
-  timeline: [],
-  deliveries: { received: 0, duplicate: 0 },
-};
+const orderOfTrail = { account: 'a', orderId: '1', status: null, outcome: null, terminal: false };
+const trail = { ...orderOfTrail, timeline: [], deliveries: { received: 0, duplicate: 0 } };
+const damagedGenerations = [null, { ...generation, secrets: [5] }, { ...generation, generation: '../x' }];
 
 const readers: [string, (value: unknown) => unknown, object, object[]][] = [
   [
@@ -38,12 +32,7 @@ const readers: [string, (value: unknown) => unknown, object, object[]][] = [
     'addresses',
     (value) => publishedAddresses({ [subscriptionMemoField]: value }),
     { accepted: [generation] },
-    [
-      { accepted: {} },
-      { accepted: [null] },
-      { accepted: [{ ...generation, secrets: [5] }] },
-      { accepted: [{ ...generation, generation: '../x' }] },
-    ],
+    [{ accepted: {} }, ...damagedGenerations.map((one) => ({ accepted: [one] }))],
   ],
   [
     'a parked delivery',
@@ -61,14 +50,12 @@ describe.each(readers)('what is published as %s', (_, read, ours, wrong) => {
   });
 
   const strange = [undefined, null, 'text', 5, [], {}, new UndecodablePayload('not JSON')];
-  it.each([...strange, ...wrong.map((part) => ({ ...ours, ...part }))])(
-    'is nothing when a stranger has written %j',
-    (value) => {
-      expect(read(value)).toBeNull();
-    },
-  );
+  const damaged = wrong.map((part) => ({ ...ours, ...part }));
+  it.each([...strange, ...damaged])('is not read from %j, which none of our runs has written', (value) => {
+    expect(read(value)).toBeNull();
+  });
 });
 
-it('no memo at all is nothing, too', () => {
+it('a run without a memo has published nothing', () => {
   for (const read of [publishedLease, publishedAddresses, publishedDelivery]) expect(read(undefined)).toBeNull();
 });

@@ -20,12 +20,9 @@ const later = '2031-05-01T11:00:00.000Z';
 const account = toAccountName('business');
 const fresh = openReport({ account, orderId: toOrderId('4711') });
 const notice = (deliveryId: string): DeliveryNotice => ({ deliveryId, eventType: 'business_report', receivedAt: at });
-const trouble = (code: ReceiptTroubleCode, since = at): ReceiptObservation => ({
-  kind: 'trouble',
-  trouble: { code, message: 'why', since },
-  notBefore: at,
-  reads: 1,
-});
+const trouble = (code: ReceiptTroubleCode, since = at): ReceiptObservation => {
+  return { kind: 'trouble', trouble: { code, message: 'why', since }, notBefore: at, reads: 1 };
+};
 const receipt = { payment_summary: { total_inc_tax: '22.00' } };
 const read: ReceiptObservation = { kind: 'receipt', receipt, at, reads: 2 };
 
@@ -67,45 +64,39 @@ describe('a look', () => {
   });
 
   const quiet = ['scopeRejected', 'forbidden', 'notReady', 'notOffered'] as const;
-  it.each(quiet)('that finds %s needs no person, and is repeated seldom', (code) => {
+  it.each(quiet)('that finds %s needs no person, and the run repeats it seldom', (code) => {
     expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: null, unavailable: { code } });
     expect(receiptPaceMs(code)).toBeGreaterThanOrEqual(600_000);
   });
 
   const shown = ['credentialsRejected', 'grantRejected', 'unreadableStatus', 'upstreamUnavailable'] as const;
-  it.each(shown)('that finds %s needs a person, and is repeated each minute', (code) => {
+  it.each(shown)('that finds %s needs a person, and the run repeats it each minute', (code) => {
     expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: { code }, unavailable: { code } });
     expect(receiptPaceMs(code)).toBe(60_000);
   });
 });
 
-it('others are told of the receipt and the reports', () => {
-  const { report } = recordDeliveries(recordReceipt(fresh, read), [], [notice('d1')]);
-  expect(toReportNotice(report)).toEqual({
-    account,
-    orderId: '4711',
-    reports: [{ deliveryId: 'd1', receivedAt: at }],
-    receipt,
-    receiptAt: at,
-    unavailable: null,
-  });
+const { report: withReport } = recordDeliveries(recordReceipt(fresh, read), [], [notice('d1')]);
+
+it('a receiver gets the receipt and the reports', () => {
+  const reports = [{ deliveryId: 'd1', receivedAt: at }];
+  const expected = { account, orderId: '4711', reports, receipt, receiptAt: at, unavailable: null };
+  expect(toReportNotice(withReport)).toEqual(expected);
 });
 
 describe('the report in the Temporal UI', () => {
-  it('shows the receipt, the reports and who could not be told', () => {
-    const { report } = recordDeliveries(recordReceipt(fresh, read), [], [notice('d1')]);
-    const text = describeReport(report, ['nobody by signal x']);
+  it('shows the receipt, the reports and the receiver that could not be reached', () => {
+    const text = describeReport(withReport, ['trip/9 by signal x']);
     expect(text).toContain('**Receipt of order 4711, read at 2031-05-01 10:00:00 UTC**');
     expect(text).toContain('| payment_summary total_inc_tax\u00a0\u00a0 | 22.00 |');
     expect(text).toContain('| 2031-05-01 10:00:00 UTC\u00a0\u00a0 | d1 |');
-    expect(text).toContain('Not notified: nobody by signal x');
+    expect(text).toContain('Not notified: trip/9 by signal x');
   });
 
-  it('says why there is none', () => {
-    expect(describeReport(recordReceipt(fresh, trouble('notReady')))).toContain('**No receipt: notReady** since');
-    expect(describeReport(recordReceipt(fresh, trouble('grantRejected')))).toContain(
-      '**Attention: grantRejected** since',
-    );
+  it('says why there is no receipt', () => {
+    const after = (code: ReceiptTroubleCode) => describeReport(recordReceipt(fresh, trouble(code)));
+    expect(after('notReady')).toContain('**No receipt: notReady** since');
+    expect(after('grantRejected')).toContain('**Attention: grantRejected** since');
     expect(describeReport(openReport({ account }))).toContain('names no order');
   });
 

@@ -18,26 +18,25 @@ const passing = ['upstreamUnavailable', 'unreadableStatus'] as const;
 const lasting = attentionCodes.filter((code) => ![...passing, 'orderNotFound'].includes(code));
 
 const codes: fc.Arbitrary<AttentionCode> = fc.constantFrom(...attentionCodes);
+const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const looks = fc.record({
   code: codes,
   afterMs: fc.option(fc.integer({ min: 1, max: 2 * hour }), { nil: undefined }),
   passMs: fc.nat(10 * minute),
-  random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  random: randoms,
 });
 
 describe('patience', () => {
-  it.each(passing)('with %s, which may pass by itself, lasts five minutes', (code) => {
+  it.each([
+    ['upstreamUnavailable', 5, 5 * minute],
+    ['unreadableStatus', 5, 5 * minute],
+    ['orderNotFound', 2, hour], // a look, not the end of the patience, ends this wait
+  ] as const)('with %s, which may pass by itself, lasts %d minutes', (code, minutes, waitMs) => {
     const struggle = { ...begun(code), notBefore: new Date(start + hour).toISOString() };
-    expect(judge(struggle, null, start)).toEqual({ act: 'wait', waitMs: 5 * minute });
-    expect(judge(struggle, null, start + 5 * minute - 1)).toEqual({ act: 'wait', waitMs: 1 });
-    expect(judge(struggle, null, start + 5 * minute)).toEqual({ act: 'raise' });
-  });
-
-  it('with an unknown order lasts two minutes', () => {
-    const last = struggleAfter(begun('orderNotFound'), trouble('orderNotFound'), { ...calm, now: start + 2 * minute });
-    expect(judge(last, null, start + 2 * minute)).toEqual({ act: 'raise' });
-    const early = struggleAfter(begun('orderNotFound'), trouble('orderNotFound'), { ...calm, now: start + minute });
-    expect(judge(early, null, start + minute).act).toBe('wait');
+    const end = start + minutes * minute;
+    expect(judge(struggle, null, start)).toEqual({ act: 'wait', waitMs });
+    expect(judge(struggle, null, end - 1).act).toBe('wait');
+    expect(judge(struggle, null, end)).toEqual({ act: 'raise' });
   });
 
   it.each(lasting)('with %s, which a person must repair, is none', (code) => {
@@ -79,10 +78,8 @@ describe('a stretch of trouble', () => {
     const first = begun('upstreamUnavailable');
     const next = struggleAfter(first, trouble('unreadableStatus'), { ...calm, now: start + minute });
     expect(next).toMatchObject({ code: 'unreadableStatus', message: 'unreadableStatus it is', since: first.since });
-    expect(struggleAfter(next, trouble('upstreamUnavailable'), calm)).toMatchObject({
-      since: first.since,
-      failures: 3,
-    });
+    const last = struggleAfter(next, trouble('upstreamUnavailable'), calm);
+    expect(last).toMatchObject({ since: first.since, failures: 3 });
   });
 
   it.each([
@@ -114,19 +111,16 @@ describe('the pause after a failed look', () => {
     expect(pauses(code, seconds.length)).toEqual(seconds);
   });
 
-  it('is a minute while the trouble is shown', () => {
-    const struggle = struggleAfter(null, trouble('unreadableStatus'), { ...calm, shown: 'unreadableStatus' });
-    expect(waitOf(struggle)).toBe(minute);
+  it('is a minute while the trouble is shown, and after thousands of failures', () => {
+    const shown = struggleAfter(null, trouble('unreadableStatus'), { ...calm, shown: 'unreadableStatus' });
+    expect(waitOf(shown)).toBe(minute);
+    const before = { ...begun('upstreamUnavailable'), failures: 100_000 };
+    expect(waitOf(struggleAfter(before, trouble('upstreamUnavailable'), calm))).toBe(minute);
   });
 
   it('is spread upwards by up to a tenth', () => {
     expect(pauses('upstreamUnavailable', 3, 0.999_999)).toEqual([1.1, 2.2, 4.4]);
     expect(pauses('upstreamUnavailable', 3, 0.5)).toEqual([1.05, 2.1, 4.2]);
-  });
-
-  it('stays finite after thousands of failures', () => {
-    const before = { ...begun('upstreamUnavailable'), failures: 100_000 };
-    expect(waitOf(struggleAfter(before, trouble('upstreamUnavailable'), calm))).toBe(minute);
   });
 
   it('is what the service asks for, neither undercut nor spread, unless our own is longer', () => {
@@ -147,53 +141,33 @@ describe('the pause after a failed look', () => {
   });
 
   it('grows with every failure and ends at its cap, spread included', () => {
-    forAny(
-      codes,
-      fc.nat(60),
-      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-      (code, failures, random) => {
-        const after = (count: number) =>
-          waitOf(struggleAfter({ ...begun(code), failures: count }, trouble(code), { ...calm, random }));
-        expect(after(failures + 1)).toBeGreaterThanOrEqual(after(failures));
-        expect(after(failures)).toBeGreaterThanOrEqual(second);
-        expect(after(failures)).toBeLessThanOrEqual((code === 'orderNotFound' ? 15 : 60) * 1_100);
-      },
-    );
+    forAny(codes, fc.nat(60), randoms, (code, failures, random) => {
+      const after = (count: number) =>
+        waitOf(struggleAfter({ ...begun(code), failures: count }, trouble(code), { ...calm, random }));
+      expect(after(failures + 1)).toBeGreaterThanOrEqual(after(failures));
+      expect(after(failures)).toBeGreaterThanOrEqual(second);
+      expect(after(failures)).toBeLessThanOrEqual((code === 'orderNotFound' ? 15 : 60) * 1_100);
+    });
   });
 });
 
-describe('the verdict on any history of failed looks', () => {
+it('a verdict is never to look before the pause is over nor to wait twice, and what it is made of is plain JSON', () => {
   const histories = fc.array(looks, { minLength: 1, maxLength: 12 });
-  const shownCodes = fc.option(fc.constantFrom(...attentionCodes));
-
-  it('never says to look before the pause is over, and never to wait for no time', () => {
-    forAny(histories, shownCodes, fc.nat(3 * hour), (history, shown, later) => {
-      let now = start;
-      let struggle: Struggle | null = null;
-      for (const { code, afterMs, passMs, random } of history) {
-        struggle = struggleAfter(struggle, trouble(code, afterMs), { shown, now, random });
-        for (const at of [now, now + later]) {
-          const verdict = judge(struggle, shown, at);
-          if (verdict.act === 'look') expect(at).toBeGreaterThanOrEqual(Date.parse(struggle.notBefore));
-          if (verdict.act === 'wait') expect(verdict.waitMs).toBeGreaterThan(0);
-          if (verdict.act === 'raise') expect(struggle.code).not.toBe(shown);
-        }
-        now += passMs;
+  forAny(histories, fc.option(codes), fc.nat(3 * hour), (history, shown, later) => {
+    let now = start;
+    let struggle: Struggle | null = null;
+    for (const { code, afterMs, passMs, random } of history) {
+      struggle = struggleAfter(struggle, trouble(code, afterMs), { shown, now, random });
+      expect(JSON.parse(JSON.stringify(struggle))).toEqual(struggle);
+      for (const at of [now, now + later]) {
+        const verdict = judge(struggle, shown, at);
+        if (verdict.act === 'look') expect(at).toBeGreaterThanOrEqual(Date.parse(struggle.notBefore));
+        if (verdict.act === 'raise') expect(struggle.code).not.toBe(shown);
+        if (verdict.act !== 'wait') continue;
+        expect(verdict.waitMs).toBeGreaterThan(0);
+        expect(judge(struggle, shown, at + verdict.waitMs).act).not.toBe('wait');
       }
-    });
-  });
-
-  it('after a wait is to look or to show it, never to wait again', () => {
-    forAny(looks, shownCodes, ({ code, afterMs, random }, shown) => {
-      const struggle = struggleAfter(null, trouble(code, afterMs), { shown, now: start, random });
-      const verdict = judge(struggle, shown, start);
-      if (verdict.act !== 'wait') return;
-      expect(judge(struggle, shown, start + verdict.waitMs).act).not.toBe('wait');
-    });
-  });
-
-  it('is kept as plain JSON between two attempts', () => {
-    const struggle = begun('upstreamUnavailable', 5);
-    expect(JSON.parse(JSON.stringify(struggle))).toEqual(struggle);
+      now += passMs;
+    }
   });
 });

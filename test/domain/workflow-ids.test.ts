@@ -1,23 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { businessOperations } from '../../src/domain/call.js';
-import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { isOrderId, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import * as ids from '../../src/domain/workflow-ids.js';
 import { forAny } from '../support/for-any.js';
-
-const isOrderId = (text: string): boolean => {
-  try {
-    return toOrderId(text) === text;
-  } catch {
-    return false;
-  }
-};
 
 const account = fc.stringMatching(/^[a-z0-9-]{1,40}$/).map((name) => toAccountName(name));
 const orderId = fc
   .oneof(fc.string({ minLength: 1, maxLength: 128 }), fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }))
-  .filter(isOrderId)
-  .map((id) => toOrderId(id));
+  .filter(isOrderId);
 const credentialId = fc.stringMatching(/^[0-9a-f]{16}$/);
 /** RFC 6749 section 3.3 without "+", which joins values in our ids, and without "/". */
 const scope = fc
@@ -27,6 +18,7 @@ const scope = fc
 const callerKey = fc.stringMatching(/^[A-Za-z0-9._~-]{1,100}$/);
 const operation = fc.constantFrom(...businessOperations);
 const business = toAccountName('business');
+const credential = { account: business, credentialId: '0123' };
 const leaseKeys = fc.record({ account, scope, credentialId });
 
 /** The maker of an id and its inverse, keys, the spelling of some, and what is no such id. */
@@ -53,22 +45,13 @@ describe.each([
     fc.record({ account, orderId }),
     [[{ account: toAccountName('partner'), orderId: toOrderId(4711) }, 'order/partner/4711']],
     [
-      '',
-      'order/',
-      'order/partner',
-      'order/partner/',
-      'order//4711',
-      'order/Partner/4711',
-      'order/partner/4711/',
-      'order/partner/47/11',
-      '/order/partner/4711',
-      'order/partner/4711/order/partner/4711',
-      `order/${'x'.repeat(41)}/4711`,
-      'Order/partner/4711',
-      'ride/partner/4711',
-      'token/partner/order/0123456789abcdef',
-      'subscription/partner/status_changed',
+      // A part is missing, or there is one too many.
+      ...['', 'order/', 'order/partner', 'order/partner/', 'order//4711'],
+      ...['/order/partner/4711', 'order/partner/4711/', 'order/partner/47/11', 'order/partner/4711/order/partner/4711'],
+      // A part has a spelling that its own reader refuses, or the run is of another kind.
+      ...['Order/partner/4711', 'order/Partner/4711', `order/${'x'.repeat(41)}/4711`],
       ...[' 4711', 'a\nb', 'x'.repeat(129)].map((refused) => `order/partner/${refused}`),
+      ...['ride/partner/4711', 'token/partner/order/0123456789abcdef', 'subscription/partner/status_changed'],
     ],
   ),
   row(
@@ -77,21 +60,12 @@ describe.each([
     ids.fromAccessTokenId,
     leaseKeys,
     [
-      [
-        { account: business, scope: toScope('order finance'), credentialId: '0123' },
-        'token/business/finance+order/0123',
-      ],
-      [{ account: business, scope: toScope(''), credentialId: '0123' }, 'token/business/unscoped/0123'],
+      [{ ...credential, scope: toScope('order finance') }, 'token/business/finance+order/0123'],
+      [{ ...credential, scope: toScope('') }, 'token/business/unscoped/0123'],
     ],
     [
-      '',
-      'token/business',
-      'token/business/order',
-      'token/business/order/',
-      'token/business//0123456789abcdef',
-      'token/Business/order/0123456789abcdef',
-      'token/business/order/0123456789abcdef/1',
-      'order/business/4711',
+      ...['', 'token/business', 'token/business/order', 'token/business/order/', 'token/business//0123456789abcdef'],
+      ...['token/Business/order/0123456789abcdef', 'token/business/order/0123456789abcdef/1', 'order/business/4711'],
     ],
   ),
   row(
@@ -129,7 +103,7 @@ it('the ids of two token leases differ unless account, scope and credential are 
   });
 });
 
-it('an id that is never read back has the spelling that other programs rely on, too', () => {
+it('an id that no program reads back has the spelling that other programs rely on, too', () => {
   const changeId = '2cc1dbce-02e0-4885-a68a-88eb0a893842';
   expect(ids.changeRideId({ account: business, requestId: 'trip-9', changeId })).toBe(
     `change/business/trip-9/${changeId}`,

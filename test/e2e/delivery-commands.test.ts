@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
@@ -10,43 +10,33 @@ import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domai
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { loadTemporalSettings } from '../../src/temporal/connection.js';
-import { createDeliveryPort } from '../../src/temporal/deliveries.js';
 import { sealContent } from '../../src/webhooks/sealed-content.js';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
-import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { portOf } from '../support/delivery/deliveries.js';
+import { type Place, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 
 const newKeys = (): string => `w1:${randomBytes(32).toString('base64url')}`;
 const account = toAccountName('business');
 const statusChanged = { account, eventType: 'status_changed' } as const;
 
-let stack: OrderStack;
+/** An ingress that takes deliveries. */
+const ingress = createServer((request, response) =>
+  response.writeHead(request.url === '/readyz' ? 200 : 404).end('ready\n'),
+);
+const shared: WorkerEnv = { FARETRAIL_SEALING_KEYS: newKeys(), FARETRAIL_WEBHOOK_KEYS: newKeys() };
+const stack = useOrderStack({ env: shared });
 let env: WorkerEnv;
-let ingress: Server;
 let publicUrl: string;
-
-/** Stands for an ingress that takes deliveries. */
 beforeAll(async () => {
-  ingress = createServer((request, response) =>
-    response.writeHead(request.url === '/readyz' ? 200 : 404).end('ready\n'),
-  );
   await new Promise<void>((resolve) => ingress.listen(0, '127.0.0.1', resolve));
   publicUrl = `http://127.0.0.1:${(ingress.address() as AddressInfo).port}`;
-  const shared: WorkerEnv = {
-    FARETRAIL_SEALING_KEYS: newKeys(),
-    FARETRAIL_WEBHOOK_KEYS: newKeys(),
-    FARETRAIL_PUBLIC_URL: publicUrl,
-  };
-  stack = await startOrderStack({ env: shared });
-  const queue = { FARETRAIL_TASK_QUEUE: stack.config.taskQueue };
-  env = { ...workerEnv(stack.sandbox.url, { ...shared, ...queue }), TEMPORAL_ADDRESS: inject('temporalAddress') };
+  const here = { FARETRAIL_TASK_QUEUE: stack.config.taskQueue, FARETRAIL_PUBLIC_URL: publicUrl };
+  env = { ...workerEnv(stack.sandbox.url, { ...shared, ...here }), TEMPORAL_ADDRESS: inject('temporalAddress') };
   await vi.waitFor(async () => expect(await callPollers()).not.toEqual([]), patient); // the commands warn where none polls
 });
-afterAll(async () => {
-  await stack.close();
-  ingress.close();
-});
+afterAll(() => void ingress.close());
 
 /** What polls the queue of calls to the account. */
 async function callPollers() {
@@ -69,7 +59,7 @@ async function run(argv: string[], more: WorkerEnv = {}) {
 const key = ['business', 'status_changed'];
 
 describe('the commands of subscriptions', () => {
-  it('subscribe once, however often it is asked for, and show where it stands', async () => {
+  it('subscribe once, however often the command is given, and show the state', async () => {
     const first = await run(['subscription', 'create', ...key]);
     expect(first).toMatchObject({
       exitCode: 0,
@@ -89,7 +79,7 @@ describe('the commands of subscriptions', () => {
     expect(JSON.stringify(elsewhere.json.warnings)).toContain('subscription move business status_changed --public-url');
   });
 
-  it('rotate, move, list and end it', async () => {
+  it('rotate, move, list and end a subscription', async () => {
     const rotated = await run(['subscription', 'rotate', ...key, '--grace', '30m']);
     const states = [{ state: 'current' }, { state: 'replaced' }];
     expect(rotated).toMatchObject({ exitCode: 0, json: { subscription: { generations: states } } });
@@ -106,40 +96,23 @@ describe('the commands of subscriptions', () => {
     await expect.poll(listed).toEqual([]);
   });
 
-  it('end with 3 when nobody has subscribed', async () => {
-    for (const argv of [
-      ['subscription', 'rotate'],
-      ['subscription', 'move', '--public-url', 'https://other.example'],
-      ['subscription', 'end'],
-    ]) {
-      const ended = await run([...argv, 'business', 'business_report']);
-      expect(ended).toMatchObject({ exitCode: 3, json: { error: { code: 'NotSubscribed' } } });
-    }
-  });
-
-  it('send nothing while no worker can act on it, and say so', async () => {
+  it('send nothing while no worker can carry it out, and say so', async () => {
     const queue = { FARETRAIL_TASK_QUEUE: `q-${randomUUID()}` };
-    const started = await run(['subscription', 'create', 'business', 'business_report'], queue);
+    const other = { account: toAccountName('elsewhere'), eventType: 'business_report' } as const;
+    const started = await run(['subscription', 'create', 'elsewhere', 'business_report'], queue);
     expect(started).toMatchObject({ exitCode: 1, json: { state: 'started', subscription: null } });
     expect(JSON.stringify(started.json.warnings)).toContain('no worker polls');
-    const rotated = await run(['subscription', 'rotate', 'business', 'business_report'], queue);
+    const rotated = await run(['subscription', 'rotate', 'elsewhere', 'business_report'], queue);
     expect(rotated).toMatchObject({ exitCode: 1, json: { error: { code: 'NoWorker' } } });
-    const id = subscriptionId({ account, eventType: 'business_report' });
-    await stack.client.workflow.getHandle(id).terminate();
+    await stack.client.workflow.getHandle(subscriptionId(other)).terminate();
   });
 });
-
-/** Where a delivery is parked. */
-interface Place {
-  client: Client;
-  config: { taskQueue: string };
-}
 
 describe('the commands of parked deliveries', () => {
   const secret = randomUUID();
   const body = JSON.stringify({ event_type: 'status_changed', note: 'no order here', my_secret_id: secret });
 
-  async function park({ client, config: { taskQueue } }: Place = stack): Promise<string> {
+  async function park(place: Place = stack): Promise<string> {
     const deliveryId = randomBytes(16).toString('hex');
     const keys = parseKeyRing(env.FARETRAIL_WEBHOOK_KEYS ?? '');
     if (!('ring' in keys)) throw new Error('the keys are unreadable');
@@ -147,7 +120,7 @@ describe('the commands of parked deliveries', () => {
     const sealed = await sealContent(createSealer(keys.ring), { account, deliveryId }, content);
     const receivedAt = new Date().toISOString();
     const delivery: ParkedDeliveryInput = { ...statusChanged, deliveryId, receivedAt, reason: 'noOrderId', sealed };
-    await createDeliveryPort({ client, taskQueue, untracked: () => 'follow' }).park(delivery);
+    await portOf(place).park(delivery);
     return deliveryId;
   }
 
@@ -156,7 +129,7 @@ describe('the commands of parked deliveries', () => {
       .filter(({ reason }) => reason === 'noOrderId')
       .map(({ deliveryId }) => deliveryId);
 
-  it('list it, open it without its secret, and give it to an order, which is read', async () => {
+  it('list a delivery, open it without its secret, and give it to an order, which is read', async () => {
     const deliveryId = await park();
     await expect.poll(parkedIds).toContain(deliveryId);
     const opened = await run(['delivery', 'parked', '--open', deliveryId]);
@@ -178,7 +151,7 @@ describe('the commands of parked deliveries', () => {
     expect((await run(['delivery', 'discard', 'business', deliveryId, '--reason', 'late'])).exitCode).toBe(1);
   });
 
-  it('discard it with a reason', async () => {
+  it('discard a delivery with a reason', async () => {
     const deliveryId = await park();
     const discarded = await run(['delivery', 'discard', 'business', deliveryId, '--reason', 'a test']);
     expect(discarded).toMatchObject({ exitCode: 0, json: { delivery: { outcome: 'discarded' } } });
@@ -186,12 +159,12 @@ describe('the commands of parked deliveries', () => {
     expect(result).toMatchObject({ outcome: 'discarded', discardReason: 'a test' });
   });
 
-  it('open one that went through Temporal encrypted', async () => {
+  it('open a delivery that went through Temporal encrypted', async () => {
     const FARETRAIL_PAYLOAD_KEYS = newKeys();
     const env = { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
     const { dataConverter } = loadTemporalSettings(env); // as the ingress writes
     const client = new Client({ connection: stack.client.connection, dataConverter });
-    const deliveryId = await park({ client, config: { taskQueue: `q-${randomUUID()}` } }); // nobody decides there
+    const deliveryId = await park({ client, config: { taskQueue: `q-${randomUUID()}` } }); // no worker decides there
     const opened = await run(['delivery', 'parked', '--open', deliveryId], { FARETRAIL_PAYLOAD_KEYS });
     expect(opened).toMatchObject({ exitCode: 0, json: { body: expect.stringContaining('no order here') } });
     const without = await run(['delivery', 'parked', '--open', deliveryId]);
@@ -199,7 +172,7 @@ describe('the commands of parked deliveries', () => {
     await client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).terminate();
   });
 
-  it('need the keys of the ingress to open one, and say so', async () => {
+  it('need the keys of the ingress to open a delivery, and say so', async () => {
     const deliveryId = await park();
     const wrong = await run(['delivery', 'parked', '--open', deliveryId], { FARETRAIL_WEBHOOK_KEYS: newKeys() });
     expect(wrong).toMatchObject({ exitCode: 1, json: { error: { code: 'ContentUnreadable' } } });
@@ -207,18 +180,6 @@ describe('the commands of parked deliveries', () => {
       exitCode: 2,
     });
     await stack.client.workflow.getHandle(parkedDeliveryId({ account, deliveryId })).terminate();
-  });
-
-  it('end with 3 for a delivery that nobody has parked', async () => {
-    const unknown = 'f'.repeat(32);
-    const commands = [
-      ['delivery', 'parked', '--open', unknown],
-      ['delivery', 'route', 'business', unknown, '--order', '1'],
-      ['delivery', 'discard', 'business', unknown, '--reason', 'x'],
-    ];
-    for (const argv of commands) {
-      expect(await run(argv)).toMatchObject({ exitCode: 3, json: { error: { code: 'NotParked' } } });
-    }
   });
 
   it('never print a secret', () => {
@@ -230,12 +191,19 @@ describe('the commands of parked deliveries', () => {
   });
 });
 
-it('the doctor asks the ingress', async () => {
-  const ingressOf = async (more: WorkerEnv) =>
-    ((await run(['doctor'], more)).json.checks as { name: string }[]).filter(({ name }) => name === 'ingress');
-  expect(await ingressOf({})).toMatchObject([{ result: 'ok' }]);
-  const nobody = { FARETRAIL_PUBLIC_URL: 'http://127.0.0.1:1' };
-  expect(await ingressOf(nobody)).toMatchObject([
-    { result: 'failed', message: expect.stringContaining('npm run ingress') },
-  ]);
+const unknown = 'f'.repeat(32);
+it.each([
+  ['subscription rotate business business_report', 'NotSubscribed'],
+  ['subscription move business business_report --public-url https://other.example', 'NotSubscribed'],
+  ['subscription end business business_report', 'NotSubscribed'],
+  [`delivery parked --open ${unknown}`, 'NotParked'],
+  [`delivery route business ${unknown} --order 1`, 'NotParked'],
+  [`delivery discard business ${unknown} --reason x`, 'NotParked'],
+])('%s ends with 3, since Temporal knows no such run: %s', async (command, code) => {
+  expect(await run(command.split(' '))).toMatchObject({ exitCode: 3, json: { error: { code } } });
+});
+
+it('the doctor asks the ingress whether it is ready', async () => {
+  const { checks } = (await run(['doctor'])).json as { checks: { name: string }[] };
+  expect(checks.filter(({ name }) => name === 'ingress')).toMatchObject([{ result: 'ok' }]);
 });

@@ -1,51 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { describe, expect, it, vi } from 'vitest';
 import type { FollowOrderInput } from '../../src/domain/order/input.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { refreshOrderUpdate } from '../../src/workflows/messages.js';
-import type { followOrder } from '../../src/workflows/order/follow-order.js';
+import { deliver, deliveryOf } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
-import { type FollowHandle, type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { slowPolls } from '../support/order/courses.js';
+import { type FollowHandle, shows, startFollowing, trailOf, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
+import { refusesInput } from '../support/runs.js';
 
-// Polls are so slow here that whatever is seen was seen because of a message, or by the first look of a run.
-const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
+// Whatever is seen here was seen because of a message, or by the first look of a run.
+const stack = useOrderStack(slowPolls);
 
-let stack: OrderStack;
-beforeAll(async () => {
-  stack = await startOrderStack({ env: slowPolls });
-});
-afterAll(() => stack.close());
-
-const trailOf = (handle: FollowHandle): Promise<OrderTrail> => handle.query('orderTrail');
-const shows = (handle: FollowHandle, about: object) =>
-  vi.waitFor(async () => expect(await trailOf(handle)).toMatchObject(about), patient);
 const words = ({ timeline }: OrderTrail) => timeline.map(({ status, source }) => `${status} by ${source}`);
-const delivery = (status: string, deliveryId: string = randomUUID()) => ({
-  deliveries: [{ deliveryId, eventType: 'status_changed', receivedAt: new Date().toISOString(), status }],
-});
 
-/** Starts a run after one that has ended, which it goes on from. */
-async function again(orderId: string, continues: string, more: Partial<FollowOrderInput> = {}): Promise<FollowHandle> {
-  const key = { account: toAccountName('business'), orderId: toOrderId(orderId) };
-  return await stack.client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId(key),
-    taskQueue: stack.config.taskQueue,
-    args: [{ ...key, ...more }, { continues }],
-  });
-}
+/** Starts a run that goes on from one that has ended. */
+const again = (orderId: string, continues: string, more: Partial<FollowOrderInput> = {}): Promise<FollowHandle> =>
+  startFollowing(stack, { ...more, account: 'business', orderId }, { continues });
 
-/** Follows an order that has gone from Routing to Confirmed. */
+/** Follows an order that a delivery has taken from Routing to Confirmed. */
 async function confirmed(more: Partial<FollowOrderInput> = {}) {
   const orderId = stack.newOrder('business', [['Routing', 0]]);
   const handle = await stack.follow('business', orderId, more);
   await shows(handle, { status: 'Routing' });
   stack.sandbox.setStatus('business', orderId, 'Confirmed');
-  await handle.signal('deliveryReceived', delivery('Confirmed', 'first'));
+  const first = deliveryOf('Confirmed');
+  await deliver(handle, first);
   await shows(handle, { status: 'Confirmed' });
-  return { orderId, handle, runId: handle.firstExecutionRunId };
+  return { orderId, handle, runId: handle.firstExecutionRunId, first };
 }
 
 const ends: Record<string, (handle: FollowHandle) => Promise<unknown>> = {
@@ -57,17 +40,17 @@ const ends: Record<string, (handle: FollowHandle) => Promise<unknown>> = {
 
 describe.concurrent('an order that is followed again', () => {
   it.each(Object.keys(ends))('after its run was %s has one timeline, and all are told', async (kind) => {
-    const [first, second] = [await startToldWorkflow(stack), await startToldWorkflow(stack)];
-    const { orderId, handle, runId } = await confirmed({ reference: 'trip-9', notify: [first.receiver] });
+    const [one, other] = [await startToldWorkflow(stack), await startToldWorkflow(stack)];
+    const { orderId, handle, runId, first } = await confirmed({ reference: 'trip-9', notify: [one.receiver] });
     await ends[kind]?.(handle);
     await handle.result().catch(() => undefined);
-    const next = await again(orderId, runId, { notify: [second.receiver], followForMs: 86_400_000 });
+    const next = await again(orderId, runId, { notify: [other.receiver], followForMs: 86_400_000 });
     await shows(next, { status: 'Confirmed', outcome: null, reference: 'trip-9', pushed: true });
-    await next.signal('deliveryReceived', delivery('Confirmed', 'first'));
+    await deliver(next, first);
     await shows(next, { deliveries: { received: 2, duplicate: 1 } });
     expect((await next.describe()).searchAttributes).toMatchObject({ RideStatus: ['Confirmed'] });
     stack.sandbox.setStatus('business', orderId, 'Completed');
-    await next.signal('deliveryReceived', delivery('Completed'));
+    await deliver(next, deliveryOf('Completed'));
     const trail = await next.result();
     expect(words(trail)).toEqual(['Routing by read', 'Confirmed by read', 'Completed by read']);
     expect(trail).toMatchObject({
@@ -79,15 +62,15 @@ describe.concurrent('an order that is followed again', () => {
       ['Confirmed', null],
       ['Completed', 'completed'],
     ];
-    expect(await second.course()).toEqual(rest);
-    expect((await first.course()).slice(-2)).toEqual(rest);
-    for (const { end } of [first, second]) await end();
+    expect(await other.course()).toEqual(rest);
+    expect((await one.course()).slice(-2)).toEqual(rest);
+    for (const { end } of [one, other]) await end();
   });
 
   it('has the claims that no reading had answered', async () => {
     const { orderId, handle, runId } = await confirmed();
     const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
-    await handle.signal('deliveryReceived', delivery('Waiting'));
+    await deliver(handle, deliveryOf('Waiting'));
     await shows(handle, { attention: { code: 'forbidden' } });
     await handle.terminate();
     stack.sandbox.clearFault(fault);
@@ -108,7 +91,7 @@ describe.concurrent('an order that is followed again', () => {
     await shows(handle, { status: 'Routing' });
     for (const status of ['Confirmed', 'Waiting', 'Driving']) {
       stack.sandbox.setStatus('business', orderId, status);
-      await handle.signal('deliveryReceived', delivery(status));
+      await deliver(handle, deliveryOf(status));
       await shows(handle, { status });
       const { runId } = await handle.describe();
       await stack.client.workflow.getHandle(handle.workflowId).terminate();
@@ -124,7 +107,7 @@ describe.concurrent('an order that is followed again', () => {
   it('stays ended when it had ended at the service', async () => {
     const { orderId, handle, runId } = await confirmed();
     stack.sandbox.setStatus('business', orderId, 'Completed');
-    await handle.signal('deliveryReceived', delivery('Completed'));
+    await deliver(handle, deliveryOf('Completed'));
     const trail = await handle.result();
     stack.sandbox.setStatus('business', orderId, 'Driving');
     const reads = stack.sandbox.ledger({ orderId }).length;
@@ -132,12 +115,12 @@ describe.concurrent('an order that is followed again', () => {
     expect(stack.sandbox.ledger({ orderId })).toHaveLength(reads);
   });
 
-  it('begins anew where the earlier run has nothing to say, and keeps what comes meanwhile', async () => {
+  it('starts afresh where the earlier run left no trail, and keeps what comes meanwhile', async () => {
     const orderId = stack.newOrder('business', [['Routing', 0]]);
     const bad = await stack.follow('business', orderId, { poll: 5 } as never);
     await bad.result().catch(() => undefined);
     const next = await again(orderId, bad.firstExecutionRunId, { reference: 'right' });
-    await next.signal('deliveryReceived', delivery('Routing'));
+    await deliver(next, deliveryOf('Routing'));
     await shows(next, { status: 'Routing', reference: 'right', deliveries: { received: 1 } });
     await next.terminate();
     const third = await again(orderId, randomUUID(), { reference: 'third' });
@@ -149,26 +132,23 @@ describe.concurrent('an order that is followed again', () => {
     await third.terminate();
   });
 
-  it.each(['', 'x', 7, {}])('refuses %j as an earlier run', async (continues) => {
+  it('is refused where no run id names the earlier run', async () => {
     const orderId = stack.newOrder('business', [['Routing', 0]]);
-    const refused = (await again(orderId, continues as string)).result();
-    await expect(refused).rejects.toMatchObject({
-      cause: { type: 'InvalidInput', message: expect.stringContaining('continues') },
-    });
+    await refusesInput((await again(orderId, 'x')).result(), 'continues');
   });
 });
 
-it('knows what came to a run that no worker served any more, and loses nothing that comes before it has been heard', async () => {
+it('a run knows what came to its earlier run while no worker served that, and loses nothing that comes before its own first task', async () => {
   const { receiver, course, end } = await startToldWorkflow(stack);
   const { orderId, handle, runId } = await confirmed();
   await stack.stopWorker();
-  await handle.signal('deliveryReceived', delivery('Waiting', 'second'));
+  const second = deliveryOf('Waiting');
+  await deliver(handle, second);
   await handle.signal('followRequested', { reference: 'trip-9' });
   await handle.terminate();
   stack.sandbox.setStatus('business', orderId, 'Driving');
   const next = await again(orderId, runId);
-  await next.signal('deliveryReceived', delivery('Waiting', 'second'));
-  await next.signal('deliveryReceived', delivery('Driving'));
+  await deliver(next, second, deliveryOf('Driving'));
   await next.signal('followRequested', { reference: 'another', notify: [receiver] });
   const refreshed = next.executeUpdate(refreshOrderUpdate);
   await stack.startWorker();

@@ -1,44 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { createDeliveryPort } from '../../src/temporal/deliveries.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { deliveryOf, portOf } from '../support/delivery/deliveries.js';
+import { useNotifyReceiver } from '../support/notify/receiver.js';
 import {
   type AnOrder,
   anOrderOf,
   brokenOff,
-  deliveryOf,
   goesOnAfter,
   orderRunOf,
   startedWith,
   takenBack,
 } from '../support/order/ends.js';
-import { type OrderStack, startOrderStack } from '../support/order/stack.js';
-import { startWaysIn, type WaysIn, type WayToFollow } from '../support/order/ways-in.js';
+import { useOrderStack } from '../support/order/stack.js';
+import { useWaysIn, type WayToFollow } from '../support/order/ways-in.js';
 import { patient } from '../support/patience.js';
 
-let receiver: NotifyReceiver;
-let stack: OrderStack;
-let ways: WaysIn;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  receiver = await startNotifyReceiver();
-  stack = await startOrderStack({ env: receiver.env });
-  ({ ways, close } = await startWaysIn(stack));
-}, 120_000);
-afterAll(async () => {
-  await close?.();
-  await stack?.close();
-  await receiver?.close();
-});
+const receiver = useNotifyReceiver();
+const stack = useOrderStack(() => ({ env: receiver.env }));
+const ways = useWaysIn(stack);
 
 const anOrder = () => anOrderOf(stack);
 const runOf = (order: AnOrder) => orderRunOf(stack, order);
 
-async function signalDelivery({ account, orderId }: AnOrder): Promise<string> {
-  const { client, config } = stack;
-  const port = createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
-  return await port.toOrder({ account: toAccountName(account), orderId: toOrderId(orderId) }, [deliveryOf('Routing')]);
-}
+const signalDelivery = ({ account, orderId }: AnOrder): Promise<string> =>
+  portOf(stack).toOrder({ account: toAccountName(account), orderId: toOrderId(orderId) }, [deliveryOf('Routing')]);
 
 /** The new run is told which one it goes on with. */
 async function expectContinues(way: WayToFollow, order: AnOrder, runId: string): Promise<void> {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
 import { startCall } from '../support/call/calls.js';
 import { deliver, newDelivery, reported } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
 import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { type Lane, type RideLanes, startRideLanes } from '../support/ride/lanes.js';
+import { type Lane, useRideLanes } from '../support/ride/lanes.js';
 import { isPending } from '../support/runs.js';
 import { subscribe, webhookEnv } from '../support/subscription/subscriptions.js';
 
@@ -29,12 +29,8 @@ const cases = allCases.filter((_, index) => isLong || [0, 3].includes(index % 4)
 const operations = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber', 'businessToken'] as const;
 type Operation = (typeof operations)[number];
 
-let rides: RideLanes;
-beforeAll(async () => {
-  const env = { FARETRAIL_RETRY_AFTER_MAX_MS: String(longestMs), ...webhookEnv() };
-  rides = await startRideLanes(cases.length, { env, isHurried: false });
-});
-afterAll(() => rides?.close());
+const env = { FARETRAIL_RETRY_AFTER_MAX_MS: String(longestMs), ...webhookEnv() };
+const rides = useRideLanes(cases.length, { env, isHurried: false });
 
 const requests = ({ sandbox }: Lane, operation: Operation, isRefused: boolean) =>
   sandbox.ledger({ operation }).filter(({ fault }) => (fault !== undefined) === isRefused);
@@ -75,26 +71,24 @@ async function refreshed(lane: Lane, order: FollowHandle): Promise<number> {
   return (times()[before] ?? 0) - (times()[before - 1] ?? 0);
 }
 
-describe.concurrent('a service that asks to wait', () => {
-  it.each(cases)('with $status for $name', async (one) => {
-    const { status, name, wish } = one;
-    const lane = rides.lanes[cases.indexOf(one)] ?? expect.fail('no lane');
-    const account = toAccountName(lane.account);
-    const order = await follow(lane);
-    await refuse(lane, ['businessToken'], status, wish);
-    await shows(order, { status: 'Driving' });
-    const others = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'] as const;
-    const refusing = refuse(lane, others, status, wish);
-    // First the order: what is refused first keeps all other calls of the account waiting.
-    await vi.waitFor(() => expect(requests(lane, 'orderDetails', true)).not.toEqual([]), patient);
-    const readAgain = name.startsWith('a d') ? refreshed(lane, order) : 0;
-    await reported(rides.stack, { account, orderId: order.workflowId.split('/')[2] ?? '' });
-    const call = await startCall(rides.stack, 'companySettings', { account });
-    const subscription = await subscribe(rides.stack, { account });
-    await refusing;
-    expect(await readAgain).toBeLessThan(longestMs - 1_000);
-    expect(await call.result()).toMatchObject({ status: 200 });
-    await subscription.active();
-    await Promise.all([order.terminate(), subscription.handle.terminate()]);
-  });
+it.concurrent.each(cases)('the worker keeps to its own longest wait after $status with $name', async (one) => {
+  const { status, name, wish } = one;
+  const lane = rides.lanes[cases.indexOf(one)] ?? expect.fail('no lane');
+  const account = toAccountName(lane.account);
+  const order = await follow(lane);
+  await refuse(lane, ['businessToken'], status, wish);
+  await shows(order, { status: 'Driving' });
+  const others = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'] as const;
+  const refusing = refuse(lane, others, status, wish);
+  // First the order: what is refused first keeps all other calls of the account waiting.
+  await vi.waitFor(() => expect(requests(lane, 'orderDetails', true)).not.toEqual([]), patient);
+  const readAgain = name.startsWith('a d') ? refreshed(lane, order) : 0;
+  await reported(rides.stack, { account, orderId: order.workflowId.split('/')[2] ?? '' });
+  const call = await startCall(rides.stack, 'companySettings', { account });
+  const subscription = await subscribe(rides.stack, { account });
+  await refusing;
+  expect(await readAgain).toBeLessThan(longestMs - 1_000);
+  expect(await call.result()).toMatchObject({ status: 200 });
+  await subscription.active();
+  await Promise.all([order.terminate(), subscription.handle.terminate()]);
 });

@@ -1,17 +1,9 @@
 import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 
 // A checkout with one source file, an installed lockfile and a compiler that copies and keeps count.
@@ -25,22 +17,21 @@ const lockfile = JSON.stringify({ packages: { '': {}, 'node_modules/a': { integr
 
 let checkout: string;
 
-function write(path: string, text: string): void {
+function write(path: string, text: string, mode = 0o644): void {
   mkdirSync(dirname(join(checkout, path)), { recursive: true });
-  writeFileSync(join(checkout, path), text);
+  writeFileSync(join(checkout, path), text, { mode });
 }
 
 const read = (path: string): string => readFileSync(join(checkout, path), 'utf8');
 const compilations = (): number => (existsSync(join(checkout, 'compilations')) ? read('compilations').length : 0);
 
-function prepare(...args: string[]): Promise<{ code: number | null; said: string }> {
-  return new Promise((resolve) => {
-    const env = { PATH: join(checkout, 'bin'), HOME: checkout };
-    const child = spawn(process.execPath, ['local/prepare.mjs', ...args], { cwd: checkout, env });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-    child.on('close', (code) => resolve({ code, said }));
-  });
+async function prepare(...args: string[]): Promise<{ code: number | null; said: string }> {
+  const env = { PATH: join(checkout, 'bin'), HOME: checkout };
+  const child = spawn(process.execPath, ['local/prepare.mjs', ...args], { cwd: checkout, env });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  await once(child, 'close');
+  return { code: child.exitCode, said };
 }
 
 beforeEach(() => {
@@ -55,59 +46,51 @@ beforeEach(() => {
   write('src/a.ts', 'right');
 });
 
-afterEach(() => rmSync(checkout, { recursive: true, force: true }));
-
-it('compiles once, and is silent when nothing has changed', async () => {
+it('prepare compiles once, and again after a change; it is silent when nothing has changed, and with --quiet', async () => {
   expect((await prepare()).said).toContain('compiling');
   expect(read('dist/src/a.ts')).toBe('right');
   expect(await prepare()).toEqual({ code: 0, said: '' });
   expect(compilations()).toBe(1);
-});
-
-it('compiles again after a change, without a word when asked to be quiet', async () => {
-  await prepare();
   write('src/a.ts', 'right again');
   expect(await prepare('--quiet')).toEqual({ code: 0, said: '' });
   expect(read('dist/src/a.ts')).toBe('right again');
 });
 
-it('shows what does not compile, keeps the former output and tries again the next time', async () => {
+it('prepare shows what does not compile, keeps the former output and tries again the next time', async () => {
   await prepare();
   write('src/a.ts', 'wrong');
-  const first = await prepare('--quiet');
-  expect(first).toMatchObject({ code: 1, said: expect.stringContaining('src/a.ts(1,1): wrong') });
+  expect(await prepare('--quiet')).toMatchObject({ code: 1, said: expect.stringContaining('src/a.ts(1,1): wrong') });
   expect((await prepare()).code).toBe(1);
   expect(read('dist/src/a.ts')).toBe('right');
 });
 
-it('redoes a build that was interrupted before its last step', async () => {
+it('prepare repeats a build that was interrupted before its last step', async () => {
   await prepare();
   rmSync(join(checkout, 'dist/.stamp'));
   await prepare();
   expect(compilations()).toBe(2);
 });
 
-it('lets one of two do the work', async () => {
+it('one of two prepares at the same time does the work', async () => {
   const both = await Promise.all([prepare(), prepare()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(compilations()).toBe(1);
 });
 
-it('takes over a lock whose owner is gone, and leaves none behind', async () => {
+it('prepare takes over a lock whose owner is gone, and removes its own', async () => {
   write('.faretrail/prepare.lock', '2147483646'); // beyond any pid
   expect((await prepare()).code).toBe(0);
   expect(existsSync(join(checkout, '.faretrail/prepare.lock'))).toBe(false);
 });
 
-it('installs when the lockfile asks for another package than npm noted', async () => {
-  write('bin/npm', `#!/bin/sh\necho "$@" > npm-arguments\n`);
-  chmodSync(join(checkout, 'bin/npm'), 0o755);
+it('prepare installs when the lockfile asks for another package than npm noted', async () => {
+  write('bin/npm', `#!/bin/sh\necho "$@" > npm-arguments\n`, 0o755);
   write('package-lock.json', lockfile.replace('one', 'two'));
   expect((await prepare('--quiet')).said).toContain('npm ci');
   expect(read('npm-arguments')).toContain('ci');
 });
 
-it('shows what npm said and the remedy when it fails', async () => {
+it('prepare shows what npm said and the remedy when npm fails', async () => {
   rmSync(join(checkout, 'node_modules/.package-lock.json'));
   const { code, said } = await prepare(); // there is no npm on this PATH
   expect(code).toBe(1);

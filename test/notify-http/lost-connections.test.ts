@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -11,43 +12,44 @@ import { createAuthority } from '../support/server/certificates.js';
 const notices = Array.from({ length: 48 }, (_, at) => `notice-${at}`);
 const resetConnections = 120;
 
-function createServer(isTls: boolean, listener: RequestListener) {
-  if (!isTls) return createHttpServer(listener);
+function certificate() {
   const { cert, key } = createAuthority('receiver').server();
-  return createHttpsServer({ cert: readFileSync(cert), key: readFileSync(key) }, listener);
+  return { cert: readFileSync(cert), key: readFileSync(key) };
 }
 
 /** Resets its first connections 0 to 20 ms after it has accepted them, then answers 204. */
 async function startReceiver(isTls: boolean) {
-  const told = new Set<unknown>();
+  const ids = new Set<unknown>();
   let accepted = 0;
-  const server = createServer(isTls, (request, response) => {
-    told.add(request.headers['webhook-id']);
+  const listener: RequestListener = (request, response) => {
+    ids.add(request.headers['webhook-id']);
     response.writeHead(204).end();
-  });
+  };
+  const server = isTls ? createHttpsServer(certificate(), listener) : createHttpServer(listener);
   server.on('connection', (socket: Socket) => {
     accepted += 1;
     if (accepted <= resetConnections) setTimeout(() => socket.resetAndDestroy(), accepted % 21);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { told, accepted: () => accepted, url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}` };
+  return { ids, accepted: () => accepted, url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}` };
 }
 
 it.each([
   ['in clear', false],
   ['over TLS', true],
 ])('notices %s outlive a receiver that resets connections: each is tried again until it arrives', async (_, isTls) => {
-  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // the certificate is nobody's
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // no authority has signed the certificate
   onTestFinished(() => void vi.unstubAllEnvs());
   const receiver = await startReceiver(isTls);
   const limits = { perOrigin: notices.length, inAll: notices.length };
-  const origins = [receiver.url];
-  const sender = createNotifySender({ origins, secrets: [Buffer.alloc(32)], allowsPrivate: true, limits });
+  const settings = { origins: [receiver.url], secrets: [Buffer.alloc(32)], allowsPrivate: true };
+  const sender = createNotifySender({ ...settings, limits });
   onTestFinished(() => sender.close());
   const { notifyUrl } = createNotifyActivities(sender);
 
@@ -59,6 +61,6 @@ it.each([
     });
   }
   await Promise.all(notices.map((id) => tell(id)));
-  expect(receiver.told.size).toBe(notices.length);
+  expect(receiver.ids.size).toBe(notices.length);
   expect(receiver.accepted()).toBeGreaterThan(notices.length);
 });

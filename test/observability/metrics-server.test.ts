@@ -1,15 +1,12 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createWorkerMetrics } from '../../src/observability/metrics.js';
 import { type MetricsServerOptions, startMetricsServer } from '../../src/observability/metrics-server.js';
+import { serve } from '../ride-api/loopback-server.js';
 
 async function start(options: Partial<MetricsServerOptions> = {}) {
   const metrics = createWorkerMetrics();
   const server = await startMetricsServer({
-    port: 0,
-    host: '127.0.0.1',
-    registry: metrics.registry,
+    ...{ port: 0, host: '127.0.0.1', registry: metrics.registry },
     isLive: () => true,
     whyNotReady: async () => null,
     ...options,
@@ -22,76 +19,66 @@ async function start(options: Partial<MetricsServerOptions> = {}) {
   return { metrics, server, get };
 }
 
-async function startExporter(status: number, body: string): Promise<string> {
-  const exporter = createServer((_, response) => response.writeHead(status).end(body));
-  await new Promise<void>((resolve) => exporter.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void exporter.close());
-  return `http://127.0.0.1:${(exporter.address() as AddressInfo).port}/metrics`;
-}
+const exporterOf = async (status: number, body: string) =>
+  `${await serve((_, response) => void response.writeHead(status).end(body))}/metrics`;
 
-describe('/metrics', () => {
-  it('shows what the worker counted', async () => {
-    const { metrics, get } = await start();
-    metrics.countTokenRequest({ account: 'partner', scope: '', outcome: 'ok' });
-    metrics.countUpstreamCall({ account: 'partner', operation: 'orderStatus', outcome: 'ok', seconds: 0.2 });
-    const { status, type, body } = await get('/metrics');
-    expect({ status, type }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
-    expect(body).toContain('faretrail_token_requests_total{account="partner",scope="unscoped",outcome="ok"} 1');
-    expect(body).toContain('faretrail_upstream_calls_total{account="partner",operation="orderStatus",outcome="ok"} 1');
-    expect(body).toContain('faretrail_upstream_call_seconds_bucket{le="0.25",operation="orderStatus"} 1');
-  });
-
-  it('adds the metrics of the Temporal SDK', async () => {
-    const { get } = await start({ sdkMetricsUrl: await startExporter(200, 'temporal_request 7\n') });
-    expect((await get('/metrics')).body).toMatch(/faretrail_token_requests_total[\s\S]*\ntemporal_request 7\n$/);
-  });
-
-  it('shows ours alone while those of the SDK are not available', async () => {
-    const { get } = await start({ sdkMetricsUrl: await startExporter(500, 'oops') });
-    const { status, body } = await get('/metrics');
-    expect(status).toBe(200);
-    expect(body).toMatch(/# metrics of the Temporal SDK are not available\n$/);
-  });
+it('/metrics shows what the worker counted', async () => {
+  const { metrics, get } = await start();
+  metrics.countTokenRequest({ account: 'partner', scope: '', outcome: 'ok' });
+  metrics.countUpstreamCall({ account: 'partner', operation: 'orderStatus', outcome: 'ok', seconds: 0.2 });
+  const { status, type, body } = await get('/metrics');
+  expect({ status, type }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
+  expect(body).toContain('faretrail_token_requests_total{account="partner",scope="unscoped",outcome="ok"} 1');
+  expect(body).toContain('faretrail_upstream_calls_total{account="partner",operation="orderStatus",outcome="ok"} 1');
+  expect(body).toContain('faretrail_upstream_call_seconds_bucket{le="0.25",operation="orderStatus"} 1');
 });
 
-describe('health', () => {
-  it('tells a process that lives from one that has stopped', async () => {
-    let live = true;
-    const { get } = await start({ isLive: () => live });
-    expect(await get('/healthz')).toMatchObject({ status: 200 });
-    live = false;
-    expect(await get('/healthz')).toMatchObject({ status: 503 });
-  });
-
-  it('gives the reason while the worker is not ready, but not why the check itself fails', async () => {
-    let reason: string | null = 'Temporal does not answer';
-    const { get } = await start({ whyNotReady: async () => reason });
-    expect(await get('/readyz')).toMatchObject({ status: 503, body: 'Temporal does not answer\n' });
-    reason = null;
-    expect(await get('/readyz?verbose')).toMatchObject({ status: 200 });
-    const failing = await start({ whyNotReady: () => Promise.reject(new Error('hidden-value')) });
-    const body = expect.not.stringContaining('hidden-value');
-    expect(await failing.get('/readyz')).toMatchObject({ status: 503, body });
-  });
+it('/metrics adds the metrics of the Temporal SDK', async () => {
+  const { get } = await start({ sdkMetricsUrl: await exporterOf(200, 'temporal_request 7\n') });
+  expect((await get('/metrics')).body).toMatch(/faretrail_token_requests_total[\s\S]*\ntemporal_request 7\n$/);
 });
 
-describe('the server', () => {
-  it('knows no other page and changes nothing', async () => {
-    const { get } = await start();
-    expect(await get('/')).toMatchObject({ status: 404 });
-    expect(await get('/healthz', { method: 'POST' })).toMatchObject({ status: 404 });
-  });
+it('/metrics shows our metrics alone while those of the SDK are not available', async () => {
+  const { get } = await start({ sdkMetricsUrl: await exporterOf(500, 'oops') });
+  const { status, body } = await get('/metrics');
+  expect(status).toBe(200);
+  expect(body).toMatch(/# metrics of the Temporal SDK are not available\n$/);
+});
 
-  it('names the setting when its port is taken', async () => {
-    const { server } = await start();
-    const message = `FARETRAIL_METRICS_PORT: cannot listen at ${server.port} (EADDRINUSE)`;
-    await expect(start({ port: server.port })).rejects.toMatchObject({ code: 'MetricsPortUnusable', message });
-  });
+it('/healthz tells a process that lives from one that has stopped', async () => {
+  let live = true;
+  const { get } = await start({ isLive: () => live });
+  expect(await get('/healthz')).toMatchObject({ status: 200 });
+  live = false;
+  expect(await get('/healthz')).toMatchObject({ status: 503 });
+});
 
-  it('closes although a scraper keeps its connection open', async () => {
-    const { server, get } = await start();
-    await get('/healthz');
-    await server.close();
-    await expect(get('/healthz')).rejects.toThrow();
-  });
+it('/readyz gives the reason while the worker is not ready, but not why the check itself fails', async () => {
+  let reason: string | null = 'Temporal does not answer';
+  const { get } = await start({ whyNotReady: async () => reason });
+  expect(await get('/readyz')).toMatchObject({ status: 503, body: 'Temporal does not answer\n' });
+  reason = null;
+  expect(await get('/readyz?verbose')).toMatchObject({ status: 200 });
+  const failing = await start({ whyNotReady: () => Promise.reject(new Error('hidden-value')) });
+  const body = expect.not.stringContaining('hidden-value');
+  expect(await failing.get('/readyz')).toMatchObject({ status: 503, body });
+});
+
+it('the metrics server knows no other page and changes nothing', async () => {
+  const { get } = await start();
+  expect(await get('/')).toMatchObject({ status: 404 });
+  expect(await get('/healthz', { method: 'POST' })).toMatchObject({ status: 404 });
+});
+
+it('the metrics server names the setting when its port is taken', async () => {
+  const { server } = await start();
+  const message = `FARETRAIL_METRICS_PORT: cannot listen at ${server.port} (EADDRINUSE)`;
+  await expect(start({ port: server.port })).rejects.toMatchObject({ code: 'MetricsPortUnusable', message });
+});
+
+it('the metrics server closes although a scraper keeps its connection open', async () => {
+  const { server, get } = await start();
+  await get('/healthz');
+  await server.close();
+  await expect(get('/healthz')).rejects.toThrow();
 });

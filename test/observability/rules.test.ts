@@ -1,59 +1,54 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { textFile } from '../support/json-file.js';
 import { describedMetrics } from './metrics-table.js';
 
-const folder = join(projectRoot, 'deploy/observability');
-const rules = readFileSync(join(folder, 'alerts.yml'), 'utf8');
-const dashboard = JSON.parse(readFileSync(join(folder, 'grafana-dashboard.json'), 'utf8')) as { panels: Panel[] };
-const described = new Set(
-  describedMetrics(readFileSync(join(projectRoot, 'docs/reference/metrics.md'), 'utf8')).map(({ name }) => name),
-);
+const page = (path: string) => readFileSync(join(projectRoot, path), 'utf8');
+const rules = page('deploy/observability/alerts.yml');
+const { panels } = JSON.parse(page('deploy/observability/grafana-dashboard.json')) as {
+  panels: { title: string; type: string; targets?: { expr: string }[] }[];
+};
+const described = new Set(describedMetrics(page('docs/reference/metrics.md')).map(({ name }) => name));
+
+/** Names of metrics in text, such as a PromQL expression; parts of a histogram count as the histogram. */
+const metricsIn = (text: string): string[] =>
+  [...text.matchAll(/\b(?:faretrail|temporal|process|nodejs)_\w+/g)].map(([name]) =>
+    name.replace(/_(?:bucket|sum|count)$/, ''),
+  );
 const unknown = (text: string): string[] => metricsIn(text).filter((name) => !described.has(name));
+const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-interface Panel {
-  title: string;
-  type: string;
-  targets?: { expr: string }[];
-}
-
-const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-
-describe('the dashboard', () => {
-  it('asks for metrics of docs/reference/metrics.md alone, in every panel', () => {
-    expect(expressions.length).toBeGreaterThan(20);
-    for (const expression of expressions) {
-      expect(metricsIn(expression), expression).not.toEqual([]);
-      expect(unknown(expression), expression).toEqual([]);
-    }
-    for (const { type, title, targets = [] } of dashboard.panels)
-      expect(type === 'row' || targets.length > 0, title).toBe(true);
-  });
+it('the dashboard asks for metrics of docs/reference/metrics.md alone, in every panel', () => {
+  expect(expressions.length).toBeGreaterThan(20);
+  for (const expression of expressions) {
+    expect(metricsIn(expression), expression).not.toEqual([]);
+    expect(unknown(expression), expression).toEqual([]);
+  }
+  for (const { type, title, targets = [] } of panels) expect(type === 'row' || targets.length > 0, title).toBe(true);
 });
 
-describe('the alerts', () => {
-  const names = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+const names = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
 
-  it('ask for metrics of docs/reference/metrics.md alone', () => {
-    const code = rules.replace(/^#.*$/gm, '').replace(/summary: .*$/gm, '');
-    expect(metricsIn(code).length).toBeGreaterThan(names.length);
-    expect(unknown(code)).toEqual([]);
-  });
+it('the alerts ask for metrics of docs/reference/metrics.md alone', () => {
+  const code = rules.replace(/^#.*$/gm, '').replace(/summary: .*$/gm, '');
+  expect(metricsIn(code).length).toBeGreaterThan(names.length);
+  expect(unknown(code)).toEqual([]);
+});
 
-  it('have their remedies in docs/reference/alerts.md, one row each', () => {
-    const page = readFileSync(join(projectRoot, 'docs/reference/alerts.md'), 'utf8');
-    const rows = [...page.matchAll(/^\| `(Faretrail\w+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, name = '']) => name);
-    expect(names.length).toBeGreaterThan(10);
-    expect(rows).toEqual(names);
-  });
+it('the alerts have their remedies in docs/reference/alerts.md, one row each', () => {
+  const rows = [...page('docs/reference/alerts.md').matchAll(/^\| `(Faretrail\w+)` \| [^|]+ \| [^|]+ \|$/gm)].map(
+    ([, name = '']) => name,
+  );
+  expect(names.length).toBeGreaterThan(10);
+  expect(rows).toEqual(names);
+});
 
-  it('have each a place in the test of promtool', () => {
-    const tests = readFileSync(join(folder, 'alerts.test.yml'), 'utf8');
-    for (const name of names) expect(tests).toContain(`alertname="${name}"`);
-  });
+it('each alert has a place in the test of promtool', () => {
+  const tests = page('deploy/observability/alerts.test.yml');
+  for (const name of names) expect(tests).toContain(`alertname="${name}"`);
 });
 
 const folders = (process.env.PATH ?? '').split(delimiter);
@@ -61,25 +56,19 @@ const promtool = folders.map((directory) => join(directory, 'promtool')).find((p
 if (!promtool)
   process.stderr.write('alerts: promtool (Debian package prometheus) is not on the PATH; its checks are skipped\n');
 
-/** Rejects with what promtool says against it. */
-const ask = (...args: string[]): string => execFileSync(promtool ?? '', args, { cwd: folder, encoding: 'utf8' });
+/** Throws with what promtool says against it. */
+const ask = (...args: string[]): string =>
+  execFileSync(promtool ?? '', args, { cwd: join(projectRoot, 'deploy/observability'), encoding: 'utf8' });
+const itWithPromtool = it.skipIf(!promtool);
 
-describe.skipIf(!promtool)('promtool', () => {
-  it('accepts the alerts, and finds that each fires on its trouble and on nothing else', () => {
-    expect(ask('check', 'rules', 'alerts.yml')).toContain('SUCCESS');
-    expect(ask('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');
-  });
-
-  it('accepts the expressions of the dashboard', () => {
-    const plain = expressions.map((expr) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$account', '.*'));
-    const lines = plain.map((expr, index) => `- record: panel_${index}\n    expr: ${JSON.stringify(expr)}`);
-    const file = textFile(`groups:\n- name: panels\n  rules:\n  ${lines.join('\n  ')}\n`);
-    expect(ask('check', 'rules', file)).toContain(`${expressions.length} rules found`);
-  });
+itWithPromtool('promtool accepts the alerts, and finds that each fires on its trouble and on nothing else', () => {
+  expect(ask('check', 'rules', 'alerts.yml')).toContain('SUCCESS');
+  expect(ask('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');
 });
 
-/** Names of metrics in text, such as a PromQL expression; parts of a histogram count as the histogram. */
-const metricsIn = (text: string): string[] =>
-  [...text.matchAll(/\b(?:faretrail|temporal|process|nodejs)_\w+/g)].map(([name]) =>
-    name.replace(/_(?:bucket|sum|count)$/, ''),
-  );
+itWithPromtool('promtool accepts the expressions of the dashboard', () => {
+  const plain = expressions.map((expr) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$account', '.*'));
+  const lines = plain.map((expr, index) => `- record: panel_${index}\n    expr: ${JSON.stringify(expr)}`);
+  const file = textFile(`groups:\n- name: panels\n  rules:\n  ${lines.join('\n  ')}\n`);
+  expect(ask('check', 'rules', file)).toContain(`${expressions.length} rules found`);
+});

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { readTracing } from '../../src/config.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import { createLogger } from '../../src/observability/logging.js';
@@ -12,75 +12,71 @@ function read(env: Record<string, string>) {
   return { isOn: readTracing({ env, readFile: () => '', problems }), problems };
 }
 
-describe('the switch', () => {
-  it.each([
-    [{}, false],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example' }, false],
-    [{ OTEL_TRACES_EXPORTER: 'none' }, false],
-    [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
-    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'TRUE' }, false],
-  ])('is read from %j', (env, isOn) => {
-    expect(read(env)).toEqual({ isOn, problems: [] });
-  });
-
-  it('refuses what it cannot do', () => {
-    const { problems: unknown } = read({ OTEL_TRACES_EXPORTER: 'zipkin' });
-    expect(unknown).toEqual(['OTEL_TRACES_EXPORTER: must be one of otlp, none']);
-    const { problems } = read({ OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
-    expect(problems).toEqual([expect.stringMatching(/^OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/json/)]);
-  });
-
-  it('costs nothing while it is off: no source loads the libraries before it is looked at', () => {
-    const loads = filesBelow('src').filter(({ text }) => /^import (?!type )[^;]*'@opentelemetry/m.test(text));
-    expect(loads.map(({ path }) => path)).toEqual([]);
-  });
+it.each([
+  [{}, false],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example' }, false],
+  [{ OTEL_TRACES_EXPORTER: 'none' }, false],
+  [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'TRUE' }, false],
+])('whether traces are on is read from %j', (env, isOn) => {
+  expect(read(env)).toEqual({ isOn, problems: [] });
 });
 
-describe('spans', () => {
-  let receiver: TraceReceiver;
-  let tracing: Tracing;
-  beforeAll(async () => {
-    receiver = await startTraceReceiver();
-    for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
-    vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment=test');
-    tracing = await openTracing({ process: 'worker', logger: createLogger({ level: 'silent', process: 'worker' }) });
-  });
-  afterAll(async () => {
-    await tracing.close();
-    await receiver.close();
-    vi.unstubAllEnvs();
-  });
+it('a worker refuses an exporter or a protocol of traces that it does not know', () => {
+  const { problems: unknown } = read({ OTEL_TRACES_EXPORTER: 'zipkin' });
+  expect(unknown).toEqual(['OTEL_TRACES_EXPORTER: must be one of otlp, none']);
+  const { problems } = read({ OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
+  expect(problems).toEqual([expect.stringMatching(/^OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/json/)]);
+});
 
-  const about = (name: string) => ({ name, kind: 'client' as const, attributes: {} });
-  const arrived = async (name: string) => {
-    const find = () => receiver.spans().find((span) => span.name === name);
-    await expect.poll(find).toBeDefined();
-    return find();
-  };
+it('tracing costs nothing while it is off: no source loads its libraries at once', () => {
+  const loads = filesBelow('src').filter(({ text }) => /^import (?!type )[^;]*'@opentelemetry/m.test(text));
+  expect(loads.map(({ path }) => path)).toEqual([]);
+});
 
-  it('continue the newest cause and link the others; what runs in them is theirs', async () => {
-    const traceparents: string[] = [];
-    for (const name of ['first', 'second'])
-      await tracing.span(about(name), async ({ traceparent }) => traceparents.push(traceparent));
-    await tracing.span({ ...about('outer'), after: ['no traceparent', ...traceparents] }, () =>
-      tracing.span(about('inner'), async () => undefined),
-    );
-    const [first, second, outer, inner] = await Promise.all(['first', 'second', 'outer', 'inner'].map(arrived));
-    expect(outer).toMatchObject({ traceId: second?.traceId, parentSpanId: second?.spanId });
-    expect(outer).toMatchObject({ links: [{ traceId: first?.traceId, spanId: first?.spanId }] });
-    expect(inner).toMatchObject({ traceId: second?.traceId, parentSpanId: outer?.spanId });
-    expect(outer?.service).toBe('faretrail-worker');
-    expect(receiver.text()).toContain('deployment.environment');
-  });
+let receiver: TraceReceiver;
+let tracing: Tracing;
+beforeAll(async () => {
+  receiver = await startTraceReceiver();
+  for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
+  vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment=test');
+  tracing = await openTracing({ process: 'worker', logger: createLogger({ level: 'silent', process: 'worker' }) });
+});
+afterAll(async () => {
+  await tracing.close();
+  await receiver.close();
+  vi.unstubAllEnvs();
+});
 
-  it.each([
-    ['an error of ours', new FaretrailError('SomeCode', 'hidden-text'), 'SomeCode'],
-    ['a failure', ApplicationFailure.create({ type: 'SomeType', message: 'hidden-text' }), 'SomeType'],
-    ['any error', new RangeError('hidden-text'), 'RangeError'],
-    ['a poll without news', ApplicationFailure.create({ type: 'NotYet', category: 'BENIGN' }), undefined],
-  ])('show %s by its short code alone, and pass it on', async (name, error, message) => {
-    await expect(tracing.span(about(name), () => Promise.reject(error))).rejects.toBe(error);
-    expect((await arrived(name))?.status?.message).toBe(message);
-    expect(receiver.text()).not.toContain('hidden-text');
-  });
+const about = (name: string) => ({ name, kind: 'client' as const, attributes: {} });
+const arrived = async (name: string) => {
+  const find = () => receiver.spans().find((span) => span.name === name);
+  await expect.poll(find).toBeDefined();
+  return find();
+};
+
+it('a span continues the newest cause, links the others, and is the parent of what runs in it', async () => {
+  const traceparents: string[] = [];
+  for (const name of ['first', 'second'])
+    await tracing.span(about(name), async ({ traceparent }) => traceparents.push(traceparent));
+  await tracing.span({ ...about('outer'), after: ['no traceparent', ...traceparents] }, () =>
+    tracing.span(about('inner'), async () => undefined),
+  );
+  const [first, second, outer, inner] = await Promise.all(['first', 'second', 'outer', 'inner'].map(arrived));
+  expect(outer).toMatchObject({ traceId: second?.traceId, parentSpanId: second?.spanId });
+  expect(outer).toMatchObject({ links: [{ traceId: first?.traceId, spanId: first?.spanId }] });
+  expect(inner).toMatchObject({ traceId: second?.traceId, parentSpanId: outer?.spanId });
+  expect(outer?.service).toBe('faretrail-worker');
+  expect(receiver.text()).toContain('deployment.environment');
+});
+
+it.each([
+  ['an error of ours', new FaretrailError('SomeCode', 'hidden-text'), 'SomeCode'],
+  ['a failure', ApplicationFailure.create({ type: 'SomeType', message: 'hidden-text' }), 'SomeType'],
+  ['any error', new RangeError('hidden-text'), 'RangeError'],
+  ['a poll without news', ApplicationFailure.create({ type: 'NotYet', category: 'BENIGN' }), undefined],
+])('a span shows %s by its short code alone, and passes it on', async (name, error, message) => {
+  await expect(tracing.span(about(name), () => Promise.reject(error))).rejects.toBe(error);
+  expect((await arrived(name))?.status?.message).toBe(message);
+  expect(receiver.text()).not.toContain('hidden-text');
 });

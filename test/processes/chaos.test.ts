@@ -4,7 +4,7 @@ import { isLong } from '../support/long.js';
 
 const seconds = isLong ? 300 : 35;
 
-it(`keeps every promise while all that runs is killed, paused and restarted for ${seconds} s`, async () => {
+it(`every promise holds while each process is killed, paused and restarted for ${seconds} s`, async () => {
   const seed = 1;
   const said: string[] = [];
   const temporalProgram = inject('temporalProgram');

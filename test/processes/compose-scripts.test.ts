@@ -1,32 +1,28 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { afterAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 
-// The scripts of docker-compose.yml that run in images of others, with the programs that these have on their path.
+// The scripts of docker-compose.yml that run in images of other projects, with the programs that these have on their path.
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-scripts-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 const passwordFile = join(folder, 'password');
 writeFileSync(passwordFile, 'the-password\n');
 symlinkSync(inject('temporalProgram'), join(folder, 'temporal'));
 
-function program(name: string, text: string): void {
-  writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
-  chmodSync(join(folder, name), 0o755);
-}
+const program = (name: string, text: string): void =>
+  writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
 
 const run = (script: string, env: Record<string, string>) =>
   promisify(execFile)('sh', [join(projectRoot, 'deploy/compose', script)], {
     env: { PATH: `${folder}:${process.env.PATH}`, HOME: folder, ...env },
   });
 
-it('makes the namespace with its retention once, and leaves it alone from then on', async () => {
+it('make-namespace.sh makes the namespace with its retention once, and succeeds again later', async () => {
   const namespace = `compose-${randomUUID()}`;
   const address = inject('temporalAddress');
   const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, RETENTION: '30d' };
@@ -38,12 +34,12 @@ it('makes the namespace with its retention once, and leaves it alone from then o
   await run('make-namespace.sh', env);
 });
 
-it('fails while no Temporal server answers, so that it is tried again', async () => {
+it('make-namespace.sh fails while no Temporal server answers, so that compose starts it again', async () => {
   const env = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'any' };
   await expect(run('make-namespace.sh', env)).rejects.toMatchObject({ code: 1 });
 });
 
-it('sets up both databases with the password of its file, and stops at the first failure', async () => {
+it('set-up-database.sh sets up both databases with the password of its file, and stops at the first failure', async () => {
   const calls = join(folder, 'calls');
   program(
     'temporal-sql-tool',
@@ -61,7 +57,7 @@ it('sets up both databases with the password of its file, and stops at the first
   expect(readFileSync(calls, 'utf8').trim().split('\n')).toHaveLength(expected.length + 2);
 });
 
-it('hands the server its password, and becomes it', async () => {
+it('start-temporal.sh hands the server its password, and becomes its process', async () => {
   const text = readFileSync(join(projectRoot, 'deploy/compose/start-temporal.sh'), 'utf8');
   program('entrypoint', 'echo "$POSTGRES_PWD $$"');
   program('start', text.replace('/etc/temporal/entrypoint.sh', join(folder, 'entrypoint')).replace('#!/bin/sh\n', ''));

@@ -1,13 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { toOrderId } from '../../src/domain/keys.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { OrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import type { CompanyReport } from '../../src/domain/report.js';
+import type { EventType } from '../../src/domain/subscription/subscription.js';
 import { companyReportId, followOrderId, fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { reportStatusQuery } from '../../src/workflows/messages.js';
+import type { followOrder } from '../../src/workflows/order/follow-order.js';
+import { isLong } from '../support/long.js';
 import { shows } from '../support/order/stack.js';
-import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
+import { active, business, type DeliveryScene, openDeliveryScene, type SubscriptionHandle } from './delivery-scene.js';
 
 const orders = 12;
 const script: [status: string, afterMs: number][] = [
@@ -19,10 +21,7 @@ const script: [status: string, afterMs: number][] = [
 ];
 const statuses = script.map(([status]) => status);
 const hour = '3600000';
-const paces = {
-  slow: { FARETRAIL_POLL_ACTIVE_MS: hour, FARETRAIL_POLL_RESERVED_MS: hour, FARETRAIL_POLL_PUSHED_MS: hour },
-  fast: { FARETRAIL_POLL_ACTIVE_MS: '400', FARETRAIL_POLL_PUSHED_MS: '1200' },
-};
+const slow = { FARETRAIL_POLL_ACTIVE_MS: hour, FARETRAIL_POLL_RESERVED_MS: hour, FARETRAIL_POLL_PUSHED_MS: hour };
 
 /** What the sandbox gives for an order that was completed. */
 const receipt = {
@@ -52,23 +51,21 @@ describe.concurrent('with polls an hour apart', () => {
   let scene: DeliveryScene;
   let url: string;
   beforeAll(async () => {
-    scene = await openDeliveryScene(paces.slow);
+    scene = await openDeliveryScene(slow);
     ({ url } = await scene.startIngress());
   });
   afterAll(() => scene.close());
 
-  it.sequential('a report that is delivered leads to the receipt, and the same delivery again to nothing more than a read', async () => {
+  it.sequential('a delivered report leads to the receipt, and the same delivery again to one more read at most', async () => {
     const { sandbox, client } = scene.fleet;
     await active(await scene.subscribe('business_report', url));
     sandbox.setDeliverySettings({ reportWhenCompleted: true, duplicated: 1, delayUpToMs: 1_000 });
-    const orderId = toOrderId(randomUUID());
-    sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+    const orderId = scene.newOrder('Driving');
     sandbox.setStatus('business', orderId, 'Completed');
 
     const run = client.workflow.getHandle(companyReportId({ account: business, about: orderId }));
     const report = (): Promise<CompanyReport> => run.query(reportStatusQuery);
-    await expect.poll(() => report().catch(() => undefined)).toMatchObject({ deliveries: { received: 2 } });
-    await expect.poll(report).toMatchObject({ receipt });
+    await expect.poll(() => report().catch(() => undefined)).toMatchObject({ deliveries: { received: 2 }, receipt });
     const metrics = async () => await (await fetch(`${url}/metrics`)).text();
     await expect.poll(metrics).toContain('\nfaretrail_journal_deliveries 0\n'); // only an ingress with a journal has it
     await sleep(500); // for reads that should not be
@@ -76,19 +73,13 @@ describe.concurrent('with polls an hour apart', () => {
     expect(forwarded.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(2);
 
     const sent = sandbox.deliveries({ orderId });
-    expect(sent).toMatchObject([
-      { eventType: 'business_report', cause: 'change', answer: 202 },
-      { eventType: 'business_report', cause: 'change', answer: 202 },
-    ]);
-    expect(new Set(sent.map(({ delivery }) => delivery)).size, 'one delivery, sent twice').toBe(1);
+    const { delivery, at: sentAt } = sent[0] ?? expect.fail('nothing was delivered');
+    const once = { eventType: 'business_report', cause: 'change', answer: 202, delivery };
+    expect(sent).toMatchObject([once, once]);
     const told = await report();
-    expect(told).toMatchObject({
-      account: business,
-      orderId,
-      deliveries: { received: 2, duplicate: 1 },
-      attention: null,
-    });
-    expect(told).toMatchObject({ receipt, reports: [{ deliveryId: expect.stringMatching(/^[0-9a-f]{32}$/) }] });
+    expect(told).toMatchObject({ account: business, orderId, attention: null });
+    expect(told.deliveries).toMatchObject({ received: 2, duplicate: 1 });
+    expect(told.reports).toMatchObject([{ deliveryId: expect.stringMatching(/^[0-9a-f]{32}$/) }]);
     expect(told.receipt, 'as the service gives it').toEqual(receipt);
 
     const finance = sandbox.ledger({ operation: 'businessToken' }).filter(({ scope }) => scope === 'finance');
@@ -98,10 +89,10 @@ describe.concurrent('with polls an hour apart', () => {
     for (const call of calls) {
       expect(call).toMatchObject({ operation: 'orderReceipt', httpStatus: 200, scope: 'finance' });
       expect(call.tokenNumber).toBe(finance[0]?.tokenNumber);
-      expect(call.at >= (sent[0]?.at ?? '')).toBe(true);
+      expect(call.at >= sentAt).toBe(true);
     }
     const follower = client.workflow.getHandle(followOrderId({ account: business, orderId }));
-    await expect(follower.describe(), 'a report makes nobody follow the order').rejects.toThrow();
+    await expect(follower.describe(), 'a report starts no run that follows the order').rejects.toThrow();
     sandbox.setDeliverySettings({ reportWhenCompleted: false, duplicated: 0, delayUpToMs: 0 });
   });
 
@@ -119,13 +110,13 @@ describe.concurrent('with polls an hour apart', () => {
 describe.concurrent('with polls at a quick pace', () => {
   let scene: DeliveryScene;
   beforeAll(async () => {
-    scene = await openDeliveryScene(paces.fast);
+    scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '400', FARETRAIL_POLL_PUSHED_MS: '1200' });
     await active(await scene.subscribe('status_changed', (await scene.startIngress()).url));
   });
   afterAll(() => scene.close());
   beforeEach(() => scene.fleet.sandbox.clearFaults());
 
-  it.sequential('business orders are followed by polling alone while deliveries are switched off', async () => {
+  it.sequential('business orders are followed to their ends by polls alone while deliveries are switched off', async () => {
     scene.fleet.sandbox.setDeliverySettings({ enabled: false });
     for (const trail of await followInStep(scene)) {
       expect(trail).toMatchObject({ status: 'Completed', outcome: 'completed', pushed: false });
@@ -134,7 +125,7 @@ describe.concurrent('with polls at a quick pace', () => {
     }
   });
 
-  it.sequential('and by both while deliveries are lost, repeated and late, and the service fails now and then', async () => {
+  it.sequential('business orders are followed to their ends while deliveries are lost, repeated and late, and reads fail', async () => {
     const { sandbox } = scene.fleet;
     sandbox.setDeliverySettings({ enabled: true, lost: 0.2, duplicated: 0.3, delayUpToMs: 800 });
     sandbox.setFault({ kind: 'serverError', operation: 'orderDetails', probability: 0.1 });
@@ -147,4 +138,78 @@ describe.concurrent('with polls at a quick pace', () => {
       expect(statuses).toEqual(expect.arrayContaining(known(trail)));
     }
   });
+});
+
+// Most of it is waiting until the server notices a dead worker, so it belongs to the long tests.
+describe.runIf(isLong)('with a worker that dies while it subscribes', () => {
+  /** A dead worker is noticed when the time of its request is over (70 s), and the next request waits two seconds more. */
+  const noticedWithinMs = 80_000;
+
+  let scene: DeliveryScene;
+  let subscriptions: SubscriptionHandle[];
+  beforeAll(async () => {
+    scene = await openDeliveryScene();
+    const { sandbox } = scene.fleet;
+    const retryDelaysMs = Array.from({ length: 20 }, () => 5_000);
+    sandbox.setDeliverySettings({ reportWhenCompleted: true, secret: { mode: 'body' }, retryDelaysMs });
+    const byPath = await scene.startIngress();
+    const bySecret = await scene.startIngress({ verification: { mode: 'body', pointer: '/secret_id' } });
+    // The service carries out both at once, and the answers are still on their way when the worker dies.
+    sandbox.setFault({ kind: 'slow', operation: 'createSubscriber', delayMs: 15_000, times: 2 });
+    subscriptions = await Promise.all([
+      scene.subscribe('status_changed', byPath.url),
+      scene.subscribe('business_report', bySecret.url),
+    ]);
+    await vi.waitFor(() => expect(sandbox.subscribers()).toHaveLength(2), { timeout: 10_000, interval: 20 });
+  });
+  afterAll(() => scene.close());
+
+  /** An order that is completed now, which the sandbox tells to all of its subscribers. */
+  function completeOrder(): OrderId {
+    const orderId = scene.newOrder('Driving');
+    scene.fleet.sandbox.setStatus('business', orderId, 'Completed');
+    return orderId;
+  }
+
+  const answersTo = (orderId: OrderId, eventType: EventType) =>
+    scene.fleet.sandbox.deliveries({ orderId, eventType }).map(({ answer }) => answer);
+
+  async function expectArrived(orderId: OrderId): Promise<void> {
+    const { workflow } = scene.fleet.client;
+    const order = workflow.getHandle<typeof followOrder>(followOrderId({ account: business, orderId }));
+    const { outcome, deliveries } = await order.result();
+    expect(outcome).toBe('completed');
+    expect(deliveries.received).toBeGreaterThanOrEqual(1);
+    const report = workflow.getHandle(companyReportId({ account: business, about: orderId }));
+    await expect
+      .poll(() => report.query('reportStatus').catch(() => undefined))
+      .toMatchObject({ orderId, receipt: { payment_summary: { total_inc_tax: '22.00' } } });
+  }
+
+  it('subscribing outlives kill -9 of the worker, and the ingress does not refuse deliveries to the lost addresses', async () => {
+    const { sandbox, workers, addWorker } = scene.fleet;
+    await workers.splice(0)[0]?.kill();
+    await addWorker();
+    const lost = sandbox.subscribers().map(({ id }) => id);
+
+    const early = completeOrder();
+    await expect.poll(() => answersTo(early, 'status_changed')).toEqual([202]);
+    // Where the secret is checked, it may be on its way: the sender has to repeat.
+    await expect.poll(() => answersTo(early, 'business_report')).toEqual([503]);
+
+    const statuses = await Promise.all(subscriptions.map((handle) => active(handle, noticedWithinMs)));
+    const later = completeOrder();
+    await expect.poll(() => answersTo(later, 'status_changed'), { timeout: 5_000 }).toEqual([202, 202]);
+    // The ingress may have looked at the subscription a second ago: then it has the sender repeat.
+    const taken = () => answersTo(later, 'business_report').filter((answer) => answer === 202);
+    await expect.poll(taken, { timeout: 10_000 }).toHaveLength(2);
+    await expectArrived(later);
+    await expectArrived(early);
+    expect(new Set(answersTo(early, 'business_report'))).toEqual(new Set([503, 202]));
+
+    for (const { generations } of statuses)
+      expect(generations.map(({ state }) => state)).toEqual(['current', 'unclear']);
+    expect(sandbox.subscribers().map(({ id }) => id)).toEqual([...lost, expect.any(String), expect.any(String)]);
+    expect(sandbox.counts().byOperation.createSubscriber).toBe(4);
+  }, 100_000);
 });

@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { expect, inject, vi } from 'vitest';
 import { startDevServer } from '../../local/temporal/dev-server.js';
-import { toAccountName } from '../../src/domain/keys.js';
+import { type OrderId, toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import type { EventType } from '../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
@@ -13,28 +13,20 @@ import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../support/accounts.js';
 import { jsonFile } from '../support/json-file.js';
-import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { startFleet } from '../support/worker/fleet.js';
 import { type IngressProcess, startIngressProcess } from '../support/worker/process.js';
 
 /** The account whose orders are delivered. */
 export const business = toAccountName('business');
 
-/** A sandbox and one worker process, with a Temporal server of their own. */
-export interface DeliveryScene {
-  fleet: Fleet;
-  /** Of the Temporal server. */
-  databaseFile: string;
-  /** One more ingress process, with a journal of its own. `delivery` is that part of its contract profile. */
-  startIngress(delivery?: object): Promise<IngressProcess>;
-  /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
-  subscribe(eventType: EventType, publicUrl: string): Promise<SubscriptionHandle>;
-  close(): Promise<void>;
-}
-
 export type SubscriptionHandle = WorkflowHandleWithFirstExecutionRunId<typeof subscription>;
+export type DeliveryScene = Awaited<ReturnType<typeof openDeliveryScene>>;
 
-/** A server of its own, since a subscription is named by account and event type alone, and other tests subscribe too. */
-export async function openDeliveryScene(more: WorkerEnv = {}): Promise<DeliveryScene> {
+/**
+ * A sandbox and one worker process, with a Temporal server of their own: a subscription is named by account and event type
+ * alone, and other tests subscribe, too.
+ */
+export async function openDeliveryScene(more: WorkerEnv = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-scene-'));
   const databaseFile = join(folder, 'temporal.db');
   const server = await startDevServer({ program: inject('temporalProgram'), databaseFile });
@@ -44,8 +36,10 @@ export async function openDeliveryScene(more: WorkerEnv = {}): Promise<DeliveryS
   const ingresses: IngressProcess[] = [];
   return {
     fleet,
+    /** Of the Temporal server. */
     databaseFile,
-    async startIngress(delivery = {}) {
+    /** One more ingress process, with a journal of its own. `delivery` is that part of its contract profile. */
+    async startIngress(delivery: object = {}) {
       const ingress = await startIngressProcess({
         ...fleet.env,
         FARETRAIL_JOURNAL_DIR: join(folder, `journal-${ingresses.length}`),
@@ -54,7 +48,8 @@ export async function openDeliveryScene(more: WorkerEnv = {}): Promise<DeliveryS
       ingresses.push(ingress);
       return ingress;
     },
-    async subscribe(eventType, publicUrl) {
+    /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
+    async subscribe(eventType: EventType, publicUrl: string): Promise<SubscriptionHandle> {
       const key = { account: business, eventType };
       return await fleet.client.workflow.start<typeof subscription>('subscription', {
         workflowId: subscriptionId(key),
@@ -62,11 +57,16 @@ export async function openDeliveryScene(more: WorkerEnv = {}): Promise<DeliveryS
         args: [{ ...key, publicUrl }],
       });
     },
+    /** A new order whose changes are delivered; the sandbox keeps it in this status. */
+    newOrder(status: string): OrderId {
+      const orderId = toOrderId(randomUUID());
+      fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status, afterMs: 0 }] });
+      return orderId;
+    },
     async close() {
       await Promise.all(ingresses.map((ingress) => ingress.stop()));
       await fleet.close();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

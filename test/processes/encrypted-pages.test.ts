@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { createServer, type RequestListener, request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,6 @@ const people = {
   driverPlate: fakeDriver.vehicle.license_plate,
 };
 
-let folder: string;
 let server: DevServer;
 let fleet: Fleet;
 let browser: Browser;
@@ -49,8 +48,7 @@ describe.skipIf(!isLong || !program)(
   'the Temporal UI in a browser, with encryption on',
   () => {
     beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'faretrail-pages-'));
-      const databaseFile = join(folder, 'temporal.db');
+      const databaseFile = join(mkdtempSync(join(tmpdir(), 'faretrail-pages-')), 'temporal.db');
       server = await startDevServer({ program: inject('temporalProgram'), databaseFile, uiPort: 0 });
       const keys = `p1:${randomBytes(32).toString('base64url')}`;
       const env = { FARETRAIL_ENCRYPT_PAYLOADS: 'true', FARETRAIL_PAYLOAD_KEYS: keys };
@@ -62,16 +60,15 @@ describe.skipIf(!isLong || !program)(
       await browser?.close();
       await fleet?.close();
       await server?.stop();
-      rmSync(folder, { recursive: true, force: true });
     });
 
-    it('shows nobody on any page of a ride and its order, without a codec endpoint', async () => {
+    it('shows no rider or driver on any page of a ride and its order, without a codec endpoint', async () => {
       const pages = await readAll(await openUi());
       expect(Object.keys(pages).length).toBeGreaterThan(15);
       expect(findLeaks(people, pages)).toEqual([]);
     });
 
-    it('shows all of them on the same pages once the endpoint is set', async () => {
+    it('shows rider and driver on the same pages once the endpoint is set', async () => {
       const ui = await openUi();
       await ui.setCodec({ endpoint: (await startCodec()).url });
       const shown = findLeaks(people, await readAll(ui));
@@ -85,9 +82,9 @@ describe.skipIf(!isLong || !program)(
     it.each([
       [
         'does not answer pages of this origin',
-        () => startCodec({ FARETRAIL_CODEC_ORIGINS: 'https://temporal.example.com' }),
+        () => startCodec({ FARETRAIL_CODEC_ORIGINS: 'https://temporal.example' }),
       ],
-      ['wants a token that the UI has not', () => startCodec({ FARETRAIL_CODEC_TOKEN: token })],
+      ['wants a token that the UI does not have', () => startCodec({ FARETRAIL_CODEC_TOKEN: token })],
       ['is down', startAndStop],
     ])('stays usable and encrypted with an endpoint that %s', async (_what, start) => {
       const ui = await openUi();
@@ -106,30 +103,21 @@ describe.skipIf(!isLong || !program)(
 
     // The UI passes tokens with TLS alone. A browser shows cookies on the site of the UI alone: here one without TLS.
     it.each([
-      [
-        'access token',
-        { passesToken: true },
-        () => createAuthority('proxy').server(),
-        ['authorization', 'authorization-extras'],
-      ],
-      ['cookie', { includesCredentials: true }, undefined, ['cookie']],
+      ['access token', { passesToken: true }, true, ['authorization', 'authorization-extras']],
+      ['cookie', { includesCredentials: true }, false, ['cookie']],
     ] as const)(
-      'shows them to who proves by %s to a proxy who they are, and to nobody else',
-      async (_how, sends, certificate, shown) => {
+      'shows rider and driver to a person whom a proxy knows by %s, and to no other person',
+      async (_how, sends, hasTls, shown) => {
         const { url } = await startCodec({ FARETRAIL_CODEC_TOKEN: token });
-        const proxy = await startPersonProxy(url, { ...(certificate && { server: certificate() }), token, isKnown });
-        onTestFinished(() => proxy.close());
-        for (const [person, isShown] of [
-          ['of-pat', true],
-          ['of-nobody', false],
-        ] as const) {
+        const proxy = await startPersonProxy(url, hasTls ? createAuthority('proxy').server() : undefined);
+        for (const [person, isShown] of Object.entries({ 'of-pat': true, 'of-another': false })) {
           const ui = await openUi(person);
           await ui.setCodec({ endpoint: proxy.url, ...sends });
           await ui.openRun(ride);
           const text = await ui.text();
           expect(findLeaks({ rider: people.rider }, { text: Buffer.from(text) })).toHaveLength(isShown ? 1 : 0);
         }
-        // The browser asks first, and shows nothing with that.
+        // The browser asks first whether it may call, and shows no credential with that.
         expect(proxy.calls).toContainEqual({ method: 'OPTIONS', path: expect.stringContaining('/decode'), shown: [] });
         expect(proxy.calls).toContainEqual({ method: 'POST', path: expect.stringContaining('/decode'), shown });
       },
@@ -137,9 +125,6 @@ describe.skipIf(!isLong || !program)(
   },
   180_000,
 );
-
-const isKnown = ({ headers }: IncomingMessage): boolean =>
-  headers.authorization === 'Bearer of-pat' || /person=of-pat/.test(headers.cookie ?? '');
 
 /** A ride under way; resolves to the ids of its run and that of its order. */
 async function takeRide(): Promise<[ride: string, order: string]> {
@@ -153,7 +138,7 @@ async function takeRide(): Promise<[ride: string, order: string]> {
   return [handle.workflowId, `order/business/${orderId}`];
 }
 
-/** The UI of somebody who has set nothing yet; with a name, of a person who has logged in. */
+/** The UI without any setting; with a name, of a person who has logged in. */
 async function openUi(person?: string): Promise<TemporalUi> {
   const { uiUrl = '' } = server;
   const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 2_000 } });
@@ -165,8 +150,8 @@ async function openUi(person?: string): Promise<TemporalUi> {
 }
 
 /**
- * The UI of a development server has no log-in, and forgets whoever is there. So we change what it hears of itself inside
- * the page; where Playwright changes answers, it also answers what a browser asks before a request.
+ * The UI of a development server has no log-in, and forgets a person. So the test changes inside the page what the UI reads of
+ * its own settings; Playwright, where it changes answers, would also answer what a browser asks before a request.
  */
 async function logIn(context: BrowserContext, person: string): Promise<void> {
   await context.addCookies([{ name: 'person', value: person, domain: '127.0.0.1', path: '/', sameSite: 'Lax' }]);
@@ -182,7 +167,7 @@ async function logIn(context: BrowserContext, person: string): Promise<void> {
     };`);
 }
 
-/** All that is to be read of both runs, by run and tab. */
+/** All text of both runs, by run and tab. */
 async function readAll(ui: TemporalUi): Promise<Record<string, Buffer>> {
   const pages: Record<string, Buffer> = {};
   for (const [name, workflowId] of Object.entries({ ride, order })) {
@@ -215,34 +200,18 @@ async function startAndStop(): Promise<CodecServer> {
   return endpoint;
 }
 
-/** A proxy as it stands before a codec endpoint that serves many people. */
-interface PersonProxy {
-  url: string;
-  /** What was asked of it: method, path and the names of credentials that were shown. */
-  calls: { method: string; path: string; shown: string[] }[];
-  close(): Promise<void>;
-}
-
-interface PersonProxyOptions {
-  /** Default: it speaks without TLS. */
-  server?: CertificateFiles;
-  /** Shows the endpoint that a call comes from us. */
-  token: string;
-  isKnown(call: IncomingMessage): boolean;
-}
-
-/** Ends TLS where it has a certificate, knows people, and passes on what they ask with the token of the endpoint in place of theirs. */
-async function startPersonProxy(target: string, options: PersonProxyOptions): Promise<PersonProxy> {
-  const { server, token, isKnown } = options;
-  const calls: PersonProxy['calls'] = [];
+/**
+ * A proxy before a codec endpoint that serves many people, of whom it knows Pat: it puts the token of the endpoint in place of
+ * Pat's credentials. `calls`: each call with the names of the credentials that it showed.
+ */
+async function startPersonProxy(target: string, server?: CertificateFiles) {
+  const calls: { method: string; path: string; shown: string[] }[] = [];
   const pass: RequestListener = (call, reply) => {
     const { method = '', url: path = '', headers } = call;
-    calls.push({
-      method,
-      path,
-      shown: ['authorization', 'authorization-extras', 'cookie'].filter((name) => headers[name]),
-    });
-    const authorization = isKnown(call) ? { authorization: `Bearer ${token}` } : {};
+    const shown = ['authorization', 'authorization-extras', 'cookie'].filter((name) => headers[name]);
+    calls.push({ method, path, shown });
+    const isKnown = headers.authorization === 'Bearer of-pat' || /person=of-pat/.test(headers.cookie ?? '');
+    const authorization = isKnown ? { authorization: `Bearer ${token}` } : {};
     const onward = request(`${target}${path}`, { method, headers: { ...headers, ...authorization } }, (answer) => {
       reply.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(reply);
@@ -255,12 +224,9 @@ async function startPersonProxy(target: string, options: PersonProxyOptions): Pr
     : createServer(pass);
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  return {
-    url: `${server ? 'https' : 'http'}://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    calls,
-    async close() {
-      proxy.closeAllConnections();
-      proxy.close();
-    },
-  };
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return { url: `${server ? 'https' : 'http'}://127.0.0.1:${(proxy.address() as AddressInfo).port}`, calls };
 }

@@ -11,10 +11,10 @@ import { isLong } from '../support/long.js';
 import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 import { signalsTo } from '../support/runs.js';
 import { useFleet } from '../support/worker/fleet.js';
-import { type Ended, runProgram } from '../support/worker/process.js';
+import { runProgram } from '../support/worker/process.js';
 
-/** An example that was made ready to run, or why it cannot be. */
-type ExampleProgram = { run(args: string[], env: Record<string, string>): Promise<Ended> } | { missing: string };
+/** An example that was made ready: its program and first arguments; undefined where this machine cannot run it. */
+type ExampleProgram = [program: string, ...args: string[]] | undefined;
 
 const minute = 60_000;
 const say = (line: string) => process.stderr.write(`examples: ${line}\n`);
@@ -46,16 +46,11 @@ const goExample = (): Promise<ExampleProgram> =>
     return [join(built, 'caller')];
   });
 
-async function madeReady(language: string, prepare: () => Promise<[string, ...string[]]>): Promise<ExampleProgram> {
-  try {
-    const [program, ...first] = await prepare();
-    return { run: (args, env) => runProgram(program, [...first, ...args], env) };
-  } catch (error) {
-    const missing = error instanceof Error ? error.message : String(error);
-    say(`the ${language} example is skipped: ${missing}`);
-    return { missing };
-  }
-}
+const madeReady = (language: string, prepare: () => Promise<[string, ...string[]]>): Promise<ExampleProgram> =>
+  prepare().catch((error) => {
+    say(`the ${language} example is skipped: ${error instanceof Error ? error.message : error}`);
+    return undefined;
+  });
 
 /** A folder in the cache of this machine that `make` fills once for what it depends on. */
 async function keptUnder(name: string, dependsOn: string[], make: (folder: string) => Promise<void>): Promise<string> {
@@ -74,11 +69,6 @@ async function keptUnder(name: string, dependsOn: string[], make: (folder: strin
 const command = (program: string, args: string[], timeLimitMs = minute, cwd = projectRoot): Promise<string> =>
   runCommand(program, args, { cwd, timeLimitMs });
 
-const programs = [
-  { language: 'Python', program: await pythonExample() },
-  { language: 'Go', program: await goExample() },
-];
-
 const fleet = useFleet(1);
 
 /** Ends the run after some minutes, which the server of the stack skips, since another order can be read. */
@@ -86,31 +76,34 @@ function orderNotFound(): never {
   throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: 'not_found', requestId: null }, { retry: false });
 }
 
+/** An order that is completed after two seconds. */
 function newOrder(): string {
   const orderId = randomUUID();
   const script = ['Routing', 'Driving', 'Completed'].map((status, step) => ({ status, afterMs: step * 1_000 }));
   fleet.sandbox.addOrder({ interface: 'business', orderId, script });
   return orderId;
 }
-const fleetEnv = () => {
-  const { FARETRAIL_TASK_QUEUE = '' } = fleet.env;
-  return { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE };
-};
+const fleetEnv = () => ({
+  TEMPORAL_ADDRESS: inject('temporalAddress'),
+  FARETRAIL_TASK_QUEUE: fleet.place.config.taskQueue,
+});
 
-describe.each(programs)('a service in $language, with the SDK of Temporal alone', ({ program }) => {
+describe.each([
+  { language: 'Python', program: await pythonExample() },
+  { language: 'Go', program: await goExample() },
+])('a service in $language, with the SDK of Temporal alone', ({ program }) => {
   let stack: TimeSkippingStack;
   beforeAll(async () => {
     stack = await startTimeSkippingStack();
   }, 120_000);
   afterAll(() => stack?.close());
 
-  const run = (account: string, orderId: string, env: Record<string, string>) => {
-    if ('missing' in program) throw new Error(program.missing);
-    return program.run([account, orderId], env);
-  };
+  const [file = '', ...first] = program ?? [];
+  const run = (account: string, orderId: string, env: Record<string, string>) =>
+    runProgram(file, [...first, account, orderId], env);
 
-  it.skipIf('missing' in program)(
-    'has an order followed, reads its trail and awaits its end; asked again, it gets the same trail',
+  it.skipIf(!program)(
+    'has an order followed, reads its trail and awaits its end; a second call gets the same trail',
     async () => {
       const orderId = newOrder();
       const env = fleetEnv();
@@ -123,7 +116,7 @@ describe.each(programs)('a service in $language, with the SDK of Temporal alone'
     },
   );
 
-  it.skipIf('missing' in program)('is told when the service does not know the order', async () => {
+  it.skipIf(!program)('is told when the service does not know the order', async () => {
     await stack.start((elapsedMs) => reading(elapsedMs < 1_800_000 ? 'Driving' : 'Completed'));
     const order = await stack.start(orderNotFound);
     const [, account = '', orderId = ''] = order.workflowId.split('/');
@@ -136,11 +129,10 @@ describe.each(programs)('a service in $language, with the SDK of Temporal alone'
 });
 
 /** Runs an example in TypeScript as a program of its own, which loads the package by its name. */
-const example = (name: string, args: string[], env: Record<string, string> = {}) =>
-  runProgram(process.execPath, [join(projectRoot, `dist/examples/${name}/main.js`), ...args], {
-    ...fleetEnv(),
-    ...env,
-  });
+const example = (name: string, args: string[], more: Record<string, string> = {}) => {
+  const env = { ...fleetEnv(), ...more };
+  return runProgram(process.execPath, [join(projectRoot, `dist/examples/${name}/main.js`), ...args], env);
+};
 
 it.concurrent('a service with the typed client follows an order to its end', async () => {
   const orderId = newOrder();
@@ -151,7 +143,7 @@ it.concurrent('a service with the typed client follows an order to its end', asy
   expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('InvalidInput: account') });
 }, 120_000);
 
-it.concurrent('a checkout is told of changes by signal', async () => {
+it.concurrent('a checkout gets changes by signal, and is paid at the end', async () => {
   const seen = await example('checkout', ['business', newOrder()]);
   expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('to the customer: completed') });
   expect(seen.output).toMatch(/captured 1250 EUR\npaid: true\n$/);

@@ -56,3 +56,17 @@ it('8 worker processes and 200 orders make one token request per lifetime, one a
     new Set(['completed null']),
   );
 }, 400_000);
+
+it('workers that are told to stop end their calls, then exit with 0', async () => {
+  fleet.sandbox.setFault({ kind: 'slow', delayMs: 2_000 });
+  const workers = fleet.workers.splice(0);
+  const startedAt = new Date().toISOString();
+  const handles = await fleet.followOrders(5, [['Completed', 0]], ['partner']);
+  const calls = () => fleet.sandbox.ledger({ operation: 'orderStatus', since: startedAt }).length;
+  await expect.poll(calls).toBeGreaterThan(0);
+  for (const code of await Promise.all(workers.map((worker) => worker.stop()))) expect(code).toBe(0);
+  for (const worker of workers) expect(worker.output()).toContain('worker stopped');
+  fleet.sandbox.clearFaults();
+  await fleet.addWorker(); // takes over what is left to do
+  await Promise.all(handles.map((handle) => handle.result()));
+}, 120_000);

@@ -1,37 +1,24 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, copyFileSync, cpSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../sandbox/sandbox.js';
 import { dockerfile, inProject } from '../deploy/deployment-files.js';
 import { encodedKey } from '../settings/env.js';
 import { workerEnv } from '../support/accounts.js';
 import { isLong } from '../support/long.js';
 
-// Without a container: the steps of the Dockerfile in a folder, and what they leave, run as the user that an image has.
+// Without a container: the steps of the Dockerfile in a folder; what they make runs as the user of the image.
 // Installs all packages, so it runs on demand: one to three minutes.
 const minute = 60_000;
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-image-'));
 const [build, app, journal] = ['build', 'app', 'journal'].map((name) => join(folder, name)) as [string, string, string];
-/** As in the image, when we may become another user; whoever we are otherwise. */
+/** As in the image where the test may become another user; else the user of the test. */
 const user = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {};
-const healthy = (url: string) =>
-  fetch(url).then(
-    ({ status }) => status,
-    () => 'no answer',
-  );
-
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox();
-});
-afterAll(async () => {
-  await sandbox.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const statusOf = async (url: string) => (await fetch(url).catch(() => undefined))?.status;
 
 /** A step of the stage that builds, in `build`, or of the one that runs, in `app`. */
 async function step(instruction: string, rest: string, stage: string): Promise<void> {
@@ -55,8 +42,10 @@ function start(command: string, args: string[], env: Record<string, string>): { 
 }
 
 it.runIf(isLong)(
-  'makes what runs as any user: the worker, the ingress and the commands',
+  'the steps of the Dockerfile make what runs as any user: the worker, the ingress and the commands',
   async () => {
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.close());
     let stage = '';
     for (const { instruction, rest } of dockerfile()) {
       if (instruction === 'FROM') stage = { build, runtime: app }[rest.split(' AS ')[1] ?? ''] ?? '';
@@ -74,19 +63,15 @@ it.runIf(isLong)(
     const accounts = join(folder, 'accounts.json'); // where that user can read it
     copyFileSync(env.FARETRAIL_ACCOUNTS_FILE ?? '', accounts);
     env.FARETRAIL_ACCOUNTS_FILE = accounts;
+    const webhooks = { FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(9)}`, FARETRAIL_JOURNAL_DIR: journal };
     const worker = start('worker', [], { ...env, FARETRAIL_METRICS_PORT: '0' });
-    const more = {
-      FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(9)}`,
-      FARETRAIL_JOURNAL_DIR: journal,
-      FARETRAIL_INGRESS_PORT: '0',
-    };
-    const ingress = start('ingress', [], { ...env, ...more });
-    const portOf = (said: string, name: string) => new RegExp(`"${name}":(\\d+).*started`).exec(said)?.[1];
-    await expect.poll(worker.said, { timeout: minute }).toContain('worker started');
-    await expect.poll(ingress.said, { timeout: minute }).toContain('ingress started');
-    await expect.poll(() => healthy(`http://127.0.0.1:${portOf(worker.said(), 'metricsPort')}/readyz`)).toBe(200);
-    await expect.poll(() => healthy(`http://127.0.0.1:${portOf(ingress.said(), 'port')}/readyz`)).toBe(200);
-    for (const { child } of [worker, ingress]) {
+    const ingress = start('ingress', [], { ...env, ...webhooks, FARETRAIL_INGRESS_PORT: '0' });
+    for (const [{ child, said }, port] of [
+      [worker, /"metricsPort":(\d+).*worker started/],
+      [ingress, /"port":(\d+).*ingress started/],
+    ] as const) {
+      await expect.poll(said, { timeout: minute }).toMatch(port);
+      await expect.poll(() => statusOf(`http://127.0.0.1:${port.exec(said())?.[1]}/readyz`)).toBe(200);
       const closed = once(child, 'close');
       child.kill('SIGTERM');
       expect(await closed).toEqual([0, null]);

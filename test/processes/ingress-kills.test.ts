@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,39 +17,31 @@ const size = isLong
 const orderIds = Array.from({ length: 100 }, (_, index) => `crash-${index}`);
 const senders = 64;
 
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-kills-'));
 let site: IngressSite;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'faretrail-kills-'));
   site = await openSite({ folder, temporal: { program: inject('temporalProgram') } });
   for (const orderId of orderIds) await site.followOrder(orderId);
 });
-afterAll(async () => {
-  await site.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => site.close());
 
-/** What was acknowledged, by the id in the answer. */
-interface Sending {
-  next: number;
-  acknowledged: Set<string>;
-  repeats: number;
-}
+/** The deliveries that the ingress acknowledged, by the id in its answer. */
+const acknowledged = new Set<string>();
+let next = 0;
+let repeats = 0;
 
-/** A sender as the service may be one: what was not acknowledged is sent again, and only that. */
-async function sendAll(url: string, sending: Sending): Promise<void> {
-  while (sending.next < size.deliveries) {
-    const index = sending.next;
-    sending.next += 1;
-    const body = JSON.stringify({ order_id: orderIds[index % orderIds.length], status: 'Driving', sequence: index });
-    for (let deliveryId: string | undefined; ; sending.repeats += 1) {
-      deliveryId = await post(url, body);
-      if (deliveryId !== undefined) {
-        sending.acknowledged.add(deliveryId);
-        break;
-      }
+/** Sends as the service may: again what was not acknowledged, and only that. */
+async function sendAll(url: string): Promise<void> {
+  while (next < size.deliveries) {
+    const sequence = next;
+    next += 1;
+    const body = JSON.stringify({ order_id: orderIds[sequence % orderIds.length], status: 'Driving', sequence });
+    let deliveryId = await post(url, body);
+    for (; deliveryId === undefined; repeats += 1) {
       await sleep(20);
+      deliveryId = await post(url, body);
     }
+    acknowledged.add(deliveryId);
   }
 }
 
@@ -63,52 +55,44 @@ async function post(url: string, body: string): Promise<string | undefined> {
   }
 }
 
-/** Instants as counts of what has been sent, at random but in order. */
-const instants = (count: number): number[] =>
-  Array.from({ length: count }, () => Math.random() * 0.9 * size.deliveries).sort((a, b) => a - b);
-
-async function reached(sending: Sending, count: number): Promise<void> {
-  while (sending.acknowledged.size < count) await sleep(2);
+/** Does something so many times while deliveries are sent, at random. */
+async function atRandom(times: number, act: () => Promise<unknown>): Promise<void> {
+  const instants = Array.from({ length: times }, () => Math.random() * 0.9 * size.deliveries).sort((a, b) => a - b);
+  for (const count of instants) {
+    while (acknowledged.size < count) await sleep(2);
+    await act();
+  }
 }
 
-it('loses no acknowledged delivery, however often the ingress is killed and Temporal stops', {
+it('no acknowledged delivery is lost, however often the ingress is killed and Temporal stops', {
   timeout: isLong ? 900_000 : 300_000,
 }, async () => {
   const settings = { FARETRAIL_JOURNAL_DIR: join(folder, 'journal') };
   const port = await freePort();
   let ingress: IngressProcess = await site.startIngress(settings, port);
-  const sending: Sending = { next: 0, acknowledged: new Set(), repeats: 0 };
   const url = `http://127.0.0.1:${port}${webhookPath}`;
 
-  async function kill(): Promise<void> {
-    for (const instant of instants(size.kills)) {
-      await reached(sending, instant);
-      await sleep(Math.random() * 50);
-      await ingress.kill();
-      ingress = await site.startIngress(settings, port);
-    }
-  }
-  async function interrupt(): Promise<void> {
-    for (const instant of instants(size.outages)) {
-      await reached(sending, instant);
-      await site.temporal.stop();
-      await sleep(size.outageMs);
-      await site.temporal.start();
-    }
-  }
-
-  const senderLoops = Array.from({ length: senders }, () => sendAll(url, sending));
-  await Promise.all([...senderLoops, kill(), interrupt()]);
-  expect(sending.acknowledged.size).toBe(size.deliveries);
+  const kills = atRandom(size.kills, async () => {
+    await sleep(Math.random() * 50);
+    await ingress.kill();
+    ingress = await site.startIngress(settings, port);
+  });
+  const outages = atRandom(size.outages, async () => {
+    await site.temporal.stop();
+    await sleep(size.outageMs);
+    await site.temporal.start();
+  });
+  await Promise.all([...Array.from({ length: senders }, () => sendAll(url)), kills, outages]);
+  expect(acknowledged.size).toBe(size.deliveries);
   await expect.poll(() => ingress.metric('faretrail_journal_deliveries'), { timeout: 120_000, interval: 200 }).toBe(0);
   await ingress.stop();
 
   const arrived = await arrivedAt(site.client, orderIds);
   const ids = new Set(arrived);
-  const lost = [...sending.acknowledged].filter((id) => !ids.has(id));
+  const lost = [...acknowledged].filter((id) => !ids.has(id));
   console.log(
-    `${sending.acknowledged.size} acknowledged, ${size.kills} kills, ${size.outages} outages of Temporal: ` +
-      `${lost.length} lost, ${arrived.length - ids.size} forwarded twice, ${sending.repeats} sent again`,
+    `${acknowledged.size} acknowledged, ${size.kills} kills, ${size.outages} outages of Temporal: ` +
+      `${lost.length} lost, ${arrived.length - ids.size} forwarded twice, ${repeats} sent again`,
   );
   expect(lost).toEqual([]);
 });

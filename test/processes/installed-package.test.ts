@@ -1,17 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { isLong } from '../support/long.js';
-import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { startOrderStack } from '../support/order/stack.js';
 
-// Installs from the registry what npm has not at hand, so it runs on demand: half a minute to two.
+// Installs from the registry what the cache of npm does not hold, so it runs on demand: half a minute to two.
 const minute = 60_000;
 
-/** A service of somebody else: what it imports, and what it does with that. */
+/** A service of another company: what it imports, and what it does with that. */
 const service = `
 import { Client, Connection } from '@temporalio/client';
 import { createFaretrailClient, type OrderTrail } from 'faretrail';
@@ -27,19 +27,7 @@ console.log(trail.outcome, typeof rideOrders, typeof schema);
 await connection.close();
 `;
 
-let folder: string;
-let stack: OrderStack;
-beforeAll(async () => {
-  if (!isLong) return;
-  stack = await startOrderStack();
-  folder = await mkdtemp(join(tmpdir(), 'faretrail-consumer-'));
-});
-afterAll(async () => {
-  if (!isLong) return;
-  await stack.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-consumer-'));
 const exec = promisify(execFile);
 async function run(program: string, args: string[], { cwd = folder, env = {} as Record<string, string> } = {}) {
   const { stdout } = await exec(program, args, { cwd, env: { ...process.env, ...env }, timeout: 5 * minute });
@@ -47,25 +35,21 @@ async function run(program: string, args: string[], { cwd = folder, env = {} as 
 }
 
 it.runIf(isLong)(
-  'is all that another project needs for the typed client and the commands',
+  'the package is all that another project needs for the typed client and the commands',
   async () => {
+    const stack = await startOrderStack();
+    onTestFinished(() => stack.close());
     const pack = ['pack', '--json', '--pack-destination', folder];
     const report = await run('npm', pack, { cwd: projectRoot });
     const [{ filename = '' } = {}] = Object.values(JSON.parse(report) as { filename: string }[]);
-    await writeFile(join(folder, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }');
-    await run('npm', [
-      'install',
-      '--prefer-offline',
-      '--no-audit',
-      '--no-fund',
-      '--ignore-scripts',
-      join(folder, filename),
-    ]);
+    writeFileSync(join(folder, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }');
+    const quickly = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
+    await run('npm', ['install', ...quickly, join(folder, filename)]);
 
-    await writeFile(join(folder, 'service.ts'), service);
+    writeFileSync(join(folder, 'service.ts'), service);
     const options = { module: 'nodenext', target: 'es2023', strict: true, skipLibCheck: true, resolveJsonModule: true };
     const types = { types: ['node'], typeRoots: [join(projectRoot, 'node_modules/@types')] };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, ...types } }));
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, ...types } }));
     await run(process.execPath, [join(projectRoot, 'node_modules/typescript/bin/tsc'), '-p', folder]);
 
     const orderId = stack.newOrder('partner', [['Completed', 0]]);

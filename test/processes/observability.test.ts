@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -35,12 +34,11 @@ afterAll(async () => {
   await receiver.close();
 }, 60_000);
 
-/** An order whose first change a poll finds and whose second one a delivery announces. Its URL may not be told. */
+/** An order whose first change a poll finds and whose second one a delivery announces. No notice may go to its URL. */
 async function followToItsEnd(): Promise<void> {
   const { sandbox, place } = scene.fleet;
-  const orderId = randomUUID();
+  const orderId = scene.newOrder('Pending');
   sandbox.setDeliverySettings({ enabled: false });
-  sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
   const notify = [{ url: 'https://not-allowed.example/hook' }];
   const handle = await startFollowing(place, { account: business, orderId, notify });
   await untilPollRests(handle, 'Pending');
@@ -51,7 +49,7 @@ async function followToItsEnd(): Promise<void> {
   await handle.result();
 }
 
-/** The status is known, and the poll has looked in vain and waits for its next turn. */
+/** The run shows the status; the poll has found nothing new since and waits for its next turn. */
 async function untilPollRests(handle: FollowHandle, status: string): Promise<void> {
   await shows(handle, { status });
   const polls = async () => (await pendingOf(handle)).find(({ name }) => name === 'observeOrder')?.attempt;
@@ -60,7 +58,7 @@ async function untilPollRests(handle: FollowHandle, status: string): Promise<voi
 
 const metrics = async (url: string): Promise<string> => await (await fetch(`${url}/metrics`)).text();
 
-it('shows the metrics of docs/reference/metrics.md, with these types and labels, and no others of ours', async () => {
+it('worker and ingress show the metrics of docs/reference/metrics.md, with these types and labels, and no others of ours', async () => {
   await expect.poll(() => metrics(ingress.url)).toContain('\nfaretrail_forwarded_total{'); // counted after the signal
   const shown = shownMetrics(`${await metrics(workerUrl)}\n${await metrics(ingress.url)}`);
   const described = describedMetrics(page('reference/metrics.md'));
@@ -73,7 +71,7 @@ it('shows the metrics of docs/reference/metrics.md, with these types and labels,
   }
 });
 
-it('counts what has happened, and how late it was seen', async () => {
+it('the worker counts each change of status, and how late it saw the change', async () => {
   const text = await metrics(workerUrl);
   for (const seenBy of ['first', 'read', 'delivery'])
     expect(text).toMatch(new RegExp(`^faretrail_status_changes_total{.*seen_by="${seenBy}".*} 1$`, 'm'));
@@ -86,7 +84,7 @@ it('counts what has happened, and how late it was seen', async () => {
   expect(text).toMatch(/^faretrail_followed_orders \d/m);
 });
 
-it('sends one trace from the delivery through journal and run to the read at the service', async () => {
+it('one trace leads from the delivery through journal and run to the read at the service', async () => {
   const find = (name: string) => receiver.spans().filter((span) => span.name === name);
   const chain = () => {
     const [delivery] = find('delivery status_changed');
@@ -95,37 +93,26 @@ it('sends one trace from the delivery through journal and run to the read at the
     const signal = find('signal order').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
     return [delivery, signal, read, call].map((span) => span && { service: span.service, traceId: span.traceId });
   };
-  const inTrace = (service: string) => ({
-    service: `faretrail-${service}`,
-    traceId: expect.stringMatching(/^\w{32}$/),
-  });
-  const expected = [inTrace('ingress'), inTrace('ingress'), inTrace('worker'), inTrace('worker')];
-  await expect.poll(chain).toEqual(expected);
+  const traceId = expect.stringMatching(/^\w{32}$/);
+  const services = ['ingress', 'ingress', 'worker', 'worker'];
+  await expect.poll(chain).toEqual(services.map((name) => ({ service: `faretrail-${name}`, traceId })));
   expect(new Set(chain().map((span) => span?.traceId)).size).toBe(1);
 });
 
-it('writes JSON lines with the fields that docs/reference/logs-and-traces.md names, and no secret into them or into traces', () => {
+it('logs are JSON lines with the fields of docs/reference/logs-and-traces.md; no secret stands in them or in traces', () => {
   const [, table = ''] = /## Logs\n([\s\S]*?)\n## /.exec(page('reference/logs-and-traces.md')) ?? [];
   const output = [ingress, ...scene.fleet.workers].map((process) => process.output()).join('');
-  const lines = output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const texts = output.trim().split('\n');
+  const lines = texts.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(new Set(lines.map(({ process }) => process))).toEqual(new Set(['ingress', 'worker']));
-  for (const line of lines) {
-    expect(line).toMatchObject({
-      level: expect.any(String),
-      time: expect.stringMatching(/Z$/),
-      msg: expect.any(String),
-    });
-  }
+  const usual = { level: expect.any(String), time: expect.stringMatching(/Z$/), msg: expect.any(String) };
+  for (const line of lines) expect(line).toMatchObject(usual);
   const fields = [...new Set(lines.flatMap((line) => Object.keys(line)))];
   expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);
   const { env, sandbox } = scene.fleet;
   const keys = ['FARETRAIL_SEALING_KEYS', 'FARETRAIL_WEBHOOK_KEYS'].map((name) => env[name]?.split(':')[1] ?? '');
-  const subscribers = sandbox
-    .subscribers()
-    .flatMap(({ secretId, hookAddress }) => [secretId, hookAddress.split('/').pop() ?? '']);
+  const hooks = sandbox.subscribers();
+  const subscribers = hooks.flatMap(({ secretId, hookAddress }) => [secretId, hookAddress.split('/').pop() ?? '']);
   for (const secret of [...sandbox.issuedTokens(), ...keys, ...subscribers, sandboxCredentials.business.clientSecret]) {
     expect(secret?.length).toBeGreaterThan(8);
     expect(output + receiver.text()).not.toContain(secret);

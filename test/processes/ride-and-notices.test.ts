@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { createNotifySender } from '../../src/notify-http/sender.js';
@@ -8,17 +8,16 @@ import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { jsonFile } from '../support/json-file.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { completes } from '../support/ride/rides.js';
-import { createAuthority, type TestAuthority } from '../support/server/certificates.js';
+import { createAuthority } from '../support/server/certificates.js';
 import { runStarter, startWorkerProcess, type WorkerProcess } from '../support/worker/process.js';
 
-let authority: TestAuthority;
 let receiver: NotifyReceiver;
 let sandbox: Sandbox;
 let env: WorkerEnv;
 let metricsUrl: string;
 let worker: WorkerProcess;
 beforeAll(async () => {
-  authority = createAuthority('receivers');
+  const authority = createAuthority('receivers');
   receiver = await startNotifyReceiver({ tls: authority.server() });
   sandbox = await startSandbox();
   env = workerEnv(sandbox.url, { ...receiver.env, FARETRAIL_LOG_LEVEL: 'info' });
@@ -36,37 +35,27 @@ afterAll(async () => {
 /** The lines that a command prints. */
 async function cli(...argv: string[]): Promise<Record<string, unknown>[]> {
   const { output } = await runStarter([...argv, '--json'], { TEMPORAL_ADDRESS: inject('temporalAddress'), ...env });
-  return output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = output.trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-describe('the installed processes', () => {
-  it('carry a call to its end', async () => {
-    const [called] = await cli('call', 'business', 'companySettings');
-    expect(called).toMatchObject({ result: { operation: 'companySettings', status: 200 } });
-  });
-
-  it('order a ride, follow it, and tell a URL whose certificate a private authority has issued', async () => {
-    sandbox.setBookingSettings({ script: completes });
-    const asked = ['--input', jsonFile(newRide()), '--request-id', randomUUID()];
-    const url = `${receiver.origin}/changes`;
-    const told = await cli('ride', 'request', 'business', ...asked, '--notify', url, '--watch');
-    expect(told.at(0)).toMatchObject({ state: 'started' });
-    expect(told.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
-    await expect.poll(() => receiver.taken('/changes').at(-1)).toBe('Completed');
-    const counted = new RegExp(`^faretrail_notices_total{.*origin="${receiver.origin}".*outcome="told".*} \\d`, 'm');
-    await expect.poll(async () => await (await fetch(metricsUrl)).text()).toMatch(counted);
-  });
+it('the installed processes carry a call to its end, order a ride, follow it, and notify a URL with a private authority', async () => {
+  const [called] = await cli('call', 'business', 'companySettings');
+  expect(called).toMatchObject({ result: { operation: 'companySettings', status: 200 } });
+  sandbox.setBookingSettings({ script: completes });
+  const asked = ['--input', jsonFile(newRide()), '--request-id', randomUUID()];
+  const url = `${receiver.origin}/changes`;
+  const told = await cli('ride', 'request', 'business', ...asked, '--notify', url, '--watch');
+  expect(told.at(0)).toMatchObject({ state: 'started' });
+  expect(told.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
+  await expect.poll(() => receiver.taken('/changes').at(-1)).toBe('Completed');
+  const counted = new RegExp(`^faretrail_notices_total{.*origin="${receiver.origin}".*outcome="told".*} \\d`, 'm');
+  await expect.poll(async () => await (await fetch(metricsUrl)).text()).toMatch(counted);
 });
 
-it('a URL whose certificate nobody here trusts is not told', async () => {
-  const sender = createNotifySender({
-    origins: [receiver.origin],
-    secrets: [Buffer.alloc(32, 7)],
-    allowsPrivate: true,
-  });
+it('a URL whose certificate the worker does not trust gets no notice', async () => {
+  const secrets = [Buffer.alloc(32, 7)];
+  const sender = createNotifySender({ origins: [receiver.origin], secrets, allowsPrivate: true });
   onTestFinished(() => sender.close());
   const outcome = await sender.send({ url: `${receiver.origin}/untrusted`, id: 'msg_1', event: {} });
   expect(outcome).toEqual({ kind: 'unreachable', code: expect.stringMatching(/CERT|VERIFY/) });

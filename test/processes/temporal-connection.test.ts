@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import {
   connect,
   createSecureServer,
@@ -7,40 +7,35 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Check } from '../../src/cli/doctor/checks.js';
 import { connectClient, connectNative } from '../../src/temporal/connection.js';
 import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { textFile } from '../support/json-file.js';
 import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/server/certificates.js';
 import { runStarter } from '../support/worker/process.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'faretrail-tls-'));
-const apiKey = 'api-key-that-nobody-may-see';
+const missingFile = () => '/nonexistent/file';
+const apiKey = 'api-key-for-the-server-alone';
 let ours: TestAuthority;
 let other: TestAuthority;
-let client: CertificateFiles;
-let stranger: CertificateFiles;
-/** Wants a client certificate; wants none. */
+/** Wants a client certificate. */
 let mutual: TlsProxy;
 let plain: TlsProxy;
 
 beforeAll(async () => {
   [ours, other] = [createAuthority('ours'), createAuthority('other')];
   const server = ours.server();
-  client = ours.client();
-  stranger = other.client();
-  mutual = await startTlsProxy(inject('temporalAddress'), { server, clientCa: ours.ca });
-  plain = await startTlsProxy(inject('temporalAddress'), { server });
+  mutual = await startTlsProxy(server, ours.ca);
+  plain = await startTlsProxy(server);
 });
 afterAll(() => Promise.all([mutual?.close(), plain?.close()]));
 
 /** As a deployment sets it; no profile file of the machine gets in between. */
 const settings = (proxy: TlsProxy, more: Record<string, string> = {}) => ({
-  TEMPORAL_CONFIG_FILE: join(folder, 'none.toml'),
+  TEMPORAL_CONFIG_FILE: missingFile(),
   TEMPORAL_ADDRESS: proxy.address,
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: ours.ca,
   ...more,
@@ -53,14 +48,14 @@ const withCertificate = ({ cert, key }: CertificateFiles) => ({
 /** Both kinds of connection: those of clients, and that of a worker. */
 const kinds = { client: connectClient, worker: connectNative };
 
-describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, connectAs) => {
-  async function use(env: Record<string, string>): Promise<void> {
-    const { connection } = await connectAs(env, { withinMs: 20_000 });
-    await connection.workflowService.getSystemInfo({});
-    await connection.close();
-  }
+async function callOver(connectAs: typeof connectClient | typeof connectNative, env: Record<string, string>) {
+  const { connection } = await connectAs(env, { withinMs: 20_000 });
+  await connection.workflowService.getSystemInfo({});
+  await connection.close();
+}
 
-  /** It does not come about, so there is nothing to wait for. */
+describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, connectAs) => {
+  /** It does not come about, so the test need not wait long. */
   const refusalOf = (env: Record<string, string>): Promise<unknown> =>
     connectAs(env, { withinMs: 500 }).then(
       () => expect.fail('it was connected'),
@@ -68,9 +63,9 @@ describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, 
     );
   const failsOver = (setting: string) => ({ code: 'TemporalTlsFailed', message: expect.stringContaining(setting) });
 
-  it('checks the server, and shows an API key', async () => {
+  it('checks the server, and shows it an API key', async () => {
     plain.calls.length = 0;
-    await use(settings(plain, { TEMPORAL_API_KEY: apiKey }));
+    await callOver(connectAs, settings(plain, { TEMPORAL_API_KEY: apiKey }));
     expect(plain.calls.length).toBeGreaterThan(0);
     expect(plain.calls.every(({ authorization }) => authorization === `Bearer ${apiKey}`)).toBe(true);
   });
@@ -84,42 +79,35 @@ describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, 
     expect(plain.calls).toEqual([]);
   });
 
-  it('refuses a server of another name', async () => {
-    const env = settings(plain, { TEMPORAL_TLS_SERVER_NAME: 'temporal.example' });
-    expect(await refusalOf(env)).toMatchObject(failsOver('TEMPORAL_TLS_SERVER_NAME'));
+  it('shows a client certificate where the server wants one', async () => {
+    await callOver(connectAs, settings(mutual, withCertificate(ours.client())));
   });
 
-  it('shows a client certificate where one is wanted', async () => {
-    await use(settings(mutual, withCertificate(client)));
+  const [name, certificate] = ['TEMPORAL_TLS_SERVER_NAME', 'TEMPORAL_TLS_CLIENT_CERT_PATH'];
+  it.each([
+    ['has another name', () => settings(plain, { [name]: 'temporal.example' }), name],
+    ['wants a client certificate', () => settings(mutual), certificate],
+    ['does not trust the client certificate', () => settings(mutual, withCertificate(other.client())), certificate],
+    ['speaks no TLS', () => settings(plain, { TEMPORAL_ADDRESS: inject('temporalAddress') }), 'does not speak TLS'],
+  ])('fails and says where to look when the server %s', async (_what, env, place) => {
+    expect(await refusalOf(env())).toMatchObject(failsOver(place));
   });
 
-  it('is refused without one, or with one of another authority, and says where to look', async () => {
-    const expected = failsOver('TEMPORAL_TLS_CLIENT_CERT_PATH');
-    expect(await refusalOf(settings(mutual))).toMatchObject(expected);
-    expect(await refusalOf(settings(mutual, withCertificate(stranger)))).toMatchObject(expected);
-  });
-
-  it('says that a server does not speak TLS', async () => {
-    const env = { ...settings(plain), TEMPORAL_ADDRESS: inject('temporalAddress') };
-    expect(await refusalOf(env)).toMatchObject(failsOver('does not speak TLS'));
-  });
-
-  it('takes all of it from a profile file', async () => {
-    const file = join(folder, 'temporal.toml');
-    writeFileSync(
-      file,
+  it('takes authority, client certificate and API key from a profile file', async () => {
+    const { cert, key } = ours.client();
+    const file = textFile(
       `[profile.cloud]
       address = "${mutual.address}"
       namespace = "rides.a1b2c"
       api_key = "${apiKey}"
       [profile.cloud.tls]
       server_ca_cert_path = "${ours.ca}"
-      client_cert_path = "${client.cert}"
-      client_key_path = "${client.key}"
+      client_cert_path = "${cert}"
+      client_key_path = "${key}"
       server_name = "localhost"`,
     );
     mutual.calls.length = 0;
-    await use({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'cloud' });
+    await callOver(connectAs, { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'cloud' });
     expect(mutual.calls.every(({ authorization }) => authorization === `Bearer ${apiKey}`)).toBe(true);
   });
 });
@@ -131,119 +119,58 @@ describe('a worker that is told no authority', () => {
   async function connectWith(file: string): Promise<void> {
     vi.stubEnv('SSL_CERT_FILE', file);
     vi.stubEnv('SSL_CERT_DIR', undefined);
-    try {
-      const { connection } = await connectNative(env(), { withinMs: 20_000 });
-      await connection.workflowService.getSystemInfo({});
-      await connection.close();
-    } finally {
-      vi.unstubAllEnvs();
-    }
+    await callOver(connectNative, env()).finally(() => vi.unstubAllEnvs());
   }
 
-  /** A command as it is installed, whose own library trusts the server. */
-  async function doctorWith(file: string): Promise<{ checks: Check[]; errors: string }> {
-    const trusting = { ...env(), NODE_EXTRA_CA_CERTS: ours.ca, SSL_CERT_FILE: file };
-    const { output, errors } = await runStarter(['doctor', '--json'], trusting);
-    return { ...(JSON.parse(output) as { checks: Check[] }), errors };
-  }
-  const asWorker = { name: 'Temporal, as a worker' };
-
-  it("trusts those of the system's CA file, as the doctor says", async () => {
+  it("trusts the authorities of the system's CA file", async () => {
     await connectWith(ours.ca);
-    const { checks, errors } = await doctorWith(ours.ca);
-    expect(checks).toContainEqual({ ...asWorker, result: 'ok', message: expect.any(String) });
-    expect(errors).toBe('');
   });
 
   const noFile = /no CA file.*ca-certificates.*SSL_CERT_FILE/;
   it.each([
-    ['a CA file of other authorities', () => other.ca, /TEMPORAL_TLS_SERVER_CA_CERT_PATH.*SSL_CERT_FILE/],
-    ['a CA file that is missing', missingFile, noFile],
-    ['a CA file that is empty', emptyFile, noFile],
-  ])('names %s', async (_, file, remedy) => {
+    ['holds other authorities', () => other.ca, /TEMPORAL_TLS_SERVER_CA_CERT_PATH.*SSL_CERT_FILE/],
+    ['is missing', missingFile, noFile],
+    ['is empty', () => textFile(''), noFile],
+  ])("says with the remedy that the system's CA file %s", async (_, file, remedy) => {
     const fault = { code: 'TemporalTlsFailed', message: expect.stringMatching(remedy) };
     await expect(connectWith(file())).rejects.toMatchObject(fault);
   });
 
-  it('is checked by the doctor beside its own connection', async () => {
-    const { checks, errors } = await doctorWith(missingFile());
+  it.each([
+    ['trusts the server', () => ours.ca, 'ok', /./],
+    ['has no CA file', missingFile, 'failed', noFile],
+  ])('is checked by the doctor beside its own connection: a worker that %s', async (_, file, result, message) => {
+    // The library of the command itself trusts the server.
+    const trusting = { ...env(), NODE_EXTRA_CA_CERTS: ours.ca, SSL_CERT_FILE: file() };
+    const { output, errors } = await runStarter(['doctor', '--json'], trusting);
+    const { checks } = JSON.parse(output) as { checks: Check[] };
     expect(checks).toContainEqual(expect.objectContaining({ name: 'Temporal', result: 'ok' }));
-    expect(checks).toContainEqual({ ...asWorker, result: 'failed', message: expect.stringMatching(noFile) });
+    const asWorker = { name: 'Temporal, as a worker', result, message: expect.stringMatching(message) };
+    expect(checks).toContainEqual(asWorker);
     expect(errors).toBe('');
   });
 });
 
-const missingFile = () => join(folder, 'none.pem');
-
-function emptyFile(): string {
-  const file = join(folder, 'empty.pem');
-  writeFileSync(file, '');
-  return file;
-}
-
-const inClear = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_CONFIG_FILE: '/nonexistent/temporal.toml' };
-
-describe('the connection to Temporal', () => {
-  it('gives a client that can ask for runs', async () => {
-    const { client, connection, namespace } = await connectClient(inClear);
-    expect(namespace).toBe('default');
-    expect(await client.workflow.count()).toMatchObject({ count: expect.any(Number) });
-    await connection.close();
-  });
-
-  it('gives a worker its connection, fit for the check of search attributes', async () => {
-    const { connection, namespace } = await connectNative(inClear);
-    await expect(ensureSearchAttributes(connection, namespace)).resolves.toMatchObject({ checkedBy: 'list' });
-    await expect(ensureSearchAttributes(connection, 'no-such-namespace')).rejects.toMatchObject({
-      code: 'NamespaceUnknown',
-    });
-    await connection.close();
-  });
-
-  it('says by its deadline that nothing answers, for a worker too', async () => {
-    const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const attempt = connectNative({ ...inClear, TEMPORAL_ADDRESS: address }, { withinMs: 300 });
-    await expect(attempt).rejects.toMatchObject({ code: 'TemporalUnreachable' });
-    silent.close();
-  });
-
-  it('says that nothing listens at the address', async () => {
-    const nowhere = { ...inClear, TEMPORAL_ADDRESS: '127.0.0.1:1' };
-    await expect(connectNative(nowhere)).rejects.toMatchObject({
-      code: 'TemporalUnreachable',
-      message: expect.stringContaining('127.0.0.1:1 '),
-    });
-  });
+it('a worker registers search attributes once, then finds them, and says when its namespace is unknown', async () => {
+  const inClear = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_CONFIG_FILE: '/nonexistent/temporal.toml' };
+  const { connection, namespace } = await connectNative(inClear);
+  await ensureSearchAttributes(connection, namespace);
+  expect(await ensureSearchAttributes(connection, namespace)).toEqual({ registered: [], checkedBy: 'list' });
+  const query = "RideAccount = 'none' AND RideAttention IS NULL";
+  expect(await connection.workflowService.countWorkflowExecutions({ namespace, query })).toMatchObject({ groups: [] });
+  const unknown = ensureSearchAttributes(connection, 'no-such-namespace');
+  await expect(unknown).rejects.toMatchObject({ code: 'NamespaceUnknown' });
+  await connection.close();
 });
 
-describe('search attributes on a real server', () => {
-  it('are registered once, then found, and then known to queries', async () => {
-    const { client, connection, namespace } = await connectClient(inClear);
-    await ensureSearchAttributes(connection, namespace);
-    expect(await ensureSearchAttributes(connection, namespace)).toEqual({ registered: [], checkedBy: 'list' });
-    expect(await client.workflow.count("RideAccount = 'nobody' AND RideAttention IS NULL")).toMatchObject({ count: 0 });
-    await connection.close();
-  });
-});
+type TlsProxy = Awaited<ReturnType<typeof startTlsProxy>>;
 
-/** gRPC over TLS in front of a server that speaks it in clear. */
-interface TlsProxy {
-  address: string;
-  /** The headers of each call that came through. */
-  calls: IncomingHttpHeaders[];
-  close(): Promise<void>;
-}
-
-interface TlsProxyOptions {
-  server: CertificateFiles;
-  /** Only callers with a certificate of this authority get in. Default: everybody does. */
-  clientCa?: string;
-}
-
-/** Ends TLS as a load balancer or Temporal Cloud does, and passes calls on to `target` (`host:port`). */
-async function startTlsProxy(target: string, { server, clientCa }: TlsProxyOptions): Promise<TlsProxy> {
+/**
+ * Ends TLS as a load balancer or Temporal Cloud does, and passes gRPC calls on to the server of the test run, which speaks in
+ * clear. With `clientCa` only callers with a certificate of this authority get in. `calls`: the headers of each call.
+ */
+async function startTlsProxy(server: CertificateFiles, clientCa?: string) {
+  const target = inject('temporalAddress');
   const calls: IncomingHttpHeaders[] = [];
   const sessions = new Set<ServerHttp2Session>();
   const upstream = connect(`http://${target}`);

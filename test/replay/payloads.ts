@@ -2,27 +2,20 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { historyFiles } from './releases.js';
 
-/** What a recorded run was given and what it gave, as plain JSON. */
-export interface RecordedRun {
-  file: string;
-  type: string;
-  input: unknown;
-  /** Undefined when the run did not complete. */
-  result: unknown;
-  /** Arguments of the signals it got, by name. */
-  got: [signal: string, argument: unknown][];
-  /** Arguments of the signals it sent to other runs. */
-  sent: unknown[];
-}
-
 interface Payloads {
   payloads?: { data?: string }[];
 }
 
-type Attributes = Record<string, Payloads | { name?: string } | string | undefined>;
+/** What an event of a history holds, as far as these tests read it. */
+interface Attributes {
+  workflowType?: { name?: string };
+  signalName?: string;
+  input?: Payloads;
+  result?: Payloads;
+}
 
-const valuesIn = (payloads: unknown): unknown[] =>
-  ((payloads as Payloads | undefined)?.payloads ?? []).map(({ data }) => {
+const valuesIn = ({ payloads = [] }: Payloads = {}): unknown[] =>
+  payloads.map(({ data }) => {
     try {
       return data === undefined ? undefined : JSON.parse(Buffer.from(data, 'base64').toString());
     } catch {
@@ -30,21 +23,25 @@ const valuesIn = (payloads: unknown): unknown[] =>
     }
   });
 
-function readRun(file: string): RecordedRun {
+/** What a recorded run was given and what it gave, as plain JSON. */
+function readRun(file: string) {
   const { events } = JSON.parse(readFileSync(file, 'utf8')) as { events: Record<string, Attributes>[] };
-  const all = (name: string): Attributes[] =>
-    events.flatMap((event) => (event[`${name}EventAttributes`] ? [event[`${name}EventAttributes`] as Attributes] : []));
+  const all = (name: string) => events.flatMap((event) => event[`${name}EventAttributes`] ?? []);
   const [started] = all('workflowExecutionStarted');
   const [completed] = all('workflowExecutionCompleted');
   return {
     file: basename(file),
-    type: String((started?.workflowType as { name?: string } | undefined)?.name),
+    type: String(started?.workflowType?.name),
     input: valuesIn(started?.input)[0],
+    /** Undefined when the run did not complete. */
     result: valuesIn(completed?.result)[0],
-    got: all('workflowExecutionSignaled').map(({ signalName, input }) => [String(signalName), valuesIn(input)[0]]),
+    /** The signals it got, by name, and the arguments of those that it sent to other runs. */
+    got: all('workflowExecutionSignaled').map(
+      ({ signalName, input }) => [String(signalName), valuesIn(input)[0]] as const,
+    ),
     sent: all('signalExternalWorkflowExecutionInitiated').map(({ input }) => valuesIn(input)[0]),
   };
 }
 
 /** All runs that are kept for replay. */
-export const recordedRuns = (): RecordedRun[] => historyFiles().map(readRun);
+export const recordedRuns = () => historyFiles().map(readRun);

@@ -15,7 +15,7 @@ import { previousRelease } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
 /**
- * What nobody thought to record: orders take random courses on the workflows of the previous release, and their histories
+ * What no recording holds: orders take random courses on the workflows of the previous release, and their histories
  * replay on the code of today, as live orders do after an upgrade. FARETRAIL_TEST_BUNDLE names a bundle to take instead of
  * the one of the release, and FARETRAIL_TEST_NEXT_BUNDLE one to take instead of the code of today.
  */
@@ -36,31 +36,25 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
   });
   afterAll(() => replayer.close());
 
-  it('whatever is announced and polled', async () => {
+  it('whatever is announced and polled', async ({ onTestFinished }) => {
     const stack = await startOrderStack({ ...announcedStack, workflowBundle: { code } });
-    try {
-      const courses = [announcedChanges, ...fc.sample(announcedCourses, { numRuns: 4 }).flat()];
-      const orders = await Promise.all(courses.map((steps) => goThroughAnnounced(stack, steps)));
-      for (const order of orders) {
-        await replayer.replay(await order.fetchHistory(), order.workflowId);
-        await order.terminate();
-      }
-    } finally {
-      await stack.close();
+    onTestFinished(() => stack.close());
+    const courses = [announcedChanges, ...fc.sample(announcedCourses, { numRuns: 4 }).flat()];
+    const orders = await Promise.all(courses.map((steps) => goThroughAnnounced(stack, steps)));
+    for (const order of orders) {
+      await replayer.replay(await order.fetchHistory(), order.workflowId);
+      await order.terminate();
     }
   });
 
-  it('whatever interleaves', async () => {
+  it('whatever interleaves', async ({ onTestFinished }) => {
     const stack = await startOrderStack({ ...slowPolls, workflowBundle: { code } });
-    try {
-      for (const steps of fc.sample(deliveryCourses, { numRuns: 5 })) {
-        const workflowId = await goThroughDeliveries(stack, steps);
-        const runs = await runsOf(stack.client, workflowId);
-        expect(runs.length).toBeGreaterThan(0);
-        for (const events of runs) await replayer.replay({ events }, workflowId);
-      }
-    } finally {
-      await stack.close();
+    onTestFinished(() => stack.close());
+    for (const steps of fc.sample(deliveryCourses, { numRuns: 5 })) {
+      const workflowId = await goThroughDeliveries(stack, steps);
+      const runs = await runsOf(stack.client, workflowId);
+      expect(runs.length).toBeGreaterThan(0);
+      for (const events of runs) await replayer.replay({ events }, workflowId);
     }
   });
 });

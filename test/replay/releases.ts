@@ -13,13 +13,11 @@ const unreleased = join(here, 'unreleased');
 const bundleName = 'workflow-bundle.js.br';
 const isVersion = /^\d+\.\d+\.\d+$/;
 
-const byVersion = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true });
-
 /** The versions of which something is kept, oldest first. */
 const releases = (): string[] =>
   readdirSync(here)
     .filter((name) => isVersion.test(name))
-    .sort(byVersion);
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
 /** All recorded histories, as paths. */
 export const historyFiles = (): string[] =>

@@ -68,7 +68,7 @@ describe('a recorded history replays on the code of today', () => {
     replayText(read(file)),
   );
 
-  it('and every path has one', () => {
+  it('is kept of every path', () => {
     const names = [...Object.values(recordedPaths), slowPaths].flatMap((paths) => Object.keys(paths));
     expect(names.filter(isNew)).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe('a recorded history replays on the code of today', () => {
     ['report-read', 'readReceipt', 'fetchReceipt'],
     ['parked-routed', 'handOverDelivery', 'sendDelivery'],
     ['subscription-rotated-and-moved', 'createSubscriber', 'subscribeAnew'],
-  ])('and one that does not fit is found out: %s', async (path, name, other) => {
+  ])('of %s fails to replay with another activity than %s', async (path, name, other) => {
     await expect(replayText(read(historiesOf(path).at(-1) ?? path).replaceAll(name, other))).rejects.toThrow();
   });
 });

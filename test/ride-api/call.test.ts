@@ -5,9 +5,10 @@ import {
 } from '../../src/contracts/default-contract-profile.js';
 import { type BusinessOperation, businessOperations, type ServiceCall } from '../../src/domain/call.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import { callRequest, interpretCallReply, knowsRepeats, operationScope } from '../../src/ride-api/call.js';
+import { callRequest, interpretCallReply, knowsRepeats } from '../../src/ride-api/call.js';
+import { operationScope } from '../../src/ride-api/operation-request.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
-import { businessAccount, partnerAccount } from './accounts.js';
+import { answer, businessAccount, errorOf, partnerAccount } from './accounts.js';
 import { answerJson, serve, textOf } from './loopback-server.js';
 
 const account = businessAccount();
@@ -39,14 +40,15 @@ describe('the request (methods and paths assumed)', () => {
     expect(body).toBe(more.body === undefined ? undefined : JSON.stringify(more.body));
   });
 
-  it('has its request id where the profile says, or nowhere', () => {
+  it('carries its request id in the header that the profile names, or in none', () => {
     const named = parseContractProfile({ operations: { updateOrder: { requestIdHeader: 'Idempotency-Key' } } });
     const update = callRequest(account, callOf('updateOrder', { ...about, body: {} }), accessToken, named);
     expect(update.headers).toMatchObject({ 'Idempotency-Key': 'call/business/x/1' });
     const without = parseContractProfile({ operations: { createOrder: { requestIdHeader: '' } } });
     const { headers } = callRequest(account, callOf('createOrder', { body: {} }), accessToken, without);
     expect(Object.values(headers)).not.toContain('call/business/x/1');
-    expect([named, without].map((one) => knowsRepeats('createOrder', one))).toEqual([true, false]);
+    const verified = parseContractProfile({ operations: { createOrder: { repeatable: true } } });
+    expect([profile, verified].map((one) => knowsRepeats('createOrder', one))).toEqual([false, true]);
   });
 
   it.each(businessOperations)('of %s needs a business account', (operation) => {
@@ -56,7 +58,7 @@ describe('the request (methods and paths assumed)', () => {
   });
 });
 
-it('goes out over HTTP, and an answer without a body is one', async () => {
+it('a call goes out over HTTP, and an answer without a body is one', async () => {
   const seen: string[] = [];
   const url = await serve(async (request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers['x-request-id']} ${await textOf(request)}`);
@@ -76,18 +78,19 @@ it('goes out over HTTP, and an answer without a body is one', async () => {
   await api.close();
 });
 
-describe('a refusal', () => {
+describe('the error of a refused call', () => {
   const body = { stops: [{ actions: [{ user: { phone: '15550001111' } }] }] };
   const refusedWith = (message: unknown) => {
-    const reply = { status: 422, headers: {}, body: { status: 'error', error: { code: 'RULE', message } } };
-    const call = callOf('createOrder', { body });
-    const context = { account, call, accessToken, profile, now: 0, maxWaitMs: 600_000 };
-    try {
-      interpretCallReply(reply, context);
-    } catch (error) {
-      return error as { upstreamMessage: string | null; message: string };
-    }
-    throw new Error('it was taken');
+    const reply = answer(422, { status: 'error', error: { code: 'RULE', message } });
+    const context = {
+      account,
+      call: callOf('createOrder', { body }),
+      accessToken,
+      profile,
+      now: 0,
+      maxWaitMs: 600_000,
+    };
+    return errorOf(() => interpretCallReply(reply, context));
   };
 
   it.each<[unknown, string | null]>([

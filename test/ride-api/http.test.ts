@@ -1,16 +1,11 @@
-import { FormData } from 'undici';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
 import { type ApiRequest, createHttp, type HttpLimits } from '../../src/ride-api/http.js';
 import { failure } from './accounts.js';
-import { answerJson, hangUp, serve, serveBytes, textOf } from './loopback-server.js';
-
-function client(limits: Partial<HttpLimits> = {}) {
-  const http = createHttp(limits);
-  onTestFinished(() => http.close());
-  return http;
-}
+import { answerJson, hangUp, httpClient, serve, serveBytes, textOf } from './loopback-server.js';
 
 const get = (url: string): ApiRequest => ({ method: 'GET', url, headers: {} });
+const unreachable = (code: string) => failure('RideApiUnreachable', code);
 
 describe('an exchange', () => {
   it('sends path, query, headers and body as given and returns status, kept headers and JSON', async () => {
@@ -19,25 +14,13 @@ describe('an exchange', () => {
       answerJson(response, 201, seen, { 'Retry-After': '7', 'X-Request-ID': 'r1', 'Set-Cookie': 'c=1' });
     });
     const headers = { Authorization: 'Bearer t', 'Content-Type': 'application/json' };
-    const reply = await client().send({ method: 'POST', url: `${base}/a/%2Fx?b=c%20d`, headers, body: '{}' });
+    const reply = await httpClient().send({ method: 'POST', url: `${base}/a/%2Fx?b=c%20d`, headers, body: '{}' });
     expect(reply).toMatchObject({ status: 201, body: { method: 'POST', url: '/a/%2Fx?b=c%20d', body: '{}' } });
     expect(reply.headers).toEqual({ date: expect.any(String), 'retry-after': '7', 'x-request-id': 'r1' });
     const { raw } = reply.body as { raw: string[] };
     const names = raw.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
     const ours = ['accept-encoding', 'authorization', 'connection', 'content-length', 'content-type', 'host'];
     expect(names.sort()).toEqual(ours);
-  });
-
-  it('sends a form as multipart', async () => {
-    const base = await serve(async (request, response) => {
-      answerJson(response, 200, { type: request.headers['content-type'], body: await textOf(request) });
-    });
-    const body = new FormData();
-    body.append('client_secret', 'a&b+c');
-    const reply = await client().send({ method: 'POST', url: base, headers: {}, body });
-    const seen = reply.body as { type: string; body: string };
-    expect(seen.type).toMatch(/^multipart\/form-data; boundary=/);
-    expect(seen.body).toContain('name="client_secret"\r\n\r\na&b+c\r\n');
   });
 
   it.each([
@@ -49,72 +32,122 @@ describe('an exchange', () => {
       ports.add(request.socket.remotePort);
       response.writeHead(status).end(body);
     });
-    const http = client();
+    const http = httpClient();
     for (let exchange = 0; exchange < 8; exchange += 1) expect((await http.send(get(base))).status).toBe(status);
     expect(ports.size).toBeLessThanOrEqual(2); // undici frees a connection a moment after its body was read
   });
 
-  it('repeats nothing by itself', async () => {
-    let requests = 0;
-    const base = await serve((_, response) => {
-      requests += 1;
-      if (requests === 1) answerJson(response, 503, {});
-      else response.destroy();
-    });
-    const http = client();
-    expect((await http.send(get(base))).status).toBe(503);
-    await expect(http.send(get(base))).rejects.toThrow(failure('RideApiUnreachable', 'CONNECTION_LOST'));
-    expect(requests).toBe(2);
-  });
-
-  it('follows no redirect', async () => {
+  it('sends one request, whatever the answer: the client repeats nothing and follows no redirect', async () => {
     const visited: unknown[] = [];
     const base = await serve((request, response) => {
       visited.push(request.url);
-      response.writeHead(302, { Location: '/elsewhere' }).end();
+      if (request.url === '/lost') response.destroy();
+      else response.writeHead(Number(request.url?.slice(1)), { Location: '/elsewhere' }).end();
     });
-    expect((await client().send(get(`${base}/here`))).status).toBe(302);
-    expect(visited).toEqual(['/here']);
+    const http = httpClient();
+    for (const status of [503, 302]) expect((await http.send(get(`${base}/${status}`))).status).toBe(status);
+    await expect(http.send(get(`${base}/lost`))).rejects.toThrow(unreachable('CONNECTION_LOST'));
+    expect(visited).toEqual(['/503', '/302', '/lost']);
   });
 });
 
-describe('the body of an answer', () => {
-  const answered = async (status: number, text: string | undefined) => {
-    const base = await serve((_, response) => void response.writeHead(status).end(text));
-    return client({ maxReplyBytes: 1_000 }).send(get(base));
-  };
+const head = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n';
+/** A host that accepts connections and never says a byte: over https its handshake never ends. */
+const silent = (scheme: string) => async () => `${scheme}://${await serveBytes((socket) => void socket.resume())}`;
+const says = (bytes: string) => async () =>
+  `http://${await serveBytes((socket) => void socket.once('data', () => socket.write(bytes)))}`;
+const breaksAfter = (bytes: string) => async () =>
+  `http://${await serveBytes((socket) => void socket.once('data', () => socket.write(bytes, () => socket.destroy())))}`;
+const withoutTls = async () => (await serve(() => {})).replace('http:', 'https:');
+const [notHttp, tooLarge] = ['NOT_HTTP', 'TOO_LARGE'].map((code) => failure('RideApiGarbled', code));
 
-  it('may be empty on a success', async () => {
-    expect(await answered(204, undefined)).toMatchObject({ status: 204, body: undefined });
-    expect(await answered(200, ' \n')).toMatchObject({ status: 200, body: undefined });
+describe('an exchange that fails', () => {
+  it.each<[string, () => Promise<string>, Partial<HttpLimits>, unknown]>([
+    ['whose connection takes too long', silent('https'), { connectMs: 40 }, unreachable('CONNECT_TIMEOUT')],
+    ['that takes too long in total', silent('https'), { totalMs: 40 }, unreachable('TOTAL_TIMEOUT')],
+    ['whose head does not come', silent('http'), { headersMs: 40 }, unreachable('HEADERS_TIMEOUT')],
+    ['whose body stops', says(`${head}{"half":`), { bodyMs: 40 }, unreachable('BODY_TIMEOUT')],
+    ['at an address where nothing listens', async () => 'http://127.0.0.1:1', {}, unreachable('CONNECTION_REFUSED')],
+    ['at a name that does not exist', async () => 'http://nowhere.invalid', {}, unreachable('DNS')],
+    ['with a server without TLS', withoutTls, {}, unreachable('TLS')],
+    ['that breaks before an answer', breaksAfter(''), {}, unreachable('CONNECTION_LOST')],
+    ['that breaks within the head', breaksAfter('HTTP/1.1 200 OK\r\nContent-Le'), {}, unreachable('CONNECTION_LOST')],
+    ['that breaks within the body', breaksAfter(`${head}{"half":`), {}, unreachable('CONNECTION_LOST')],
+    ['answered in another protocol', says('SSH-2.0-OpenSSH\r\n'), {}, notHttp],
+    ['whose head has no end', says(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`), {}, notHttp],
+  ])('is named by its code when it is one %s', async (_, host, limits, error) => {
+    await expect(httpClient(limits).send(get(await host()))).rejects.toThrow(error);
   });
 
-  it('must be JSON on a success, and is passed over on an error', async () => {
-    await expect(answered(200, '<html>')).rejects.toThrow(failure('RideApiGarbled', 'NOT_JSON', { status: 200 }));
-    expect(await answered(502, '<html>')).toMatchObject({ status: 502, body: undefined });
-    expect(await answered(400, '{"error":"x"}')).toMatchObject({ status: 400, body: { error: 'x' } });
+  it('by its deadline has counted its wait for a free connection', async () => {
+    const url = await silent('http')();
+    const http = httpClient({ connections: 1, totalMs: 80 });
+    const both = await Promise.allSettled([http.send(get(url)), http.send(get(url))]);
+    const codes = both.map((result) => result.status === 'rejected' && result.reason.code);
+    expect(codes).toEqual(['TOTAL_TIMEOUT', 'TOTAL_TIMEOUT']);
+  });
+});
+
+it.each([
+  ['drips for ever is ended by the deadline in total', ' ', { totalMs: 60 }, unreachable('TOTAL_TIMEOUT')],
+  ['streams beyond the cap is cut off', 'x'.repeat(600), { maxReplyBytes: 1_000 }, tooLarge],
+])('an answer that %s, and its connection ends', async (_, piece, limits, error) => {
+  let hungUp: Promise<void> | undefined;
+  const base = await serve((request, response) => {
+    hungUp = hangUp(request);
+    const more = setInterval(() => response.write(piece), 5);
+    response.on('close', () => clearInterval(more));
+  });
+  await expect(httpClient(limits).send(get(base))).rejects.toThrow(error);
+  await hungUp;
+});
+
+describe('a caller who aborts', () => {
+  const reason = new Error('the activity was cancelled');
+
+  it('gets the reason back before anything is sent', async () => {
+    let requests = 0;
+    const base = await serve((_, response) => {
+      requests += 1;
+      response.end();
+    });
+    await expect(httpClient().send(get(base), AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(requests).toBe(0);
   });
 
-  const tooLarge = failure('RideApiGarbled', 'TOO_LARGE');
-  it('may have just the size of the cap, and beyond it does not hide the status of an error', async () => {
-    expect((await answered(200, JSON.stringify('x'.repeat(998)))).body).toHaveLength(998);
-    await expect(answered(200, JSON.stringify('x'.repeat(999)))).rejects.toThrow(tooLarge);
-    expect(await answered(503, 'x'.repeat(5_000))).toMatchObject({ status: 503, body: undefined });
-  });
-
-  it('beyond the cap is cut off while it streams', async () => {
+  it.each([
+    ['the answer is awaited', ''],
+    ['the body comes', '{"half":'],
+  ])('gets the reason back while %s, and the connection ends', async (_, piece) => {
+    const caller = new AbortController();
     let hungUp: Promise<void> | undefined;
     const base = await serve((request, response) => {
       hungUp = hangUp(request);
-      const more = setInterval(() => response.write('x'.repeat(600)), 5);
-      response.on('close', () => clearInterval(more));
+      if (piece !== '') response.writeHead(200).write(piece);
+      setTimeout(() => caller.abort(reason), 30);
     });
-    await expect(client({ maxReplyBytes: 1_000 }).send(get(base))).rejects.toThrow(tooLarge);
+    await expect(httpClient().send(get(base), caller.signal)).rejects.toBe(reason);
     await hungUp;
+  });
+
+  it('gets the reason back at once while a connection is made', async () => {
+    const caller = new AbortController();
+    const url = await silent('https')();
+    // After its deadline the wait would end with another error.
+    const sent = httpClient({ connectMs: 600_000, totalMs: 600_000 }).send(get(url), caller.signal);
+    caller.abort(reason);
+    await expect(sent).rejects.toBe(reason);
+  });
+
+  it('leaves no listener behind on a signal that lives on', async () => {
+    const base = await serve((_, response) => answerJson(response, 200, {}));
+    const { signal } = new AbortController();
+    await httpClient().send(get(base), signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 
-describe('closing', () => {
+describe('the client that is closed', () => {
   it('lets an exchange in flight end, can be repeated and makes later ones fail', async () => {
     const base = await serve((_, response) => void setTimeout(() => answerJson(response, 200, { done: true }), 30));
     const http = createHttp();
@@ -122,21 +155,6 @@ describe('closing', () => {
     await Promise.all([http.close(), http.close()]);
     expect((await inFlight).body).toEqual({ done: true });
     await http.close();
-    await expect(http.send(get(base))).rejects.toThrow(failure('RideApiUnreachable', 'CLOSED'));
-  });
-});
-
-describe('what answers in another language', () => {
-  it('is garbled when it is not HTTP', async () => {
-    for (const bytes of ['SSH-2.0-OpenSSH\r\n', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`]) {
-      const host = await serveBytes((socket) => void socket.write(bytes));
-      await expect(client().send(get(`http://${host}`))).rejects.toThrow(failure('RideApiGarbled', 'NOT_HTTP'));
-    }
-  });
-
-  it('is unreachable when it speaks no TLS', async () => {
-    const base = await serve((_, response) => void response.end());
-    const https = base.replace('http:', 'https:');
-    await expect(client().send(get(https))).rejects.toThrow(failure('RideApiUnreachable', 'TLS'));
+    await expect(http.send(get(base))).rejects.toThrow(unreachable('CLOSED'));
   });
 });

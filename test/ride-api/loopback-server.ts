@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
+import { createHttp, type Http, type HttpLimits } from '../../src/ride-api/http.js';
+import { createRideApi, type RideApi, type RideApiOptions } from '../../src/ride-api/ride-api.js';
 
 async function listen(server: Server | TcpServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -47,3 +50,16 @@ export async function textOf(request: IncomingMessage): Promise<string> {
 /** Resolves once the client has closed the connection, with a reset or without (which `once` would reject on). */
 export const hangUp = (request: IncomingMessage): Promise<void> =>
   new Promise((resolve) => request.socket.once('close', () => resolve()));
+
+/** An HTTP client for one test. */
+export function httpClient(limits: Partial<HttpLimits> = {}): Http {
+  const http = createHttp(limits);
+  onTestFinished(() => void http.close());
+  return http;
+}
+
+/** A client of the service for one test, with these changes of the contract profile. */
+export const rideApi = (
+  profile: object = {},
+  { http = httpClient(), ...options }: Partial<Omit<RideApiOptions, 'profile'>> = {},
+): RideApi => createRideApi({ profile: parseContractProfile(profile), http, ...options });

@@ -1,16 +1,11 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
+import type { RequestListener } from 'node:http';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { Account } from '../../src/domain/account.js';
 import { toOrderId, toScope } from '../../src/domain/keys.js';
-import { createRideApi } from '../../src/ride-api/ride-api.js';
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };
 import { businessAccount, partnerAccount } from './accounts.js';
-import { answerJson, serve, textOf } from './loopback-server.js';
-
-function rideApi(overrides = {}, now?: () => number) {
-  const api = createRideApi({ profile: parseContractProfile(overrides), ...(now === undefined ? {} : { now }) });
-  onTestFinished(() => api.close());
-  return api;
-}
+import { answerJson, httpClient, rideApi, serve, serveBytes, textOf } from './loopback-server.js';
 
 describe('the client of the service', () => {
   it('obtains a token whose lifetime counts from the moment the request was sent', async () => {
@@ -19,12 +14,16 @@ describe('the client of the service', () => {
       clock = 9_000;
       answerJson(response, 200, given.partner);
     });
-    const token = await rideApi({}, () => clock).requestToken(partnerAccount(base), toScope('demand_partner'));
+    const token = await rideApi({}, { now: () => clock }).requestToken(partnerAccount(base), toScope('demand_partner'));
     const granted = { accessToken: '<ACCESS_TOKEN>', lifetimeMs: 3_600_000, grantedScope: 'demand_partner' };
     expect(token).toEqual({ ...granted, requestedAt: 1_000 });
   });
 
-  it.each(['urlencoded', 'multipart', 'json'])('obtains a business token with a %s body', async (businessEncoding) => {
+  it.each([
+    ['urlencoded', 'application/x-www-form-urlencoded', 'client_secret=very+secret+%26+odd%2Bvalue'],
+    ['multipart', 'multipart/form-data; boundary=', 'name="client_secret"\r\n\r\nvery secret & odd+value\r\n'],
+    ['json', 'application/json', '"client_secret":"very secret & odd+value"'],
+  ])('obtains a business token without scope with a %s body', async (businessEncoding, type, secret) => {
     let seen = '';
     const base = await serve(async (request, response) => {
       seen = `${request.url} ${request.headers['content-type']} ${await textOf(request)}`;
@@ -32,36 +31,29 @@ describe('the client of the service', () => {
     });
     const api = rideApi({ tokens: { businessEncoding } });
     expect(await api.requestToken(businessAccount(base, base), toScope(''))).toMatchObject({ grantedScope: '' });
-    expect(seen).toMatch(/^\/oauth\/token (application\/(x-www-form-urlencoded|json)|multipart\/form-data; boundary)/);
+    expect(seen.startsWith(`/oauth/token ${type}`)).toBe(true);
+    expect(seen).toContain(secret);
     expect(seen).toContain('client_credentials');
     expect(seen).not.toContain('scope');
   });
 
-  it('reads an order at the address of its interface', async () => {
+  it('reads an order at the address of its interface, below a path as behind a gateway too', async () => {
     const asked: unknown[] = [];
     const base = await serve((request, response) => {
       asked.push(request.url, request.headers.authorization);
       answerJson(response, 200, { order: { order_id: 'a b', status: 'Completed' } });
     });
-    const reading = await rideApi().readOrder(partnerAccount(base), toOrderId('a b'), 't0ken');
-    expect(reading).toEqual({ rawStatus: 'Completed', status: 'Completed', terminal: true, details: null });
-    expect(asked).toEqual(['/v1/private/orders/status/a%20b', 'Bearer t0ken']);
+    const reading = { rawStatus: 'Completed', status: 'Completed', terminal: true, details: null };
+    for (const url of [base, `${base}/gateway`])
+      expect(await rideApi().readOrder(partnerAccount(url), toOrderId('a b'), 't0ken')).toEqual(reading);
+    const path = '/v1/private/orders/status/a%20b';
+    expect(asked).toEqual([path, 'Bearer t0ken', `/gateway${path}`, 'Bearer t0ken']);
   });
 
-  it('works below a path, as behind a gateway', async () => {
-    const base = await serve((request, response) => answerJson(response, 200, { order_status: request.url }));
-    const reading = await rideApi().readOrder(partnerAccount(`${base}/gateway`), toOrderId('1'), 't');
-    expect(reading.rawStatus).toBe('/gateway/v1/private/orders/status/1');
-  });
-
-  const dates = { Date: 'Thu, 01 May 2031 10:00:00 GMT', 'Retry-After': 'Thu, 01 May 2031 10:00:30 GMT' };
-  it.each([
-    ['right', '2031-05-01T10:00:00Z'],
-    ['a year ahead', '2032-05-01T10:00:00Z'],
-    ['a year behind', '2030-05-01T10:00:00Z'],
-  ])('waits for a Retry-After date as the service means it, where its own clock is %s', async (_, now) => {
+  it('waits for a Retry-After date as the service means it, though its own clock is a year ahead', async () => {
+    const dates = { Date: 'Thu, 01 May 2031 10:00:00 GMT', 'Retry-After': 'Thu, 01 May 2031 10:00:30 GMT' };
     const base = await serve((_, response) => answerJson(response, 503, {}, dates));
-    const api = rideApi({}, () => Date.parse(now));
+    const api = rideApi({}, { now: () => Date.parse('2032-05-01T10:00:00Z') });
     const failed = { code: 'UPSTREAM_FAILED', retryAfterMs: 30_000 };
     await expect(api.readOrder(partnerAccount(base), toOrderId('1'), 't')).rejects.toMatchObject(failed);
   });
@@ -77,5 +69,91 @@ describe('the client of the service', () => {
       api.requestToken(partnerAccount(base), toScope('demand_partner'), caller.signal),
     ]);
     expect(results.map((result) => result.status === 'rejected' && result.reason)).toEqual([reason, reason]);
+  });
+});
+
+const clientSecret = 'Cl1entSecretOfTheTest';
+const accessToken = 'Acc3ssTokenOfTheTest';
+const secrets = [clientSecret, accessToken];
+const unused = 'http://127.0.0.1:1'; // nothing listens there
+
+const api = () =>
+  rideApi({}, { http: httpClient({ headersMs: 50, bodyMs: 50, connectMs: 50, totalMs: 200, maxReplyBytes: 2_000 }) });
+
+const account = (base: string): Account => ({ ...businessAccount(base, base), clientSecret });
+
+/** All that a logger, a failure converter or a person could see of an error. */
+function everythingOf(error: unknown): string {
+  const seen = [inspect(error, { depth: 20, showHidden: true, getters: true }), String(error), JSON.stringify(error)];
+  for (let next = error; next instanceof Error; next = next.cause) seen.push(next.message, next.stack ?? '');
+  return seen.join('\n');
+}
+
+async function errorsOf(target: Account): Promise<unknown[]> {
+  const client = api();
+  const calls = [client.requestToken(target, toScope('order')), client.readOrder(target, toOrderId('1'), accessToken)];
+  const results = await Promise.allSettled(calls);
+  return results.map((result) => (result.status === 'rejected' ? result.reason : undefined));
+}
+
+function expectNoSecret(errors: unknown[]): void {
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(Error);
+    const seen = everythingOf(error);
+    for (const secret of secrets) expect(seen).not.toContain(secret);
+    expect(seen).not.toContain('businessId=');
+  }
+}
+
+const echoes: Record<string, (secret: string) => unknown> = {
+  'as the code of an RFC 6749 error': (secret) => ({ error: secret, error_description: secret }),
+  'as the code of an envelope': (secret) => ({ status: 'error', error: { code: secret, message: secret } }),
+  'within a code': (secret) => ({ error: `bad_${secret}` }),
+  'as the request id': (secret) => ({ error: 'invalid_client', request_id: secret }),
+  'as text': (secret) => secret,
+};
+
+describe('an error shows neither client secret nor token', () => {
+  for (const [how, body] of Object.entries(echoes)) {
+    it.each([200, 302, 400, 401, 403, 404, 429, 500])(`when upstream repeats them ${how} with %i`, async (status) => {
+      const listener: RequestListener = async (request, response) => {
+        const secret = request.method === 'POST' ? clientSecret : accessToken;
+        await textOf(request);
+        answerJson(response, status, body(secret), { 'X-Request-ID': secret, 'Retry-After': secret, Location: secret });
+      };
+      expectNoSecret(await errorsOf(account(await serve(listener))));
+    });
+  }
+
+  it('when upstream repeats the whole request as text that is no JSON', async () => {
+    const listener: RequestListener = async (request, response) => {
+      const text = `${JSON.stringify(request.headers)} ${await textOf(request)}`;
+      response.writeHead(200).end(text.replace('{', ''));
+    };
+    expectNoSecret(await errorsOf(account(await serve(listener))));
+  });
+
+  it('when upstream repeats the raw request, never answers, hangs up or cannot be reached', async () => {
+    const echo = await serveBytes((socket) => void socket.pipe(socket));
+    const silent = await serveBytes((socket) => void socket.resume());
+    const abrupt = await serveBytes((socket) => void socket.once('data', () => socket.destroy()));
+    for (const place of [`http://${echo}`, `http://${silent}`, `https://${silent}`, `http://${abrupt}`, unused]) {
+      expectNoSecret(await errorsOf(account(place)));
+    }
+  });
+
+  it('when the answer is too large', async () => {
+    const listener: RequestListener = (_, response) => answerJson(response, 200, [accessToken, 'x'.repeat(5_000)]);
+    expectNoSecret(await errorsOf(account(await serve(listener))));
+  });
+
+  it('when the request itself cannot be made', async () => {
+    const bad = `${accessToken}\r\nX: 1`;
+    const sent = await api()
+      .readOrder(account(unused), toOrderId('1'), bad)
+      .catch((error: unknown) => error);
+    expect(sent).toMatchObject({ code: 'InvalidInput' });
+    expectNoSecret([sent]);
+    expectNoSecret(await errorsOf(account(`http://[${clientSecret}`)));
   });
 });

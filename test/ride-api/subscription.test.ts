@@ -6,11 +6,11 @@ import {
 import { InvalidInput } from '../../src/domain/errors.js';
 import {
   isOutcomeUnclear,
-  RideApiError,
   RideApiGarbled,
   RideApiUnreachable,
   type UnreachableCode,
 } from '../../src/ride-api/errors.js';
+import { operationScope } from '../../src/ride-api/operation-request.js';
 import {
   createSubscriberRequest,
   deleteSubscriberRequest,
@@ -18,10 +18,9 @@ import {
   interpretSubscriberList,
   interpretSubscriberReply,
   listSubscribersRequest,
-  subscriberScope,
 } from '../../src/ride-api/subscription.js';
 import given from '../fixtures/subscriber-reply.given.json' with { type: 'json' };
-import { answer, businessAccount, partnerAccount } from './accounts.js';
+import { answer, businessAccount, errorOf, partnerAccount } from './accounts.js';
 
 const account = businessAccount();
 const deliveryAddress = 'https://rides.example/webhooks/business/status_changed/abc.very-secret-mac-of-a-path';
@@ -32,18 +31,8 @@ const managing = parseContractProfile({
 });
 const company = 'businessId=11111111-2222-4333-8444-555555555555';
 
-function errorOf(act: () => unknown): RideApiError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof RideApiError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
-
 describe('the request for a subscription', () => {
-  it('is as the service states it: one event type, as a plain string', () => {
+  it('is as the service states it: one event type as a plain string, with a token without scope', () => {
     const { body, ...request } = createSubscriberRequest(account, subscriber, 't0ken', profile);
     expect(request).toEqual({
       method: 'POST',
@@ -51,10 +40,7 @@ describe('the request for a subscription', () => {
       headers: { Accept: 'application/json', Authorization: 'Bearer t0ken', 'Content-Type': 'application/json' },
     });
     expect(JSON.parse(String(body))).toEqual({ hook_address: deliveryAddress, event_types: 'status_changed' });
-  });
-
-  it('uses the token without scope', () => {
-    expect(subscriberScope('createSubscriber', profile)).toBe('');
+    expect(operationScope(businessAccount(), 'createSubscriber', profile)).toBe('');
   });
 
   it('cannot be made for a partner account', () => {
@@ -62,7 +48,7 @@ describe('the request for a subscription', () => {
   });
 });
 
-describe('the answer to it', () => {
+describe('the answer to a request for a subscription', () => {
   it.each([200, 201, 202])('is a subscriber with any success code: %i', (status) => {
     expect(interpretSubscriberReply(answer(status, given), context)).toMatchObject({ id: 'sub-1' });
   });
@@ -86,7 +72,7 @@ describe('the answer to it', () => {
   });
 });
 
-describe('listing and deleting (assumed)', () => {
+describe('requests that list and delete subscribers (assumed)', () => {
   it('are off by default', () => {
     expect(() => listSubscribersRequest(account, 't', profile)).toThrow('listSubscribers');
     expect(() => deleteSubscriberRequest(account, 'a', 't', profile)).toThrow('deleteSubscriber');
@@ -99,12 +85,12 @@ describe('listing and deleting (assumed)', () => {
     expect(deleteSubscriberRequest(account, 'a/b', 't', managing)).toMatchObject(deletion);
   });
 
-  it('take what is gone for deleted, and a refusal for a refusal', () => {
+  it('count a subscriber that is gone as deleted, and a refusal as a refusal', () => {
     for (const status of [200, 204, 404]) expect(interpretSubscriberDeletion(answer(status), context)).toBeUndefined();
     expect(errorOf(() => interpretSubscriberDeletion(answer(403), context)).code).toBe('FORBIDDEN');
   });
 
-  it('do not take anything for a list', () => {
+  it('find a list only where the answer holds one', () => {
     expect(interpretSubscriberList(answer(200, { subscribers: [given] }), context)).toHaveLength(1);
     expect(() => interpretSubscriberList(answer(200, {}), context)).toThrow(RideApiGarbled);
     expect(errorOf(() => interpretSubscriberList(answer(500), context)).code).toBe('UPSTREAM_FAILED');

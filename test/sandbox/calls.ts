@@ -1,6 +1,7 @@
 import { request } from 'undici';
+import { expect, onTestFinished } from 'vitest';
 import { sandboxCredentials } from '../../sandbox/credentials.js';
-import type { Sandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 
 /** An answer of the sandbox, read to its end. */
 export interface Seen {
@@ -12,8 +13,6 @@ export interface Seen {
 
 type Interface = 'partner' | 'business';
 type Url = Pick<Sandbox, 'url'>;
-
-const { partner, business } = sandboxCredentials;
 
 export const tokenPaths = { partner: '/v1/oauth/token', business: '/oauth/token' };
 export const formType = 'application/x-www-form-urlencoded';
@@ -29,7 +28,8 @@ export async function call(
   return { status: answer.statusCode, headers: answer.headers, text, json: toJson(text) };
 }
 
-function toJson(text: string): unknown {
+/** Undefined where the text is no JSON. */
+export function toJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -37,29 +37,25 @@ function toJson(text: string): unknown {
   }
 }
 
-/** The form of a correct token request; a field set to null is left out. */
-export function tokenForm(at: Interface, change: Record<string, string | null> = {}): URLSearchParams {
+/** Other values for the fields of a token request; a field set to null is left out. */
+type TokenChange = Record<string, string | null>;
+
+/** The form of a token request, a correct one but for the change. */
+export function tokenForm(at: Interface, change: TokenChange = {}): URLSearchParams {
   const { clientId, clientSecret } = sandboxCredentials[at];
   const scope = at === 'partner' ? 'demand_partner' : 'order';
   const correct = { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials', scope };
-  const fields = { ...correct, ...change };
-  return new URLSearchParams(
-    Object.entries(fields).flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]])),
-  );
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...correct, ...change })) if (value !== null) form.set(name, value);
+  return form;
 }
 
-export const askToken = ({ url }: Url, at: Interface, change: Record<string, string | null> = {}): Promise<Seen> =>
+export const askToken = ({ url }: Url, at: Interface, change: TokenChange = {}): Promise<Seen> =>
   call('POST', url + tokenPaths[at], { 'content-type': formType }, tokenForm(at, change).toString());
 
-export async function newToken(
-  sandbox: Url,
-  at: Interface,
-  change: Record<string, string | null> = {},
-): Promise<string> {
+export async function newToken(sandbox: Url, at: Interface, change: TokenChange = {}): Promise<string> {
   const { json, text } = await askToken(sandbox, at, change);
-  const token = (json as { access_token?: string }).access_token;
-  if (token === undefined) throw new Error(`no token: ${text}`);
-  return token;
+  return (json as { access_token?: string }).access_token ?? expect.fail(`no token: ${text}`);
 }
 
 export const readPartnerOrder = ({ url }: Url, orderId: string, token: string): Promise<Seen> =>
@@ -69,15 +65,21 @@ export const readPartnerOrder = ({ url }: Url, orderId: string, token: string): 
   });
 
 export const readBusinessOrder = ({ url }: Url, orderId: string, token: string): Promise<Seen> =>
-  call('GET', `${url}/v1/orders/${encodeURIComponent(orderId)}?businessId=${business.businessId}`, {
+  call('GET', `${url}/v1/orders/${encodeURIComponent(orderId)}?businessId=${sandboxCredentials.business.businessId}`, {
     authorization: `Bearer ${token}`,
   });
 
-export const partnerId = partner.clientId;
-export const businessClientId = business.clientId;
-
 /** The error code of an answer in the envelope. */
 export const codeOf = ({ json }: Seen): unknown => (json as { error?: { code?: unknown } }).error?.code;
+
+/** A sandbox for one test, with the quiet orders p-1 and p-2 of the partner interface and b-1 of the business interface. */
+export async function sandboxOfOneTest(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  for (const orderId of ['p-1', 'p-2']) sandbox.addOrder(quietOrder('partner', orderId));
+  sandbox.addOrder(quietOrder('business', 'b-1'));
+  return sandbox;
+}
 
 /** An order that stays `Routing` unless told otherwise. */
 export const quietOrder = (at: Interface, orderId: string) => ({

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createLedger, type LedgerEntry } from '../../sandbox/ledger.js';
 import {
   maxCallsInOneSecond,
@@ -7,30 +7,28 @@ import {
   readsPerOrder,
   tokenRequestsIn,
 } from '../../sandbox/ledger-questions.js';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
 import { controlSandbox, type SandboxControl } from '../../sandbox/sandbox-control.js';
 import {
   askToken,
-  businessClientId,
   call,
   newToken,
-  partnerId,
   quietOrder,
   readBusinessOrder,
   readPartnerOrder,
+  sandboxOfOneTest,
 } from './calls.js';
 
+const partnerId = sandboxCredentials.partner.clientId;
 let sandbox: Sandbox;
 let control: SandboxControl;
 let token: string;
-beforeAll(async () => {
-  sandbox = await startSandbox();
+beforeEach(async () => {
+  sandbox = await sandboxOfOneTest();
   control = controlSandbox(sandbox.url);
   token = await newToken(sandbox, 'partner');
-  for (const orderId of ['p-1', 'p-2']) sandbox.addOrder(quietOrder('partner', orderId));
+  sandbox.resetLedger();
 });
-beforeEach(() => sandbox.resetLedger());
-afterAll(() => sandbox.close());
 
 describe('the ledger', () => {
   it('has client, scope and token of a token request', async () => {
@@ -38,7 +36,7 @@ describe('the ledger', () => {
     const entry = {
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       ...{ operation: 'businessToken', method: 'POST', path: '/oauth/token', httpStatus: 200, fault: undefined },
-      ...{ clientId: businessClientId, scope: 'finance', tokenNumber: sandbox.issuedTokens().length },
+      ...{ clientId: sandboxCredentials.business.clientId, scope: 'finance', tokenNumber: 2 },
     };
     expect(sandbox.ledger()).toEqual([entry]);
   });
@@ -114,27 +112,38 @@ describe('a question to the ledger', () => {
   });
 });
 
-describe('from another process one can', () => {
+describe('another process can', () => {
   it('add orders, one or many, and move them', async () => {
     const script = ['Pending', 'Routing'].map((status, i) => ({ status, afterMs: i * 3_600_000 }));
     await control.addOrder({ interface: 'partner', orderId: 'a/1', script });
     await control.addOrders([quietOrder('partner', 'b'), quietOrder('partner', 'c')]);
     expect(await control.advance('partner', 'a/1')).toBe('Routing');
+    expect(await control.advance('partner', 'a/1')).toBe('Routing'); // its last
     await control.setStatus('partner', 'a/1', 'Confirmed');
+    expect(await control.advance('partner', 'a/1')).toBe('Confirmed'); // nothing is left of its script
     const { json } = await readPartnerOrder(sandbox, 'a/1', token);
     expect(json).toMatchObject({ order: { status: 'Confirmed' } });
     const course = await control.orderCourse('partner', 'a/1');
     expect(course.map(({ status }) => status)).toEqual(['Pending', 'Routing', 'Confirmed']);
   });
 
-  it('read and reset the ledger, the counters and the issued tokens', async () => {
+  it('read what the sandbox knows, all of it or a part, and reset it', async () => {
     await readPartnerOrder(sandbox, 'p-1', token);
-    const expected = JSON.parse(JSON.stringify(sandbox.ledger({ orderId: 'p-1' })));
-    expect(await control.ledger({ orderId: 'p-1', operation: undefined })).toEqual(expected);
-    expect(await control.counts()).toEqual(sandbox.counts());
-    expect(await control.issuedTokens()).toContain(token);
-    await control.resetLedger();
-    expect(await control.ledger()).toEqual([]);
+    const settings = await control.setDeliverySettings({ shape: 'nested', retryDelaysMs: [] });
+    expect(settings).toMatchObject({ shape: 'nested', enabled: true, retryDelaysMs: [], timeoutMs: 5_000 });
+    const unreachable = { hookAddress: 'http://127.0.0.1:1', eventType: 'status_changed' } as const;
+    const { id: subscriberId } = await control.addSubscriber(unreachable);
+    expect(await control.deliver({ orderIds: ['b-1'], copies: 2 })).toMatchObject({ sent: 2, byAnswer: { none: 2 } });
+    const orders = ['createdOrders', 'referenceCodes', 'bookingSettings'] as const;
+    const deliveries = ['subscribers', 'deliveries', 'deliveryCounts', 'deliverySettings'] as const;
+    for (const name of ['ledger', 'counts', 'issuedTokens', ...orders, ...deliveries] as const)
+      expect(await control[name](), name).toEqual(JSON.parse(JSON.stringify(sandbox[name]())));
+    expect(await control.ledger({ orderId: 'p-1', operation: undefined })).toHaveLength(1);
+    expect(await control.ledger({ orderId: 'p-2' })).toEqual([]);
+    expect(await control.deliveries({ subscriberId })).toHaveLength(2);
+    expect(await control.deliveries({ orderId: 'b-2' })).toEqual([]);
+    await Promise.all([control.resetLedger(), control.resetDeliveries()]);
+    expect([await control.ledger(), await control.deliveries()]).toEqual([[], []]);
   });
 
   const order = { ...quietOrder('partner', 'x') };
@@ -150,8 +159,11 @@ describe('from another process one can', () => {
     ['POST', 'lifetime', { interface: 'partner', seconds: 'long' }, 'seconds'],
     ['POST', 'down', { down: 'yes' }, 'down'],
     ['PUT', 'bookings/settings', { forgetsRequestIds: 'yes' }, 'forgetsRequestIds'],
+    ['POST', 'deliveries', {}, 'no subscriber exists for status_changed'],
+    ['POST', 'deliveries', { subscriberId: 'x' }, 'subscriberId'],
+    ['PUT', 'deliveries/settings', { lost: 2 }, 'lost'],
     ['POST', 'orders', '{', 'body'],
-  ])('not send a bad command: 400 names the field: %s /sandbox/%s %j', async (method, path, input, field) => {
+  ])('not send a wrong command; 400 names the field: %s /sandbox/%s %j', async (method, path, input, field) => {
     const body = typeof input === 'string' ? input : JSON.stringify(input);
     const seen = await call(method, `${sandbox.url}/sandbox/${path}`, { 'content-type': 'application/json' }, body);
     expect(seen).toMatchObject({ status: 400, json: { error: 'InvalidInput' } });

@@ -2,7 +2,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DeliveryShape } from '../../sandbox/delivery-bodies.js';
 import type { DeliveryChange } from '../../sandbox/delivery-settings.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
-import { controlSandbox } from '../../sandbox/sandbox-control.js';
 import { quietOrder } from './calls.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -18,6 +17,7 @@ async function start(deliveries: DeliveryChange = {}, options: SandboxOptions = 
 }
 const subscribe = (eventType: 'status_changed' | 'business_report' = 'status_changed') =>
   sandbox.addSubscriber({ hookAddress: `${receiver.url}/webhooks/${eventType}/${capability}`, eventType });
+const startSubscribed = (...args: Parameters<typeof start>) => start(...args).then(() => subscribe());
 const told = () => receiver.received.map(({ json }) => `${json?.order_id} ${json?.status}`);
 const bodies = () => new Set(receiver.received.map(({ body }) => body.toString()));
 const hasReceived = (count: number) => expect.poll(() => receiver.received.length).toBe(count);
@@ -36,14 +36,15 @@ function changed(orderId: string): void {
 }
 
 describe('a change of an order', () => {
-  it('is told to every subscriber, in time and in order', async () => {
-    await start();
+  it('is told to every subscriber, in time and in order, and a report can follow', async () => {
+    await start({ reportWhenCompleted: true });
     const subscribers = [subscribe(), subscribe()];
-    subscribe('business_report');
+    const { id: reported } = subscribe('business_report');
     sandbox.addOrder(ride('b-1'));
     const expected = ['Routing', 'Confirmed', 'Completed'].map((status) => ({ status, answer: 202, attempt: 1 }));
     for (const { id: subscriberId } of subscribers)
       await expect.poll(() => sandbox.deliveries({ subscriberId })).toMatchObject(expected);
+    await expect.poll(() => sandbox.deliveries({ subscriberId: reported })).toMatchObject([{ orderId: 'b-1' }]);
     expect(receiver.received[0]).toMatchObject({
       path: `/webhooks/status_changed/${capability}`,
       headers: { 'content-type': 'application/json' },
@@ -52,6 +53,9 @@ describe('a change of an order', () => {
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/),
       },
     });
+    const report = receiver.received.find(({ json }) => json?.event_type === 'business_report');
+    expect(report?.json).toMatchObject({ order_id: 'b-1' });
+    expect(report?.json).not.toHaveProperty('status');
   });
 
   it('is told to those alone who are subscribed when it happens', async () => {
@@ -69,8 +73,7 @@ describe('a change of an order', () => {
   });
 
   it('of a partner order is told only on request, and the first status too', async () => {
-    await start();
-    subscribe();
+    await startSubscribed();
     sandbox.addOrder(quietOrder('partner', 'p-1'));
     sandbox.setStatus('partner', 'p-1', 'Completed');
     await aMoment();
@@ -81,18 +84,8 @@ describe('a change of an order', () => {
     expect(told()).toEqual(['Pending', 'Routing', 'Confirmed', 'Completed'].map((status) => `p-2 ${status}`));
   });
 
-  it('to Completed can be followed by a report', async () => {
-    await start({ reportWhenCompleted: true });
-    subscribe('business_report');
-    sandbox.addOrder(ride('b-1'));
-    await hasReceived(1);
-    expect(receiver.received[0]?.json).toMatchObject({ event_type: 'business_report', order_id: 'b-1' });
-    expect(receiver.received[0]?.json).not.toHaveProperty('status');
-  });
-
   it('can be lost, doubled and overtaken', async () => {
-    await start({ lost: 0.5, duplicated: 0.5, delayUpToMs: 100_000, retryDelaysMs: [] }, { seed: 5 });
-    subscribe();
+    await startSubscribed({ lost: 0.5, duplicated: 0.5, delayUpToMs: 100_000, retryDelaysMs: [] }, { seed: 5 });
     const ids = Array.from({ length: 60 }, (_, i) => `b-${i}`);
     ids.map(changed);
     const { lost } = sandbox.deliveryCounts();
@@ -107,8 +100,7 @@ describe('a change of an order', () => {
 
 describe('a delivery that is not answered with 2xx', () => {
   it('is sent again by the schedule, with the same bytes, until it is', async () => {
-    await start({ retryDelaysMs: [1, 20_000, 1] });
-    subscribe();
+    await startSubscribed({ retryDelaysMs: [1, 20_000, 1] });
     receiver.answer = () => ({ status: receiver.received.length < 3 ? 503 : 200 });
     changed('b-1');
     await hasReceived(3);
@@ -122,8 +114,7 @@ describe('a delivery that is not answered with 2xx', () => {
   });
 
   it('is given up at the end of the schedule, or when its subscriber leaves', async () => {
-    await start({ retryDelaysMs: [1] });
-    const { id } = subscribe();
+    const { id } = await startSubscribed({ retryDelaysMs: [1] });
     receiver.answer = () => ({ status: 401 });
     changed('b-1');
     await expect.poll(() => sandbox.deliveryCounts()).toMatchObject({ givenUp: 1, byAnswer: { 401: 2 } });
@@ -135,8 +126,7 @@ describe('a delivery that is not answered with 2xx', () => {
   });
 
   it('may have had no answer at all, or too late', async () => {
-    await start({ retryDelaysMs: [], timeoutMs: 1_000 });
-    subscribe();
+    await startSubscribed({ retryDelaysMs: [], timeoutMs: 1_000 });
     receiver.answer = () => ({ status: 200, afterMs: 5_000 });
     expect(await sandbox.deliver({})).toMatchObject({ sent: 1, delivered: 0, byAnswer: { none: 1 } });
     await receiver.close();
@@ -155,15 +145,13 @@ describe('deliveries on demand', () => {
     ['valueOrder', { value: { order: { id: 'b-1', status: 'Driving' } } }],
   ];
   it.each(shapes)('can have the shape %s', async (shape, json) => {
-    await start();
-    subscribe();
+    await startSubscribed();
     await sandbox.deliver({ ...about, shape });
     expect(receiver.received[0]?.json).toEqual(json);
   });
 
   it('can have a shape and a secret of their own for one subscriber', async () => {
-    await start();
-    const { id, secretId } = subscribe();
+    const { id, secretId } = await startSubscribed();
     const secret = { mode: 'header', name: 'x-own' } as const;
     sandbox.setDeliverySettings({ bySubscriber: { [id]: { shape: 'value', secret } } });
     await sandbox.deliver(about);
@@ -172,8 +160,7 @@ describe('deliveries on demand', () => {
   });
 
   it('go to all orders with all statuses, in order or in reverse, as copies of one or as different ones', async () => {
-    await start();
-    subscribe();
+    await startSubscribed();
     const many = { orderIds: ['o-1', 'o-2'], statuses: ['Driving', 'Completed'] };
     await sandbox.deliver(many);
     const inOrder = ['o-1 Driving', 'o-1 Completed', 'o-2 Driving', 'o-2 Completed'];
@@ -188,8 +175,7 @@ describe('deliveries on demand', () => {
   });
 
   it('can come by the thousand, as many at a time as the command says', async () => {
-    await start({ timeoutMs: 60_000 }, { speed: 1 });
-    subscribe();
+    await startSubscribed({ timeoutMs: 60_000 }, { speed: 1 });
     const report = await sandbox.deliver({ ...about, count: 2_000, concurrency: 64 });
     expect(report).toMatchObject({ sent: 2_000, delivered: 2_000, byAnswer: { 202: 2_000 } });
     expect(bodies().size).toBe(2_000);
@@ -199,10 +185,9 @@ describe('deliveries on demand', () => {
   });
 });
 
-describe('what is known of deliveries', () => {
+describe('the record of deliveries', () => {
   it('never holds a secret, an address or a body', async () => {
-    await start({ secret: { mode: 'header', name: 'X-Check' } });
-    const { id, secretId } = subscribe();
+    const { id, secretId } = await startSubscribed({ secret: { mode: 'header', name: 'X-Check' } });
     await sandbox.deliver({ orderIds: ['b-1'], flaw: 'wrongPath' });
     await sandbox.deliver({ orderIds: ['b-1'] });
     const deliveries = sandbox.deliveries({ subscriberId: id, orderId: 'b-1' });
@@ -210,28 +195,8 @@ describe('what is known of deliveries', () => {
     const text = JSON.stringify([deliveries, sandbox.deliveryCounts(), sandbox.deliverySettings()]);
     for (const secret of [secretId, capability, 'timestamp']) expect(text).not.toContain(secret);
   });
+});
 
-  it('can be asked and reset from another process, and so can the settings', async () => {
-    await start();
-    const { id: subscriberId } = subscribe();
-    const control = controlSandbox(sandbox.url);
-    expect(await control.deliver({ orderIds: ['b-1'], copies: 2 })).toMatchObject({ sent: 2, byAnswer: { 202: 2 } });
-    expect(await control.deliveries({ subscriberId })).toEqual(JSON.parse(JSON.stringify(sandbox.deliveries())));
-    expect(await control.deliveries({ orderId: 'b-2' })).toEqual([]);
-    expect(await control.deliveryCounts()).toEqual(sandbox.deliveryCounts());
-    await control.resetDeliveries();
-    expect(await control.deliveries()).toEqual([]);
-    const settings = await control.setDeliverySettings({ shape: 'nested', bySubscriber: { [subscriberId]: {} } });
-    expect(settings).toMatchObject({ shape: 'nested', enabled: true, retryDelaysMs: [1_000, 5_000, 30_000, 120_000] });
-    expect(await control.deliverySettings()).toEqual(settings);
-  });
-
-  it('refuses a bad command by the name of the field', async () => {
-    await start();
-    const control = controlSandbox(sandbox.url);
-    await expect(control.deliver({})).rejects.toThrow(/no subscriber exists for status_changed/);
-    await expect(control.deliver({ subscriberId: 'x' })).rejects.toThrow(/subscriberId/);
-    await expect(control.setDeliverySettings({ lost: 2 })).rejects.toThrow(/lost/);
-    await expect(startSandbox({ deliveries: { timeoutMs: 0 } })).rejects.toThrow(/timeoutMs/);
-  });
+it('a sandbox does not start with settings of deliveries that are wrong', async () => {
+  await expect(startSandbox({ deliveries: { timeoutMs: 0 } })).rejects.toThrow(/timeoutMs/);
 });

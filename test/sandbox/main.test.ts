@@ -1,24 +1,14 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
 import { controlSandbox } from '../../sandbox/sandbox-control.js';
-
-const root = resolve(import.meta.dirname, '../..');
-// Inside node_modules, so that the compiled process finds its packages.
-const outDir = join(root, 'node_modules/.cache', `sandbox-main-test-${process.pid}`);
-const target = ['--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,es2024.string', '--types', 'node'];
-const flags = ['--ignoreConfig', ...target, '--strict', '--skipLibCheck', '--rootDir', '.'];
-
-beforeAll(() => {
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, 'sandbox/main.ts', ...flags, '--outDir', outDir], { cwd: root });
-}, 60_000);
-afterAll(() => rmSync(outDir, { recursive: true, force: true }));
+import { jsonFile } from '../support/json-file.js';
 
 function run(...args: string[]) {
-  const child = spawn(process.execPath, [join(outDir, 'sandbox/main.js'), ...args]);
+  const child = spawn(process.execPath, [join(projectRoot, 'dist/sandbox/main.js'), ...args]);
+  onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (piece: Buffer) => (output += piece.toString()));
@@ -26,18 +16,48 @@ function run(...args: string[]) {
   return { process: child, output: () => output, exit: once(child, 'close').then(([code]) => code as number | null) };
 }
 
+/** Resolves once it has printed this line and all before. */
+async function started(lastLine: string, ...args: string[]) {
+  const sandbox = run('--port', '0', ...args);
+  await expect.poll(sandbox.output, { timeout: 10_000 }).toContain(lastLine);
+  const url = /FARETRAIL_PARTNER_BASE_URL=(\S+)/.exec(sandbox.output())?.[1] ?? '';
+  return { ...sandbox, url, control: controlSandbox(url) };
+}
+
 describe('the sandbox process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('prints what to set, serves, and stops on %s', async (signal) => {
-    const sandbox = run('--port', '0', '--speed', '60');
-    await expect.poll(sandbox.output, { timeout: 10_000 }).toContain('FARETRAIL_BUSINESS_ID=');
-    const url = /FARETRAIL_PARTNER_BASE_URL=(\S+)/.exec(sandbox.output())?.[1] ?? '';
-    expect(await controlSandbox(url).isHealthy()).toBe(true);
-    for (const name of ['BASE_URL', 'CLIENT_ID', 'CLIENT_SECRET']) {
-      expect(sandbox.output()).toMatch(new RegExp(`^FARETRAIL_PARTNER_${name}=\\S+$`, 'm'));
-      expect(sandbox.output()).toMatch(new RegExp(`^FARETRAIL_BUSINESS_${name}=\\S+$`, 'm'));
-    }
+    const sandbox = await started('Stop with Ctrl+C.');
+    expect(await sandbox.control.isHealthy()).toBe(true);
+    for (const name of ['PARTNER', 'BUSINESS'].flatMap((at) => [
+      `${at}_BASE_URL`,
+      `${at}_CLIENT_ID`,
+      `${at}_CLIENT_SECRET`,
+    ]))
+      expect(sandbox.output()).toMatch(new RegExp(`^FARETRAIL_${name}=\\S+$`, 'm'));
+    expect(sandbox.output()).toContain('FARETRAIL_BUSINESS_ID=');
     sandbox.process.kill(signal);
     expect(await sandbox.exit).toBe(0);
+  });
+
+  it('begins with one order of each kind when it is asked to, at its speed', async () => {
+    const { control } = await started('an undocumented status', '--speed', '1800000', '--samples');
+    expect(await control.advance('business', 'scheduled')).toBe('Completed'); // at real speed: Routing
+  });
+
+  it('answers otherwise when it is told to', async () => {
+    const file = jsonFile({ orderStatus: { url: '/v9/rides/:orderId' } });
+    const { url } = await started('Stop with Ctrl+C.', '--answers', file);
+    const statuses = await Promise.all(
+      ['/v9/rides/1', '/v1/private/orders/status/1'].map(async (path) => (await fetch(`${url}${path}`)).status),
+    );
+    expect(statuses).toEqual([401, 404]);
+  });
+
+  it('ends with 1 when the port is taken', async () => {
+    const { url } = await started('Stop with Ctrl+C.');
+    const second = run('--port', new URL(url).port);
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toContain('EADDRINUSE');
   });
 
   it.each([
@@ -45,29 +65,11 @@ describe('the sandbox process', () => {
     ['--port', '70000'],
     ['--speed', '0'],
     ['--colour', 'red'],
+    ['--answers', '/nonexistent.json'],
+    ['--answers', jsonFile({ orderDetails: { path: '/x' } })],
   ])('ends with 2 for %s %s', async (...args) => {
     const sandbox = run(...args);
     expect(await sandbox.exit).toBe(2);
     expect(sandbox.output()).toContain(args[0]);
-  });
-
-  it('can begin with one order of each kind, at its speed', async () => {
-    const sandbox = run('--port', '0', '--speed', '1800000', '--samples');
-    await expect.poll(sandbox.output, { timeout: 10_000 }).toContain('a status nobody has documented');
-    const url = /FARETRAIL_PARTNER_BASE_URL=(\S+)/.exec(sandbox.output())?.[1] ?? '';
-    expect(await controlSandbox(url).advance('business', 'scheduled')).toBe('Completed'); // at real speed: Routing
-    sandbox.process.kill();
-    expect(await sandbox.exit).toBe(0);
-  });
-
-  it('ends with 1 when the port is taken', async () => {
-    const first = run('--port', '0');
-    await expect.poll(first.output, { timeout: 10_000 }).toContain('sandbox listening on ');
-    const port = /listening on http:\/\/[^:]+:(\d+)/.exec(first.output())?.[1] ?? '';
-    const second = run('--port', port);
-    expect(await second.exit).toBe(1);
-    expect(second.output()).toContain('EADDRINUSE');
-    first.process.kill();
-    await first.exit;
   });
 });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { toJson } from './calls.js';
 
 /** One POST that reached the receiver, read to its end. */
 export interface Received {
@@ -31,7 +32,12 @@ export async function startReceiver(): Promise<Receiver> {
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
       const body = Buffer.concat(pieces);
-      const received = { path: request.url ?? '', headers: request.headers, body, json: toJson(body) };
+      const received = {
+        path: request.url ?? '',
+        headers: request.headers,
+        body,
+        json: toJson(body.toString()) as Record<string, unknown> | undefined,
+      };
       receiver.received.push(received);
       const { status, afterMs = 0, type = 'text/plain', body: text = '' } = receiver.answer(received);
       setTimeout(() => {
@@ -57,12 +63,4 @@ export async function startReceiver(): Promise<Receiver> {
       }),
   };
   return receiver;
-}
-
-function toJson(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch {
-    return undefined;
-  }
 }

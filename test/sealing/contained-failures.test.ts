@@ -24,12 +24,12 @@ const throws = {
   },
 };
 
-describe('whatever is thrown', () => {
+describe('a thrown value', () => {
   it.each<[string, unknown]>([
     ['half of a pair in the message', new Error('Still Dri\ud800ving.')],
-    ['in the type', ApplicationFailure.nonRetryable('m', 'T\udfff')],
-    ['in the details', ApplicationFailure.nonRetryable('m', 'T', { word: '\ud800' })],
-    ['in a cause', new Error('m', { cause: new Error('\ud800') })],
+    ['half of a pair in the type', ApplicationFailure.nonRetryable('m', 'T\udfff')],
+    ['half of a pair in the details', ApplicationFailure.nonRetryable('m', 'T', { word: '\ud800' })],
+    ['half of a pair in a cause', new Error('m', { cause: new Error('\ud800') })],
     ['a pair at the cut', new Error(`${'x'.repeat(3_999)}\u{1f600}`)],
     ['a text without end', new Error('y'.repeat(3_000_000))],
     ['a text', '\ud800'],
@@ -61,7 +61,7 @@ describe('whatever is thrown', () => {
       expect(toFailure(one)).toMatchObject({ message: 'm', applicationFailureInfo: info });
   });
 
-  it('is what the SDK makes of a usual error', () => {
+  it('becomes what the SDK makes of a usual error', () => {
     const cause = new Error('why');
     const usual = ApplicationFailure.create({ message: 'm', type: 'T', details: [{ a: [1] }], cause });
     const bytes = (failure: ProtoFailure) => Buffer.from(Failure.encode(Failure.fromObject(failure)).finish());

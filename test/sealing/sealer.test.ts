@@ -12,7 +12,7 @@ const after = (...keys: KeyRing) => createSealer(keys);
 
 const invalid = { name: 'SealingError', code: 'SEALED_TEXT_INVALID' };
 
-describe('sealing', () => {
+describe('the sealer', () => {
   it('opens what it sealed, in the context it was sealed for', async () => {
     const contexts = fc.option(fc.string(), { nil: undefined });
     const opensIt = fc.asyncProperty(fc.string({ unit: 'grapheme' }), contexts, async (text, context) => {
@@ -21,14 +21,11 @@ describe('sealing', () => {
     await fc.assert(opensIt);
   });
 
-  it('makes a compact JWE whose header names the key and the context, nothing else', async () => {
+  it('makes a compact JWE whose header names the key and the context, nothing else, and another one each time', async () => {
     const sealed = await sealer.seal('token', 'token/partner/x/1');
     expect(sealed.split('.')).toHaveLength(5);
     expect(decodeProtectedHeader(sealed)).toEqual({ alg: 'dir', enc: 'A256GCM', kid: 'old', ctx: 'token/partner/x/1' });
-  });
-
-  it('seals the same text differently each time', async () => {
-    expect(await sealer.seal('token')).not.toBe(await sealer.seal('token'));
+    expect(await sealer.seal('token', 'token/partner/x/1')).not.toBe(sealed);
   });
 
   it.each([
@@ -69,34 +66,26 @@ describe('sealing', () => {
   });
 });
 
-describe('a key that is rotated', () => {
-  it('seals with the first key and opens with every key of the ring', async () => {
+describe('a ring of keys', () => {
+  it('seals with its first key and opens with every one', async () => {
     const both = after(newKey, oldKey);
     expect(await both.unseal(await sealer.seal('token'))).toBe('token');
     expect(decodeProtectedHeader(await both.seal('token')).kid).toBe('new');
   });
 
-  it('names the key that is missing', async () => {
+  it('names the key that is missing, and calls a text under the right name and the wrong key invalid', async () => {
     const unknown = { code: 'SEALING_KEY_UNKNOWN', message: expect.stringContaining('"new"') };
     await expect(sealer.unseal(await after(newKey).seal('token'))).rejects.toMatchObject(unknown);
-  });
-
-  it('calls a text under the right name and the wrong key invalid', async () => {
     const impostor = after(createNamedKey('old', Buffer.alloc(32, 3)));
     await expect(sealer.unseal(await impostor.seal('token'))).rejects.toMatchObject(invalid);
   });
 });
 
 describe('the keyed hash', () => {
-  it('is 16 hex digits, the same for everyone with the same first key', () => {
-    const hash = sealer.keyedHash('client', 'secret');
-    expect(hash).toMatch(/^[0-9a-f]{16}$/);
-    expect(after(oldKey, newKey).keyedHash('client', 'secret')).toBe(hash);
-    expect(after(newKey, oldKey).keyedHash('client', 'secret')).not.toBe(hash);
-  });
-
-  it('keeps its value from release to release, since workflow ids hold it', () => {
-    expect(sealer.keyedHash('client', 'secret')).toMatchInlineSnapshot(`"755f40767a971b3a"`);
+  it('is 16 hex digits that depend on the first key alone, and stay the same from release to release', () => {
+    for (const one of [sealer, after(oldKey, newKey)])
+      expect(one.keyedHash('client', 'secret')).toBe('755f40767a971b3a'); // workflow ids hold it
+    expect(after(newKey, oldKey).keyedHash('client', 'secret')).not.toBe('755f40767a971b3a');
   });
 
   it('differs when the same characters are parted differently', () => {

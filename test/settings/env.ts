@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
-import type { Env, ReadFile } from '../../src/config.js';
-import { ConfigError } from '../../src/config.js';
+import { expect } from 'vitest';
+import { ConfigError, type Env, type ReadFile } from '../../src/config.js';
 
 /** 32 bytes of one value, encoded as the settings want them. */
 export const encodedKey = (byte: number): string => Buffer.alloc(32, byte).toString('base64url');
@@ -20,6 +20,11 @@ export const businessEnv: Env = {
 
 export const sealingEnv: Env = { FARETRAIL_SEALING_KEYS: `k2:${encodedKey(2)},k1:${encodedKey(1)}` };
 
+export const notifyEnv: Env = {
+  FARETRAIL_NOTIFY_ORIGINS: 'https://orders.example.com, https://Shop.example:8443/',
+  FARETRAIL_NOTIFY_SECRETS: `n2:${encodedKey(8)},n1:${Buffer.alloc(24, 9).toString('base64url')}`,
+};
+
 /** A reader of files that exist only here; any other path fails as on disk. */
 export const files =
   (contents: Record<string, string>): ReadFile =>
@@ -31,13 +36,23 @@ export const files =
 
 export const accountsFile = (accounts: unknown): ReadFile => files({ 'accounts.json': JSON.stringify({ accounts }) });
 
-/** The problems that loading reports; fails when it reports none. */
-export function problemsOf(load: () => unknown): readonly string[] {
+/** The error that loading ends with; fails when it ends without one. */
+export function configErrorOf(load: () => unknown): ConfigError {
   try {
     load();
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
+    if (error instanceof ConfigError) return error;
     throw error;
   }
   throw new Error('loading reported no problem');
+}
+
+/** The problems that loading reports. */
+export const problemsOf = (load: () => unknown): readonly string[] => configErrorOf(load).problems;
+
+/** Expects that loading reports one problem, whose text begins like this. */
+export function expectProblem(load: () => unknown, begins: string): void {
+  const [problem, ...others] = problemsOf(load);
+  expect(problem?.slice(0, begins.length)).toBe(begins);
+  expect(others).toEqual([]);
 }

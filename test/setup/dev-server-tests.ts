@@ -12,5 +12,4 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/processes/ingress-kills.test.ts': hasItsOwn,
   'test/processes/observability.test.ts': hasItsOwn,
   'test/processes/secrets.test.ts': readsItsFile,
-  'test/processes/subscribing-kill.test.ts': hasItsOwn,
 };

@@ -8,7 +8,22 @@ import { projectRoot } from '../../local/temporal/project-root.js';
 import { findTimeSkippingServer } from '../../local/temporal/time-skipping-server.js';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { devServerTests } from './dev-server-tests.js';
-import './provided-context.js';
+
+declare module 'vitest' {
+  /** What the global set-up hands to the tests that need servers: `inject('temporalAddress')`. */
+  export interface ProvidedContext {
+    /** `host:port` of the server of this run, a development server if no other was given; its namespace is `default`. */
+    temporalAddress: string;
+    /** Of the development server; missing where another one was given. */
+    temporalDatabaseFile: string;
+    /** For a test that needs a server of its own: `startDevServer({ program: inject('temporalProgram'), ... })`. */
+    temporalProgram: string;
+    /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
+    timeSkippingServerPath: string;
+    /** For `workflowBundle: { codePath }` of a worker. */
+    workflowBundlePath: string;
+  }
+}
 
 /**
  * One development server for the whole run, in a database of its own, and one bundle of the workflows.

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { environmentReads, forbiddenImports, importCycles, statefulRegexes } from './architecture.js';
-import { undocumentedExports } from './documentation.js';
+import { environmentReads, forbiddenImports, statefulRegexes, undocumentedExports } from './architecture.js';
 import { readSources } from './project-files.js';
 import { parseSource } from './source-file.js';
 
@@ -8,7 +7,6 @@ const project = readSources();
 
 it.each([
   ['imports only what the table allows', forbiddenImports],
-  ['has no import cycles, of types neither', importCycles],
   ['reads the environment in no folder of src', environmentReads],
   ['keeps no regular expression with a state where workflows load it', statefulRegexes],
   ['explains every export that another folder uses', undocumentedExports],
@@ -56,12 +54,6 @@ describe('the check of imports', () => {
 
   it('asks for a row for each new folder', () => {
     expect(forbiddenImports([parseSource('src/gossip/ride.ts', '')])).toHaveLength(1);
-  });
-
-  it('finds a cycle, also one of types', () => {
-    const a = parseSource('src/domain/a.ts', `import type { B } from './b.js'; export type A = B`);
-    const b = parseSource('src/domain/b.ts', `export type B = import('./a.js').A`);
-    expect(importCycles([a, b])).toEqual(['src/domain/a.ts -> src/domain/b.ts -> src/domain/a.ts']);
   });
 
   it('finds a read of the environment', () => {

@@ -1,5 +1,5 @@
-import { configRule, importTable, type Part } from './import-table.js';
-import type { Import, SourceFile } from './source-file.js';
+import { importTable, type Part } from './import-table.js';
+import { type Export, type Import, isOurs, type SourceFile } from './source-file.js';
 
 /** Imports that the table does not allow, one line each. */
 export function forbiddenImports(files: readonly SourceFile[]): string[] {
@@ -7,7 +7,7 @@ export function forbiddenImports(files: readonly SourceFile[]): string[] {
     const part = partOf(file.path);
     if (part === undefined) return [`${file.path} is in no part of the import table`];
     return file.imports
-      .filter((one) => !isAllowed(part, one) || breaksConfigRule(file.path, one))
+      .filter((one) => !isAllowed(part, one))
       .map((one) => `${file.path}:${one.line} may not import ${one.target}${one.typeOnly ? ' (type)' : ''}`);
   });
 }
@@ -39,30 +39,42 @@ function covers(pattern: string, path: string): boolean {
   return path === `${before}${middle}${after}` && !middle.includes('/');
 }
 
-function isAllowed({ part, ours, oursAsTypes = [], packages, never = [] }: Part, { target, isOurs, typeOnly }: Import) {
-  if (!isOurs) return packages === 'any' || packages.includes(target);
-  if (never.some((pattern) => covers(pattern, target))) return false;
-  const allowed = [part, ...ours, ...(typeOnly ? oursAsTypes : [])];
-  return allowed.some((pattern) => covers(pattern, target));
+function isAllowed({ part, ours, oursAsTypes = [], packages, never = [] }: Part, one: Import) {
+  const { target, typeOnly } = one;
+  const isIn = (patterns: readonly string[]) => patterns.some((pattern) => covers(pattern, target));
+  if (!isOurs(one)) return packages === 'any' || packages.includes(target);
+  return (typeOnly && isIn(oursAsTypes)) || (isIn([part, ...ours]) && !isIn(never));
 }
 
-function breaksConfigRule(path: string, { target, typeOnly }: Import): boolean {
-  const isImporter = configRule.importers.some((importer) => importer === path);
-  return path.startsWith('src/') && target === configRule.file && !typeOnly && !isImporter;
+type Files = ReadonlyMap<string, SourceFile>;
+
+/** Exports without a doc comment that another folder imports, or that the entry of the client gives to users. */
+export function undocumentedExports(files: readonly SourceFile[]): string[] {
+  const byPath: Files = new Map(files.map((file) => [file.path, file]));
+  const used = files.filter(({ path }) => !path.startsWith('test/')).flatMap((file) => usedFromElsewhere(file));
+  const published = byPath.has('src/client/index.ts') ? [{ path: 'src/client/index.ts', name: '*' }] : [];
+  const missing = [...used, ...published]
+    .flatMap(({ path, name }) => declarations(byPath, path, name))
+    .filter(({ declared }) => !declared.isDocumented)
+    .map(({ path, declared }) => `${path}:${declared.line} ${declared.name} has no doc comment`);
+  return [...new Set(missing)].sort();
 }
 
-/** One line per circle of imports, type-only imports included. */
-export function importCycles(files: readonly SourceFile[]): string[] {
-  const targets = new Map(files.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
-  const done = new Set<string>();
-  const cycles: string[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(path);
-    if (start >= 0) cycles.push([...trail.slice(start), path].join(' -> '));
-    if (start >= 0 || done.has(path)) return;
-    for (const target of targets.get(path) ?? []) visit(target, [...trail, path]);
-    done.add(path);
-  };
-  for (const { path } of files) visit(path, []);
-  return cycles;
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+
+function usedFromElsewhere({ path, imports }: SourceFile): { path: string; name: string }[] {
+  return imports
+    .filter((one) => isOurs(one) && folderOf(one.target) !== folderOf(path))
+    .flatMap(({ target, names }) => names.map((name) => ({ path: target, name })));
+}
+
+/** Follows re-exports to where the name is declared; `*` stands for all names of the file. */
+function declarations(files: Files, path: string, name: string): { path: string; declared: Export }[] {
+  const exported = files.get(path)?.exports ?? [];
+  const named = exported.filter((one) => name === '*' || one.name === name);
+  const candidates = named.length > 0 ? named : exported.filter((one) => one.name === '*');
+  return candidates.flatMap((declared) => {
+    if (declared.from === undefined) return [{ path, declared }];
+    return declarations(files, declared.from.path, declared.name === '*' ? name : declared.from.name);
+  });
 }

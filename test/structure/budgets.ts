@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 240, lines: 21_650 },
-  test: { lines: 31_500 },
+  src: { files: 240, lines: 23_050 },
+  test: { lines: 28_850 },
   file: { p95: 300, cap: 400 },
   function: { p95: 50, cap: 80 },
   /** A file with fewer lines and a single importer belongs into that importer. */
@@ -22,14 +22,13 @@ export const smallFiles: Readonly<Record<string, string>> = {
   'src/workflows/index.ts': 'Temporal loads it by its path: the bundle of workflows',
 };
 
-/** What is over a cap, or has the type `any`, one line each. */
+/** What is over a cap, one line each. */
 export function overBudget(files: readonly SourceFile[]): string[] {
-  return files.flatMap(({ path, lines, functions, anyLines }) => [
+  return files.flatMap(({ path, lines, functions }) => [
     ...(lines > budgets.file.cap ? [`${path} has ${lines} lines`] : []),
     ...functions
       .filter((one) => one.lines > budgets.function.cap)
       .map((one) => `${path}:${one.line} is a function of ${one.lines} lines`),
-    ...anyLines.map((line) => `${path}:${line} has the type any`),
   ]);
 }
 

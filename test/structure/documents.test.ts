@@ -8,32 +8,27 @@ import {
   figuresIn,
   foreignCitations,
   namedPages,
-  type Page,
-  pagesAmong,
   strayKinds,
+  strayNames,
   unreachedPages,
 } from './documents.js';
-import { filesBelow } from './project-files.js';
+import { filesBelow, type TextFile } from './project-files.js';
 
-const own = ['test/structure/documents.ts', 'test/structure/documents.test.ts', 'test/structure/texts.test.ts'];
+const own = ['test/structure/documents.ts', 'test/structure/documents.test.ts'];
 // What one session leaves the next, while work is under way.
 const handover = 'docs/progress.md';
 const files = filesBelow('').filter(({ path }) => path !== handover);
-const pages = pagesAmong(files);
-const place = { has: (path: string) => existsSync(join(projectRoot, path)) };
+const pages = files.filter(({ path }) => path.endsWith('.md'));
+const has = (path: string) => existsSync(join(projectRoot, path));
 
 describe('the pages', () => {
-  it('have links and anchors that hold', () => {
+  it.each([
+    ['have links and anchors that hold', brokenLinks],
+    ['are all reached from the index', unreachedPages],
+    ['have one kind each', strayKinds],
+  ])('%s', (_, check) => {
     expect(pages.length).toBeGreaterThan(40);
-    expect(brokenLinks(pages, place)).toEqual([]);
-  });
-
-  it('are all reached from the index', () => {
-    expect(unreachedPages(pages)).toEqual([]);
-  });
-
-  it('have one kind each', () => {
-    expect(strayKinds(pages)).toEqual([]);
+    expect(check(pages, has)).toEqual([]);
   });
 
   it('begin with a README of at most 150 lines', () => {
@@ -55,7 +50,7 @@ describe('every other file', () => {
   it('names only pages that exist', () => {
     const missing = others.flatMap((file) =>
       namedPages(file)
-        .filter((path) => !place.has(path))
+        .filter((path) => !has(path))
         .map((path) => `${file.path} names ${path}`),
     );
     expect(missing).toEqual([]);
@@ -64,15 +59,18 @@ describe('every other file', () => {
   it('cites no notes that are not in the repository', () => {
     expect(others.flatMap(foreignCitations)).toEqual([]);
   });
+
+  it('names no registry and no path of a machine', () => {
+    expect(filesBelow('').flatMap(strayNames)).toEqual([]);
+  });
 });
 
 describe('the check of pages', () => {
-  const page = (path: string, text: string): Page => ({ path, text });
-  const nothing = { has: () => false };
+  const page = (path: string, text: string): TextFile => ({ path, text });
 
-  it('finds links that lead nowhere, and takes none from code', () => {
+  it('finds links that lead nowhere, and reads none in code', () => {
     const text = '# A\n[a](b.md) [c](#a) [d](#x) [e](https://example.test)\n```\n[f](g.md)\n```\n`[h](i.md)`';
-    expect(brokenLinks([page('docs/a.md', text)], nothing)).toEqual([
+    expect(brokenLinks([page('docs/a.md', text)], () => false)).toEqual([
       'docs/a.md: b.md leads nowhere',
       'docs/a.md: #x names no heading',
     ]);
@@ -99,5 +97,12 @@ describe('the check of pages', () => {
   it('finds citations of foreign notes, and leaves those of RFCs', () => {
     const text = 'given, upstream section 4\nRFC 6749 section 3.2\nsee design.md\n(upstream R9)\nassumed (5.3)';
     expect(foreignCitations(page('a.ts', text))).toEqual(['a.ts:1', 'a.ts:3', 'a.ts:4', 'a.ts:5']);
+  });
+
+  it('finds a registry and a path of a machine, and leaves folders of ours and routes', () => {
+    const places = ['', 'root', 'x'].join('/');
+    const host = ['registry', 'npmjs', 'org'].join('.');
+    expect(strayNames(page('docs/a.md', `fine\nsee ${places}\nand https://${host}/zod`))).toHaveLength(2);
+    expect(strayNames(page('docs/a.md', 'src/work/a.ts https://example.test/work/a ./root/a'))).toEqual([]);
   });
 });

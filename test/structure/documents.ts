@@ -1,32 +1,22 @@
 import { posix } from 'node:path';
-
-/** A file with its path below the checkout. */
-export interface Page {
-  path: string;
-  text: string;
-}
-
-/** The checkout, for links to files and folders that are not pages. */
-export interface Place {
-  has(path: string): boolean;
-}
+import type { TextFile } from './project-files.js';
 
 const withoutCode = (text: string): string => text.replace(/^( *)```.*?^\1```$/gms, '').replace(/`[^`\n]*`/g, '');
 
 /** Targets of links and pictures, without those to other sites. */
-export const linksOf = ({ text }: Page): string[] =>
+export const linksOf = ({ text }: TextFile): string[] =>
   [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target));
 
 /** The page or file that a link of a page points to, and the anchor in it. */
-export function resolveLink(page: Page, link: string): { path: string; anchor: string } {
+export function resolveLink(page: TextFile, link: string): { path: string; anchor: string } {
   const [file = '', anchor = ''] = link.split('#');
   return { path: file === '' ? page.path : posix.normalize(posix.join(posix.dirname(page.path), file)), anchor };
 }
 
 /** The anchors of the headings, as GitHub makes them. */
-export function anchorsOf({ text }: Page): string[] {
+export function anchorsOf({ text }: TextFile): string[] {
   const fenced = text.replace(/^( *)```.*?^\1```$/gms, '');
   const slugs = [...fenced.matchAll(/^#{1,6} (.+)$/gm)].map(([, title = '']) =>
     title
@@ -40,14 +30,14 @@ export function anchorsOf({ text }: Page): string[] {
   });
 }
 
-/** Links that lead to no file, or to no heading of their page. */
-export function brokenLinks(pages: readonly Page[], place: Place): string[] {
+/** Links that lead to no file, or to no heading of their page. `has` tells of files and folders that are not pages. */
+export function brokenLinks(pages: readonly TextFile[], has: (path: string) => boolean): string[] {
   const byPath = new Map(pages.map((page) => [page.path, page]));
   return pages.flatMap((page) =>
     linksOf(page).flatMap((link) => {
       const { path, anchor } = resolveLink(page, link);
       const target = byPath.get(path);
-      if (!target && !place.has(path)) return [`${page.path}: ${link} leads nowhere`];
+      if (!target && !has(path)) return [`${page.path}: ${link} leads nowhere`];
       const holds = anchor === '' || (target && anchorsOf(target).includes(anchor));
       return holds ? [] : [`${page.path}: ${link} names no heading`];
     }),
@@ -55,7 +45,7 @@ export function brokenLinks(pages: readonly Page[], place: Place): string[] {
 }
 
 /** Pages of docs that neither the index of docs nor the index of their folder links to. */
-export function unreachedPages(pages: readonly Page[]): string[] {
+export function unreachedPages(pages: readonly TextFile[]): string[] {
   const linked = (index: string): string[] => {
     const page = pages.find(({ path }) => path === index);
     return page ? linksOf(page).map((link) => resolveLink(page, link).path) : [];
@@ -73,7 +63,7 @@ export function unreachedPages(pages: readonly Page[]): string[] {
 const kinds = ['how-to', 'reference', 'explanation', 'decisions', 'internals'];
 
 /** Pages of docs that have no kind, and pages that mix kinds: numbered steps belong to the tutorial and the how-to pages. */
-export function strayKinds(pages: readonly Page[]): string[] {
+export function strayKinds(pages: readonly TextFile[]): string[] {
   return pages.flatMap(({ path, text }) => {
     const [docs, folder = '', ...rest] = path.split('/');
     if (docs !== 'docs' || path === 'docs/README.md' || path === 'docs/tutorial.md') return [];
@@ -84,7 +74,7 @@ export function strayKinds(pages: readonly Page[]): string[] {
 }
 
 /** Pages of docs that a file names, by a path from the top. */
-export const namedPages = ({ text }: Page): string[] =>
+export const namedPages = ({ text }: TextFile): string[] =>
   [...text.matchAll(/(?<![\w./-])docs\/[\w./-]+\.md\b/g)].map(([path]) => path);
 
 // Notes that helped to write this and are in no checkout. RFCs have sections, too, and stay.
@@ -92,15 +82,29 @@ const foreignNotes =
   /\b(upstream|design|temporal)(\.md)? sections?\b|\bupstream R?\d|\b(upstream|design)\.md\b|\(R\d+( to R\d+)?\)|\b(given|assumed|unknown),? \(?\d\.\d\)/i;
 
 /** Lines that cite notes which are not in the repository. */
-export const foreignCitations = ({ path, text }: Page): string[] =>
+export const foreignCitations = ({ path, text }: TextFile): string[] =>
   text.split('\n').flatMap((line, index) => (foreignNotes.test(line) ? [`${path}:${index + 1}`] : []));
 
 /** Each marked figure with what it shows. */
-export const figuresIn = ({ text }: Page): { name: string; shown: string }[] =>
+export const figuresIn = ({ text }: TextFile): { name: string; shown: string }[] =>
   [...text.matchAll(/<!-- figures:([\w-]+) -->(.*?)<!-- \/figures -->/gs)].map(([, name = '', shown = '']) => ({
     name,
     shown,
   }));
 
-/** The Markdown files. */
-export const pagesAmong = (files: readonly Page[]): Page[] => files.filter(({ path }) => path.endsWith('.md'));
+// Split, so that this file does not hold what it looks for.
+const registryHosts = [
+  'registry.npm' + 'js.org',
+  'proxy.go' + 'lang.org',
+  'sum.go' + 'lang.org',
+  'maven.apache' + '.org/maven2',
+];
+const machinePath = /(?<![\w.$}/-])\/(?:work|root|home\/\w+|Users\/\w+|tmp\/bash_jobs)\//;
+
+/** Places that name a package registry or a path of a machine, one line each. */
+export function strayNames({ path, text }: TextFile): string[] {
+  return text.split('\n').flatMap((line, index) => {
+    const stray = registryHosts.find((host) => line.includes(host)) ?? machinePath.exec(line)?.[0];
+    return stray === undefined ? [] : [`${path}:${index + 1} names ${stray}`];
+  });
+}

@@ -8,7 +8,8 @@ import type { RideStanding } from '../../src/domain/ride/ride.js';
 import type { renewalReason } from '../../src/domain/token/lease.js';
 import { filesBelow } from './project-files.js';
 
-const pictures = readdirSync(join(projectRoot, pictureFolder));
+const read = (path: string) => readFileSync(join(projectRoot, path), 'utf8');
+type RenewalReason = ReturnType<typeof renewalReason>;
 
 describe('the pictures', () => {
   it('are no older than what they show', () => {
@@ -16,69 +17,48 @@ describe('the pictures', () => {
   });
 
   it('are all made by a command', () => {
+    const pictures = readdirSync(join(projectRoot, pictureFolder));
     expect(pictures.filter((name) => /\.(png|svg)$/.test(name)).sort()).toEqual(Object.keys(origins).sort());
   });
 
-  it('would be called outdated, with the command that makes them anew', () => {
+  it('are called outdated without a note of what they show, with the command that makes them', () => {
     expect(outdatedPictures({})).toHaveLength(Object.keys(origins).length);
     expect(outdatedPictures({}).join()).toContain('npm run pictures -- dashboard');
   });
 });
 
-describe('the figures in the pages', () => {
-  const read = (path: string) => JSON.parse(readFileSync(join(projectRoot, path), 'utf8')) as object;
-
-  it('are those of the bench', () => {
-    expect(read('docs/figures.json')).toMatchObject(figuresOf(read('docs/figures/bench.json')));
-  });
+it('the figures in the pages are those of the bench', () => {
+  const figures = (path: string) => JSON.parse(read(path)) as object;
+  expect(figures('docs/figures.json')).toMatchObject(figuresOf(figures('docs/figures/bench.json')));
 });
 
-describe('what a picture shows', () => {
+it('what a picture shows changes with the code, and not with comments, white space, types or imports', () => {
   const code = "export const a = (b: string) => b + 'read';";
-
-  it('stays the same when comments, white space, types or imports change', () => {
-    const written =
-      "import { c } from './d.js';\nimport type { E } from './e.js';\n/** Doc. */\nexport const a = (b: E) =>\n  b + 'read'; // why\n";
-    expect(essence('a.ts', written)).toBe(essence('a.ts', code));
-  });
-
-  it('changes with the code', () => {
-    expect(essence('a.ts', code.replace('read', 'seen'))).not.toBe(essence('a.ts', code));
-  });
+  const written =
+    "import { c } from './d.js';\nimport type { E } from './e.js';\n/** Doc. */\nexport const a = (b: E) =>\n  b + 'read'; // why\n";
+  expect(essence('a.ts', written)).toBe(essence('a.ts', code));
+  expect(essence('a.ts', code.replace('read', 'seen'))).not.toBe(essence('a.ts', code));
 });
 
 describe('the diagrams', () => {
-  const diagram = (name: string): string => readFileSync(join(projectRoot, pictureFolder, `${name}.mmd`), 'utf8');
-  const statesIn = (text: string): string[] => [...text.matchAll(/--> (\w+)/g)].map(([, state = '']) => state);
-  const labelsIn = (text: string): string[] => [...text.matchAll(/--> \w+: (\w+)/g)].map(([, label = '']) => label);
-
-  it('name every stage of a ride', () => {
-    const stages: Record<RideStanding['stage'], true> = {
-      requesting: true,
-      following: true,
-      receipt: true,
-      ended: true,
-    };
-    expect(statesIn(diagram('ride'))).toEqual(expect.arrayContaining(Object.keys(stages)));
-  });
-
-  it('name every reason to request a token', () => {
-    const reasons: Record<ReturnType<typeof renewalReason>, true> = {
-      first: true,
-      ahead: true,
-      expired: true,
-      rejected: true,
-    };
-    expect(labelsIn(diagram('token-lease'))).toEqual(expect.arrayContaining(Object.keys(reasons)));
+  const stages: Record<RideStanding['stage'], true> = { requesting: true, following: true, receipt: true, ended: true };
+  const reasons: Record<RenewalReason, true> = { first: true, ahead: true, expired: true, rejected: true };
+  it.each([
+    ['stage of a ride', 'ride', /--> (\w+)/g, stages],
+    ['reason to request a token', 'token-lease', /--> \w+: (\w+)/g, reasons],
+  ])('name every %s', (_, name, pattern, words) => {
+    const shown = [...read(`${pictureFolder}/${name}.mmd`).matchAll(pattern)].map(([, word]) => word);
+    expect(shown).toEqual(expect.arrayContaining(Object.keys(words)));
   });
 
   it('stand in the pages as they stand in their files', () => {
-    const shown = filesBelow('')
+    const blocks = filesBelow('')
       .filter(({ path }) => path.endsWith('.md'))
-      .flatMap(({ path, text }) =>
-        [...text.matchAll(/```mermaid\n(%% docs\/pictures[\s\S]*?)```/g)].map(([, block = '']) => ({ path, block })),
-      );
+      .flatMap(({ path, text }) => {
+        const found = [...text.matchAll(/```mermaid\n(%% docs\/pictures[\s\S]*?)```/g)];
+        return found.map(([, block = '']) => ({ path, block: block.trim() }));
+      });
     const files = filesBelow(pictureFolder).map(({ text }) => text.trim());
-    expect(shown.filter(({ block }) => !files.includes(block.trim())).map(({ path }) => path)).toEqual([]);
+    expect(blocks.filter(({ block }) => !files.includes(block))).toEqual([]);
   });
 });

@@ -3,10 +3,16 @@ import { join } from 'node:path';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { parseSource, type SourceFile } from './source-file.js';
 
+/** A file with its path below the checkout. */
+export interface TextFile {
+  path: string;
+  text: string;
+}
+
 const ignored = ['node_modules', 'dist', 'dist.next', '.git', '.faretrail'];
 
 /** The files below a folder of the checkout, with their text; none when it does not exist. */
-export function filesBelow(folder: string): { path: string; text: string }[] {
+export function filesBelow(folder: string): TextFile[] {
   if (!existsSync(join(projectRoot, folder))) return [];
   return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;

@@ -9,8 +9,6 @@ export interface SourceFile {
   imports: Import[];
   exports: Export[];
   functions: { line: number; lines: number }[];
-  /** Lines with the type `any`. */
-  anyLines: number[];
   /** Lines that read `process.env`. */
   envLines: number[];
   /** Lines outside functions with a regular expression that keeps a state, by the flag `g` or `y`. */
@@ -19,9 +17,8 @@ export interface SourceFile {
 
 export interface Import {
   line: number;
-  /** A path such as `src/domain/trail.ts` if it is ours, else a package, or `node`. */
+  /** A path such as `src/domain/trail.ts`, a package, or `node`. */
   target: string;
-  isOurs: boolean;
   /** `import type`. Not `import { type A }`, which loads the module all the same. */
   typeOnly: boolean;
   /** `*` stands for all. */
@@ -53,32 +50,31 @@ export function parseSource(path: string, text: string): SourceFile {
   return {
     path,
     lines: text.trimEnd().split('\n').length,
-    exports: exportsOf(path, parsed.program.body, lineOf, isDocumented),
+    exports: exportsOf(path, parsed, lineOf, isDocumented),
     ...walk(path, parsed, lineOf),
   };
 }
 
-function toTarget(importer: string, specifier: string): Pick<Import, 'target' | 'isOurs'> {
-  if (specifier.startsWith('.')) {
-    const joined = posix.join(dirname(importer), specifier);
-    return { target: joined.replace(/\.js$/, '.ts'), isOurs: true };
-  }
-  if (specifier.startsWith('node:')) return { target: 'node', isOurs: false };
-  return { target: /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier, isOurs: false };
+/** Whether the target of an import is a file of ours. */
+export const isOurs = ({ target }: Import): boolean => target.endsWith('.ts');
+
+function toTarget(importer: string, specifier: string): string {
+  if (specifier.startsWith('.')) return posix.join(dirname(importer), specifier).replace(/\.js$/, '.ts');
+  if (specifier.startsWith('node:')) return 'node';
+  return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
 }
 
 function walk(path: string, { program }: ParseResult, lineOf: LineOf) {
-  const found: Pick<SourceFile, 'imports' | 'functions' | 'anyLines' | 'envLines'> & { regexes: number[] } = {
+  const found: Pick<SourceFile, 'imports' | 'functions' | 'envLines'> & { regexes: number[] } = {
     imports: [],
     functions: [],
-    anyLines: [],
     envLines: [],
     regexes: [],
   };
   const inFunctions: [start: number, end: number][] = [];
   const describeCallbacks = new Set<number>();
   const addImport = (start: number, specifier: string, typeOnly: boolean, names: string[]) =>
-    found.imports.push({ line: lineOf(start), ...toTarget(path, specifier), typeOnly, names });
+    found.imports.push({ line: lineOf(start), target: toTarget(path, specifier), typeOnly, names });
   const addFunction = ({ start, end }: { start: number; end: number }) => {
     inFunctions.push([start, end]);
     if (describeCallbacks.has(start)) return;
@@ -98,7 +94,6 @@ function walk(path: string, { program }: ParseResult, lineOf: LineOf) {
       if (source.type === 'Literal') addImport(start, String(source.value), false, ['*']);
     },
     TSImportType: ({ start, source }) => addImport(start, String(source.value), true, ['*']),
-    TSAnyKeyword: ({ start }) => found.anyLines.push(lineOf(start)),
     MemberExpression: ({ start, object, property }) => {
       if (isNamed(object, 'process') && isNamed(property, 'env')) found.envLines.push(lineOf(start));
     },
@@ -121,38 +116,14 @@ function walk(path: string, { program }: ParseResult, lineOf: LineOf) {
   return { ...rest, statefulRegexLines: atTop.map(lineOf) };
 }
 
-function exportsOf(
-  path: string,
-  body: Statement[],
-  lineOf: LineOf,
-  isDocumented: (start: number) => boolean,
-): Export[] {
-  const toExport = (name: string, at: number): Export => ({ name, line: lineOf(at), isDocumented: isDocumented(at) });
-  const declaredAt = new Map(body.flatMap((node) => namesDeclaredBy(node).map((name) => [name, node.start] as const)));
-  return body.flatMap((node): Export[] => {
-    if (node.type === 'ExportDefaultDeclaration') return [toExport('default', node.start)];
-    if (node.type === 'ExportAllDeclaration') {
-      const from = { path: toTarget(path, node.source.value).target, name: '*' };
-      return [{ ...toExport(node.exported ? nameOf(node.exported) : '*', node.start), from }];
-    }
-    if (node.type !== 'ExportNamedDeclaration') return [];
-    if (node.declaration) return namesDeclaredBy(node.declaration).map((name) => toExport(name, node.start));
-    return node.specifiers.map(({ local, exported }) => {
-      const name = nameOf(exported);
-      if (!node.source) return toExport(name, declaredAt.get(nameOf(local)) ?? node.start);
-      return {
-        ...toExport(name, node.start),
-        from: { path: toTarget(path, node.source.value).target, name: nameOf(local) },
-      };
-    });
-  });
-}
-
-function namesDeclaredBy(node: Statement): string[] {
-  if (node.type === 'VariableDeclaration') {
-    return node.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []));
-  }
-  return 'id' in node && node.id?.type === 'Identifier' ? [node.id.name] : [];
+function exportsOf(path: string, { module }: ParseResult, lineOf: LineOf, isDocumented: (start: number) => boolean) {
+  return module.staticExports.flatMap(({ start, entries }) =>
+    entries.map(({ exportName, importName, moduleRequest }): Export => {
+      const from = moduleRequest && { path: toTarget(path, moduleRequest.value), name: importName.name ?? '*' };
+      const name = exportName.name ?? (exportName.kind === 'Default' ? 'default' : '*');
+      return { name, line: lineOf(start), isDocumented: isDocumented(start), ...(from && { from }) };
+    }),
+  );
 }
 
 const nameOf = (node: { type: string; name?: string; value?: string }): string => node.name ?? node.value ?? '';

@@ -41,8 +41,3 @@ export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}, requestsPer
     ...extra,
   };
 }
-
-/** A service that knows no create by its id, so that a lost answer leaves nobody knowing. An empty name switches the header off. */
-export const withoutRequestIds = (): WorkerEnv => ({
-  FARETRAIL_CONTRACT_FILE: jsonFile({ operations: { createOrder: { requestIdHeader: '' } } }),
-});

@@ -7,7 +7,7 @@ interface Places {
   metricsPort: number;
 }
 
-/** Everything that the runs of a fleet leave behind, by where it stands: a history by the id of its workflow. */
+/** Everything that the runs of a fleet leave behind, by its place: a history by the id of its workflow. */
 export async function tracesOf(
   { client, env, workers }: Fleet,
   { databaseFile, metricsPort }: Places,

@@ -17,13 +17,13 @@ function stage(counts: Record<string, number>, fails = () => false) {
   return { queries, clock, read };
 }
 
-it('counts runs that need a person by their code, of running runs of this queue alone', async () => {
+it('the worker counts its running runs that need a person by their code', async () => {
   const { read, queries } = stage({ "'followOrder'": 7, 'IS NOT NULL': 3, "'forbidden'": 2, "'outcomeUnknown'": 1 });
   expect(await read()).toMatchObject({ followed: 7, attention: { forbidden: 2, outcomeUnknown: 1, scopeRejected: 0 } });
   for (const query of queries) expect(query).toMatch(/^TaskQueue = 'q\\'1' AND ExecutionStatus = 'Running' AND /);
 });
 
-it('asks twice while no run needs a person, and again only after a minute', async () => {
+it('the worker asks visibility twice while no run needs a person, and again only after a minute', async () => {
   const { read, queries, clock } = stage({});
   await Promise.all([read(), read()]);
   clock.now = 59_999;
@@ -34,7 +34,7 @@ it('asks twice while no run needs a person, and again only after a minute', asyn
   expect(queries).toHaveLength(4);
 });
 
-it('knows nothing while visibility does not answer, and says so', async () => {
+it('the worker has no counts while visibility does not answer', async () => {
   let isDown = true;
   const { read, clock } = stage({}, () => isDown);
   expect(await read()).toBeNull();

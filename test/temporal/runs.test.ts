@@ -2,12 +2,21 @@ import {
   type Client,
   QueryNotRegisteredError,
   ServiceError,
+  WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  CancelledFailure,
+  ChildWorkflowFailure,
+  TerminatedFailure,
+  TimeoutFailure,
+} from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { askedAhead } from '../../src/domain/errors.js';
+import { failureTypeOf } from '../../src/temporal/failure-type.js';
+import { FaretrailClientError, toClientError } from '../../src/temporal/run-errors.js';
 import { runOf } from '../../src/temporal/runs.js';
 
 /** What a call to Temporal rejects with when the server answers with this code. */
@@ -47,7 +56,7 @@ describe('an update that the server turned away before the run has seen it', () 
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(150);
   });
 
-  it('is sent five times, then the last refusal counts', async () => {
+  it('is sent five times, and then rejects with the last refusal', async () => {
     const last = answered(9);
     const { run, sent } = turningAway(...Array.from({ length: 4 }, () => answered(9)), last);
     await expect(run.update('refreshOrder', [])).rejects.toBe(last);
@@ -65,7 +74,7 @@ it.each([
   expect(sent).toHaveLength(1);
 });
 
-it('a query that came ahead of a task is asked again, one that the run does not know is not', async () => {
+it('a query that came ahead of a task is sent again, a query that the run does not know is not', async () => {
   const refusal = (message: string) => new QueryNotRegisteredError(message, 3);
   expect(await turningAway(refusal(`a worker says: ${askedAhead}`)).run.query('orderTrail')).toBe('done');
   await expect(turningAway(refusal('no such query')).run.query('orderTrail')).rejects.toThrow('no such query');
@@ -112,14 +121,62 @@ it('a run that takes no messages any more is AlreadyEnded, one that Temporal doe
   }
 });
 
-it('neither is said while Temporal does not answer which of the two it is', async () => {
+it('a run is neither AlreadyEnded nor NotFound while Temporal does not answer which of the two it is', async () => {
   const asked = (error: Error) => takingNone(() => Promise.reject(error)).update('refreshOrder', [], { withinMs });
   await expect(asked(lostConnection)).rejects.toBe(lostConnection);
   await expect(asked(late)).rejects.toMatchObject({ code: 'NoAnswer' });
 });
 
-it('a run that Temporal does not remember is not found, and that is no error', async () => {
+it('a run that Temporal does not remember is not found, which is no error', async () => {
   expect(await takingNone(() => Promise.reject(notFound)).find({ withinMs })).toBeUndefined();
   const ended = { isOpen: false, state: 'completed', version: 'r/3' };
   expect(await takingNone(found).find({ withinMs })).toMatchObject(ended);
+});
+
+const refused = ApplicationFailure.create({
+  type: 'Refused',
+  message: 'the service refused it',
+  details: [{ status: 422, code: 'TOO_LATE', message: 'too late' }],
+});
+const child = { workflowId: 'w', runId: 'r' };
+const wrapped = new ChildWorkflowFailure(undefined, child, 'followOrder', 'NON_RETRYABLE_FAILURE', refused);
+const runFailed = (cause: Error) =>
+  new WorkflowFailedError('Workflow execution failed', cause, 'NON_RETRYABLE_FAILURE');
+
+describe('the error that a caller gets of a run', () => {
+  it.each([
+    ['the failure of the run', runFailed(refused)],
+    ['a failure that others wrapped', runFailed(wrapped)],
+    ['the failure of an update', updateFailed(refused)],
+  ])('has the code and the details of %s', (_, error) => {
+    expect(toClientError(error, 'order/a/1')).toMatchObject({
+      name: 'FaretrailClientError',
+      code: 'Refused',
+      message: 'the service refused it',
+      details: refused.details,
+      cause: error,
+    });
+  });
+
+  it.each([
+    ['Cancelled', runFailed(new CancelledFailure('cancelled'))],
+    ['Terminated', runFailed(new TerminatedFailure('terminated'))],
+    ['TimedOut', runFailed(new TimeoutFailure('timed out', undefined, 'START_TO_CLOSE'))],
+    ['RunFailed', runFailed(new Error('?'))],
+    ['NotFound', notFound],
+  ])('says %s', (code, error) => {
+    expect(toClientError(error, 'order/a/1')).toMatchObject({ code, cause: error });
+    expect(toClientError(error, 'order/a/1')).toBeInstanceOf(FaretrailClientError);
+  });
+
+  it('is the error itself when its class is unknown', () => {
+    const other = new TypeError('x');
+    expect(toClientError(other, 'order/a/1')).toBe(other);
+  });
+});
+
+it('the type of a failure is that of the innermost of its wrappers', () => {
+  const outer = ApplicationFailure.create({ type: 'OperationError', message: 'wrapper', cause: wrapped });
+  expect(failureTypeOf(outer)).toBe('Refused');
+  expect(failureTypeOf(new Error('none'))).toBeUndefined();
 });

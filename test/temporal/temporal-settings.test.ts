@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { connectClient, loadTemporalSettings } from '../../src/temporal/connection.js';
+import { connectClient, connectNative, loadTemporalSettings } from '../../src/temporal/connection.js';
 import { encodedKey } from '../settings/env.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-temporal-'));
@@ -28,13 +29,10 @@ describe('Temporal settings', () => {
   it('do not show the profile file when it cannot be read', () => {
     const TEMPORAL_CONFIG_FILE = join(folder, 'bad.toml');
     writeFileSync(TEMPORAL_CONFIG_FILE, '[profile.default]\napi_key = "hidden-value\n');
-    try {
-      loadTemporalSettings({ TEMPORAL_CONFIG_FILE });
-      expect.unreachable();
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'TemporalSettingsInvalid', message: expect.stringContaining('TOML') });
-      expect(inspect(error)).not.toContain('hidden-value');
-    }
+    const invalid = { code: 'TemporalSettingsInvalid', message: expect.stringContaining('TOML') };
+    const load = () => loadTemporalSettings({ TEMPORAL_CONFIG_FILE });
+    expect(load).toThrow(expect.objectContaining(invalid));
+    expect(load).toThrow(expect.toSatisfy((error) => !inspect(error).includes('hidden-value')));
   });
 
   it.each(['CERT', 'KEY'])('want a client certificate whole: not %s alone', (part) => {
@@ -46,7 +44,7 @@ describe('Temporal settings', () => {
     }
   });
 
-  it('bring the payload keys along, and say what is wrong with them', async () => {
+  it('hold the payload keys, and name what is wrong with them', async () => {
     const encrypts = { ...noFile, FARETRAIL_ENCRYPT_PAYLOADS: 'true' };
     const { dataConverter } = loadTemporalSettings({ ...encrypts, FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(1)}` });
     const [payload] = (await dataConverter.payloadCodecs?.[0]?.encode([{ data: Buffer.from('x') }])) ?? [];
@@ -59,16 +57,28 @@ describe('Temporal settings', () => {
   });
 });
 
-it('says by its deadline where nothing answers, without the API key', async () => {
-  const silent = createServer(); // accepts connections and says nothing
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  const env = { ...noFile, TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: 'hidden-value' };
-  const started = performance.now();
-  const error = await connectClient(env, { withinMs: 300 }).catch((refusal: unknown) => refusal);
-  silent.close();
-  expect(performance.now() - started, 'its own deadline is 10 s').toBeLessThan(8_000);
-  const message = expect.stringContaining(`${address} cannot be reached`);
-  expect(error).toMatchObject({ code: 'TemporalUnreachable', message });
-  expect(inspect(error)).not.toContain('hidden-value');
-});
+describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
+  'the connection of a %s that does not come about',
+  (_kind, connect) => {
+    it('is given up by its deadline where the server says nothing, and shows no API key', async () => {
+      const silent = createServer(); // accepts connections and says nothing
+      await once(silent.listen(0, '127.0.0.1'), 'listening');
+      const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+      const env = { ...noFile, TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: 'hidden-value' };
+      const started = performance.now();
+      const error = await connect(env, { withinMs: 300 }).catch((refusal: unknown) => refusal);
+      silent.close();
+      expect(performance.now() - started, 'its own deadline is 10 s').toBeLessThan(8_000);
+      const message = expect.stringContaining(`${address} cannot be reached`);
+      expect(error).toMatchObject({ code: 'TemporalUnreachable', message });
+      expect(inspect(error)).not.toContain('hidden-value');
+    });
+
+    it('names the address where nothing listens', async () => {
+      await expect(connect({ ...noFile, TEMPORAL_ADDRESS: '127.0.0.1:1' }, { withinMs: 300 })).rejects.toMatchObject({
+        code: 'TemporalUnreachable',
+        message: expect.stringContaining('127.0.0.1:1 '),
+      });
+    });
+  },
+);

@@ -1,90 +1,80 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
-import { createVerification, toDeliverySecret, type VerificationSettings } from '../../src/webhooks/verification.js';
+import { expect, it } from 'vitest';
+import {
+  type AcceptedProof,
+  createVerification,
+  type Proof,
+  toDeliverySecret,
+  type Verdict,
+  type VerificationSettings,
+} from '../../src/webhooks/verification.js';
 import { secretId } from './ingress-stand.js';
 
 const older = '5d8d8b4a-1a2b-4c3d-8e9f-001122334455';
-const text = '{"order_id":"4711","auth":{"secret":"s"}}';
+const rawBody = Buffer.from('{"order_id":"4711","auth":{"secret":"s"}}');
 
-interface Case {
-  headers?: Record<string, string>;
-  body?: object;
-  secrets?: string[];
-  isSecretLost?: boolean;
-  hasUnreadableSecret?: boolean;
+function verdict(settings: VerificationSettings, given: Partial<Proof>, over: Partial<AcceptedProof> = {}) {
+  const accepted = { secrets: [toDeliverySecret(secretId)], isSecretLost: false, hasUnreadableSecret: false, ...over };
+  return createVerification(settings).verify({ headers: {}, body: {}, rawBody, ...given }, accepted);
 }
 
-function verdict(settings: VerificationSettings, given: Case = {}) {
-  const { headers = {}, body = {}, secrets = [secretId], isSecretLost = false, hasUnreadableSecret = false } = given;
-  const delivery = { headers, body: { ...body }, rawBody: Buffer.from(text) };
-  const accepted = { secrets: secrets.map(toDeliverySecret), isSecretLost, hasUnreadableSecret };
-  return createVerification(settings).verify(delivery, accepted);
-}
-
-const mac = (key: string, encoding: 'hex' | 'base64') => createHmac('sha256', key).update(text).digest(encoding);
+const mac = (key: string, encoding: 'hex' | 'base64' = 'hex') =>
+  createHmac('sha256', key).update(rawBody).digest(encoding);
+const path: VerificationSettings = { mode: 'path' };
 const header: VerificationSettings = { mode: 'header', name: 'X-Secret' };
 const inBody: VerificationSettings = { mode: 'body', pointer: '/auth/secret' };
-const hmac = (over: object = {}): VerificationSettings => ({
+const hmac: VerificationSettings = {
   ...{ mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
-  ...over,
-});
+};
+const prefixed: VerificationSettings = { ...hmac, prefix: 'sha256=' };
+const inBase64: VerificationSettings = { ...hmac, encoding: 'base64' };
 
-const signed = (value: string): Case => ({ headers: { 'x-signature': value } });
+const sent = (value: string) => ({ headers: { 'x-secret': value } });
+const signed = (value: string) => ({ headers: { 'x-signature': value } });
 
-it('says which header it reads, in any case, and whether it needs a secret', () => {
-  expect(createVerification({ mode: 'path' })).toMatchObject({ needsSecret: false, headers: [] });
+it('a verification says which header it reads, in lower case, and whether it needs a secret', () => {
+  expect(createVerification(path)).toMatchObject({ needsSecret: false, headers: [] });
+  expect(verdict(path, {}, { secrets: [] })).toBe('verified');
   expect(createVerification(header)).toMatchObject({ needsSecret: true, headers: ['x-secret'] });
 });
 
-it.each<[VerificationSettings, Case]>([
-  [{ mode: 'path' }, { secrets: [] }],
-  [header, { headers: { 'x-secret': secretId } }],
+it.each<[VerificationSettings, Partial<Proof>]>([
+  [header, sent(secretId)],
   [inBody, { body: { auth: { secret: secretId } } }],
-  [hmac(), signed(mac(secretId, 'hex'))],
-  [hmac(), signed(mac(secretId, 'hex').toUpperCase())],
-  [hmac({ prefix: 'sha256=' }), signed(`sha256=${mac(secretId, 'hex')}`)],
-  [hmac({ encoding: 'base64' }), signed(mac(secretId, 'base64'))],
+  [hmac, signed(mac(secretId))],
+  [hmac, signed(mac(secretId).toUpperCase())],
+  [prefixed, signed(`sha256=${mac(secretId)}`)],
+  [inBase64, signed(mac(secretId, 'base64'))],
 ])('%j verifies a delivery with %j', (settings, given) => {
   expect(verdict(settings, given)).toBe('verified');
 });
 
-it.each<[VerificationSettings, Case]>([
-  [header, {}],
-  ...['', `${secretId}x`, older].map((value): [VerificationSettings, Case] => [
-    header,
-    { headers: { 'x-secret': value } },
-  ]),
-  [header, { headers: { 'x-other': secretId } }],
+it.each<[VerificationSettings, Partial<Proof>]>([
+  ...[{}, sent(''), sent(`${secretId}x`), sent(older), { headers: { 'x-other': secretId } }].map(
+    (given): [VerificationSettings, Partial<Proof>] => [header, given],
+  ),
   [inBody, {}],
   [inBody, { body: { auth: { secret: older } } }],
   [inBody, { body: { auth: { secret: [secretId] } } }],
   [inBody, { body: { auth: secretId } }],
   [inBody, { body: { secret: secretId } }],
-  [hmac(), signed(mac(older, 'hex'))],
-  [hmac(), signed(mac(secretId, 'hex').slice(2))],
-  [hmac(), signed(`${mac(secretId, 'hex')}00`)],
-  [hmac(), signed('')],
-  [hmac(), signed(secretId)],
-  [hmac({ prefix: 'sha256=' }), signed(mac(secretId, 'hex'))],
-  [hmac({ encoding: 'base64' }), signed(mac(secretId, 'hex'))],
+  [hmac, signed(mac(older))],
+  [hmac, signed(mac(secretId).slice(2))],
+  [hmac, signed(`${mac(secretId)}00`)],
+  [hmac, signed('')],
+  [hmac, signed(secretId)],
+  [prefixed, signed(mac(secretId))],
+  [inBase64, signed(mac(secretId))],
 ])('%j refuses a delivery with %j', (settings, given) => {
   expect(verdict(settings, given)).toBe('wrongSecret');
 });
 
-describe('what is accepted', () => {
-  const settings = [header, inBody, hmac()];
-
-  it.each(settings)('is each of several secrets: $mode', (each) => {
-    const headers = { 'x-secret': older, 'x-signature': mac(older, 'hex') };
-    expect(verdict(each, { headers, body: { auth: { secret: older } }, secrets: [secretId, older] })).toBe('verified');
-  });
-
-  it.each(settings)('is anything at an address whose secret was lost: $mode', (each) => {
-    expect(verdict(each, { secrets: [], isSecretLost: true })).toBe('verified');
-  });
-
-  it.each(settings)('is undecided while no secret is stored, or none can be decrypted: $mode', (each) => {
-    expect(verdict(each, { secrets: [] })).toBe('noSecretYet');
-    expect(verdict(each, { hasUnreadableSecret: true })).toBe('noSecretYet');
-  });
+const withOlder = { headers: { 'x-secret': older, 'x-signature': mac(older) }, body: { auth: { secret: older } } };
+it.each<[string, Partial<AcceptedProof>, Verdict]>([
+  ['verified when it has any of several secrets', { secrets: [secretId, older].map(toDeliverySecret) }, 'verified'],
+  ['verified with any secret where the right one was lost', { secrets: [], isSecretLost: true }, 'verified'],
+  ['undecided while no secret is stored', { secrets: [] }, 'noSecretYet'],
+  ['undecided while our keys do not open a secret', { hasUnreadableSecret: true }, 'noSecretYet'],
+])('in every mode with a secret a delivery is %s', (_, accepted, expected) => {
+  for (const mode of [header, inBody, hmac]) expect(verdict(mode, withOlder, accepted), mode.mode).toBe(expected);
 });

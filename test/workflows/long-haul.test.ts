@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { DeliveryNotice } from '../../src/domain/delivery.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
 import { accessTokenId, subscriptionId } from '../../src/domain/workflow-ids.js';
-import { deliveryReceivedSignal, orderTrailQuery, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
+import { orderTrailQuery, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
 import type { subscription } from '../../src/workflows/subscription/subscription.js';
+import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
-import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 import { runsOf } from '../support/runs.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 
@@ -15,41 +15,31 @@ const day = 24 * hour;
 
 /** The time-skipping server never hints that a run is long, so what is seen here is what we count ourselves. */
 const size = { tokenDays: 30, deliveries: 5_000, subscribedDays: 365 };
-const longestRun = 4_000;
-/** What the last task of a run may add before it continues as new. */
-const slack = 300;
-const timeout = 1_800_000;
-
-/** Minutes each. */
-const lasting = it.skipIf(!isLong);
+/** 4,000 events, and what the last task of a run may add before it continues as new. */
+const longestRun = 4_300;
 
 let stack: TimeSkippingStack;
-beforeAll(async () => {
-  if (isLong) stack = await startTimeSkippingStack(webhookEnv());
-});
-afterAll(() => stack?.close());
 
-async function expectBounded(what: string, workflowId: string, maxEvents = longestRun): Promise<void> {
+async function expectBounded(what: string, workflowId: string): Promise<void> {
   const runs = await runsOf(stack.env.client, workflowId);
   const events = runs.map(({ length }) => length);
   console.log(`${what}: ${runs.length} runs, ${events.join(', ')} events`);
-  expect(Math.max(...events)).toBeLessThanOrEqual(maxEvents + slack);
+  expect(Math.max(...events)).toBeLessThanOrEqual(longestRun);
   expect(runs.length).toBeGreaterThan(1);
 }
 
-lasting(
-  `a token that is used for ${size.tokenDays} days is renewed each hour, in runs that stay short`,
-  {
-    timeout,
-  },
-  async () => {
+// Minutes each.
+describe.skipIf(!isLong)('in runs that stay short,', { timeout: 1_800_000 }, () => {
+  beforeAll(async () => {
+    stack = await startTimeSkippingStack(webhookEnv());
+  });
+  afterAll(() => stack.close());
+
+  it(`a token that is used for ${size.tokenDays} days is renewed each hour`, async () => {
     const since = await stack.env.currentTimeMs();
     const lifeMs = size.tokenDays * day;
-    const script = scripted([
-      ['Reserved', 0],
-      ['Completed', lifeMs],
-    ]);
-    const handle = await stack.start(script, { scheduledAt: new Date(since + lifeMs).toISOString() });
+    const service = (elapsedMs: number) => reading(elapsedMs < lifeMs ? 'Reserved' : 'Completed');
+    const handle = await stack.start(service, { scheduledAt: new Date(since + lifeMs).toISOString() });
     expect(await handle.result()).toMatchObject({ outcome: 'completed', attention: null });
     // Renewed in the last minute of the hour, or by the next read after that: reserved orders are read every five minutes and a tenth.
     const gaps = stack.tokenRequests.slice(1).map((at, i) => at - (stack.tokenRequests[i] ?? 0));
@@ -58,39 +48,25 @@ lasting(
     expect(stack.tokenRequests.length).toBeGreaterThan(lifeMs / (hour + 6 * minute));
     const scope = toScope('demand_partner');
     const lease = accessTokenId({ account: toAccountName('partner'), scope, credentialId: stack.credentialId });
-    await expectBounded(`tokens over ${size.tokenDays} days`, lease, 4_000);
-  },
-);
+    await expectBounded(`tokens over ${size.tokenDays} days`, lease);
+  });
 
-lasting(
-  `${size.deliveries} deliveries to one order are all counted, in runs that stay short`,
-  { timeout },
-  async () => {
+  it(`${size.deliveries} deliveries to one order are all counted`, async () => {
     let isOver = false;
     const service = () => reading(isOver ? 'Completed' : 'Driving');
-    const handle = await stack.start(service, { followForMs: 30 * day });
-    const order = stack.env.client.workflow.getHandle<() => Promise<unknown>>(handle.workflowId);
-    const receivedAt = new Date().toISOString();
-    const about = (i: number): DeliveryNotice => ({ deliveryId: `d-${i}`, eventType: 'status_changed', receivedAt });
-    for (let from = 0; from < size.deliveries; from += 25) {
-      const some = Array.from({ length: 25 }, (_, i) => about(from + i));
-      await Promise.all(some.map((notice) => order.signal(deliveryReceivedSignal, { deliveries: [notice] })));
-      await expect.poll(async () => (await order.query(orderTrailQuery)).deliveries.received).toBe(from + some.length);
+    const order = await stack.start(service, { followForMs: 30 * day });
+    for (let sent = 25; sent <= size.deliveries; sent += 25) {
+      await Promise.all(Array.from({ length: 25 }, () => deliver(order, newDelivery())));
+      await expect.poll(async () => (await order.query(orderTrailQuery)).deliveries.received).toBe(sent);
     }
     isOver = true;
-    await order.signal(deliveryReceivedSignal, { deliveries: [about(0)] });
+    await deliver(order, newDelivery());
     const received = size.deliveries + 1;
     expect(await order.result()).toMatchObject({ outcome: 'completed', deliveries: { received } });
     await expectBounded(`${size.deliveries} deliveries`, order.workflowId);
-  },
-);
+  });
 
-lasting(
-  `a subscription of ${size.subscribedDays} days that is rotated daily keeps few addresses and short runs`,
-  {
-    timeout,
-  },
-  async () => {
+  it(`a subscription of ${size.subscribedDays} days that is rotated daily keeps few addresses`, async () => {
     const key = { account: toAccountName('business'), eventType: 'business_report' as const };
     const { client } = stack.env;
     const started = await client.workflow.start<typeof subscription>('subscription', {
@@ -107,5 +83,5 @@ lasting(
       expect(generations.length).toBeLessThanOrEqual(3);
     }
     await expectBounded(`a subscription over ${size.subscribedDays} days`, handle.workflowId);
-  },
-);
+  });
+});

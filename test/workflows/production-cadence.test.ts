@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lateNoticesId } from '../../src/domain/workflow-ids.js';
+import { renewTokenSignal } from '../../src/workflows/messages.js';
+import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import { isLong } from '../support/long.js';
-import { scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import type { FollowHandle } from '../support/order/stack.js';
+import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import { continued, eventsOf } from '../support/runs.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -8,11 +14,16 @@ const day = 24 * hour;
 /** The service takes orders up to 30 days ahead. Virtual time takes real time, too: 5 ms for each read. */
 const daysAhead = isLong ? 30 : 10;
 
+let receiver: NotifyReceiver;
 let stack: TimeSkippingStack;
 beforeAll(async () => {
-  stack = await startTimeSkippingStack();
+  receiver = await startNotifyReceiver();
+  stack = await startTimeSkippingStack(receiver.env);
 });
-afterAll(() => stack.close());
+afterAll(async () => {
+  await stack.close();
+  await receiver.close();
+});
 
 const fourHours: [string, number][] = [
   ['Pending', 0],
@@ -26,49 +37,28 @@ const fourHours: [string, number][] = [
 ];
 
 describe('at the default cadence, in virtual time', () => {
-  it('a ride of four hours and eight statuses ends with the right timeline, in at most 100 events', async () => {
+  it('a ride of four hours and eight statuses, read 300 times, ends with the right timeline in at most 100 events', async () => {
     const handle = await stack.start(scripted(fourHours));
     const trail = await handle.result();
-    const { events } = await handle.fetchHistory();
-
     expect(trail).toMatchObject({ outcome: 'completed', attention: null });
     expect(trail.timeline.map(({ status }) => status)).toEqual(fourHours.map(([status]) => status));
     const [first] = trail.timeline;
-    trail.timeline.forEach(({ at }, index) => {
+    for (const [index, { at, status }] of trail.timeline.entries()) {
       const lateMs = Date.parse(at) - Date.parse(first?.at ?? '') - (fourHours[index]?.[1] ?? 0);
-      expect(lateMs, trail.timeline[index]?.status).toBeGreaterThanOrEqual(0);
+      expect(lateMs, status).toBeGreaterThanOrEqual(0);
       // CareReq is read every two minutes, anything else at least once a minute; plus a tenth of jitter.
-      expect(lateMs, trail.timeline[index]?.status).toBeLessThanOrEqual(2.3 * minute);
-    });
+      expect(lateMs, status).toBeLessThanOrEqual(2.3 * minute);
+    }
     expect(trail.reads).toBe(stack.reads.length);
     expect(stack.reads.length).toBeGreaterThan(300);
-    expect(events?.length).toBeLessThanOrEqual(100);
+    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
   });
 
-  it('an unchanged poll adds no event: ten times as long a wait costs the same history', async () => {
-    const eventsOf = async (waitMs: number): Promise<number> => {
-      const handle = await stack.start(
-        scripted([
-          ['Driving', 0],
-          ['Completed', waitMs],
-        ]),
-      );
-      await handle.result();
-      return (await handle.fetchHistory()).events?.length ?? 0;
-    };
-    const readsBefore = stack.reads.length;
-    const short = await eventsOf(10 * minute);
-    const readsShort = stack.reads.length - readsBefore;
-    const long = await eventsOf(100 * minute);
-    expect(stack.reads.length - readsBefore - readsShort).toBeGreaterThan(2 * readsShort);
-    expect(long).toBe(short);
-  });
-
   it(`an order reserved ${daysAhead} days ahead is followed to its end in at most 100 events`, async () => {
-    const before = stack.onTokenRequest;
+    const { onTokenRequest } = stack;
     // Its renewals would cost as much time as the reads, and are none of this order's events.
-    stack.onTokenRequest = (now) => ({ ...before(now), lifetimeMs: 2 * daysAhead * day });
+    stack.onTokenRequest = (now) => ({ ...onTokenRequest(now), lifetimeMs: 2 * daysAhead * day });
     const pickUpMs = daysAhead * day;
     const scheduledAt = new Date((await stack.env.currentTimeMs()) + pickUpMs).toISOString();
     const script: [string, number][] = [
@@ -83,6 +73,59 @@ describe('at the default cadence, in virtual time', () => {
     const trail = await handle.result();
     expect(trail).toMatchObject({ outcome: 'completed' });
     expect(trail.timeline.map(({ status }) => status)).toEqual(script.map(([status]) => status));
-    expect((await handle.fetchHistory()).events?.length).toBeLessThanOrEqual(100);
+    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
   }, 300_000);
+});
+
+it('a token can be read although this server drops the memo of a run that continues as new', async () => {
+  const lease = await stack.startLease({ maxEvents: 8 });
+  await lease.signal(renewTokenSignal, { insteadOf: null });
+  await continued(lease);
+  const memo = { lease: { token: { id: expect.any(String) } } };
+  await expect.poll(async () => (await lease.describe()).memo).toMatchObject(memo);
+  await lease.terminate();
+});
+
+/** The run that goes on to tell URLs after the end of this one, which had told them of `last` things. */
+const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHandle, last: number) =>
+  stack.env.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last }));
+
+/** When a run began and ended, in milliseconds. */
+async function timesOf(run: Pick<FollowHandle, 'describe'>): Promise<{ began: number; ended: number }> {
+  const { startTime, closeTime } = await run.describe();
+  return { began: startTime.getTime(), ended: closeTime?.getTime() ?? Number.NaN };
+}
+
+it('a URL that stays silent delays no end of a run, and is given up a day after each change', async () => {
+  receiver.answer('/down', 503);
+  const notify = ['/down', '/up'].map((path) => ({ url: `${receiver.origin}${path}` }));
+  const handle = await stack.start((elapsedMs) => reading(elapsedMs < 2 * hour ? 'Driving' : 'Completed'), { notify });
+  expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+  expect(receiver.taken('/up')).toEqual(['Driving', 'Completed']);
+  const { began, ended } = await timesOf(handle);
+  expect(ended - began).toBeLessThan(2.1 * hour);
+
+  const late = lateOf(handle, 2);
+  const { missed } = await late.result();
+  expect(missed).toEqual([expect.stringMatching(/^notify\[0\] .*, 2, last no\. 2: given up after a day$/)]);
+  const toldForMs = (await timesOf(late)).ended - began;
+  expect(toldForMs).toBeGreaterThan(25.5 * hour);
+  expect(toldForMs).toBeLessThan(26.5 * hour);
+  const tried = receiver.received.filter(({ path }) => path === '/down');
+  expect(new Set(tried.map(({ event }) => event.rawStatus))).toEqual(new Set(['Driving', 'Completed']));
+  expect(tried.length, 'from 2 s to every ten minutes').toBeLessThan(200);
+});
+
+// Time is not skipped while a request is under way, so this takes a quarter of a minute.
+it.runIf(isLong)('a URL whose answer hangs at the end is told again once that request must be over', async () => {
+  const release = receiver.hold('/hangs');
+  const handle = await stack.start(scripted([['Completed', 0]]), { notify: [{ url: `${receiver.origin}/hangs` }] });
+  expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+  release();
+  const late = lateOf(handle, 1);
+  expect(await late.result()).toEqual({ missed: [] });
+  const ids = receiver.received.filter(({ path }) => path === '/hangs').map(({ id }) => id);
+  expect(ids).toEqual(Array(2).fill(`msg_${handle.firstExecutionRunId}_1`)); // the same id both times
+  const { began, ended } = await timesOf(late);
+  expect(ended - began).toBeGreaterThan(13_000);
 });

@@ -11,6 +11,7 @@ import { businessCallStart, rideStart } from '../../src/temporal/starts.js';
 import { toCallFailure } from '../../src/workflows/business-call.js';
 import { newRide } from '../sandbox/booking-calls.js';
 import { startTimeSkippingServer } from '../support/order/time-skipping.js';
+import { attributeOf } from '../support/runs.js';
 import { quietRuntime } from '../support/worker/runtime.js';
 
 const minute = 60_000;
@@ -33,17 +34,11 @@ beforeAll(async () => {
     attempts.push(call);
     return await act(call);
   };
+  const connection = env.nativeConnection;
+  const workflowBundle = { codePath: inject('workflowBundlePath') };
   workers = [
-    await Worker.create({
-      connection: env.nativeConnection,
-      taskQueue,
-      workflowBundle: { codePath: inject('workflowBundlePath') },
-    }),
-    await Worker.create({
-      connection: env.nativeConnection,
-      taskQueue: `${taskQueue}.business`,
-      activities: { callService },
-    }),
+    await Worker.create({ connection, taskQueue, workflowBundle }),
+    await Worker.create({ connection, taskQueue: `${taskQueue}.business`, activities: { callService } }),
   ];
   running = Promise.all(workers.map((worker) => worker.run()));
 });
@@ -72,12 +67,12 @@ const fail =
     throw ApplicationFailure.create({ type, message: 'as it was', ...more });
   };
 
-describe('a call is tried for a bounded time', () => {
+describe('the worker tries a call for a bounded time', () => {
   it.each<[BusinessOperation, number]>([
     ['companySettings', 5],
     ['createOrder', 10],
     ['cancelOrder', 15],
-  ])('%s: %i minutes', async (operation, minutes) => {
+  ])('%s for %i minutes', async (operation, minutes) => {
     act = fail('Unavailable');
     const { failure, tookMs } = await outcomeOf(operation);
     expect(failure).toMatchObject({ type: 'Unavailable', message: 'as it was', nonRetryable: true });
@@ -87,13 +82,7 @@ describe('a call is tried for a bounded time', () => {
     expect(attempts.length).toBeGreaterThan(minutes);
   });
 
-  it('and each attempt has the same request id, made of nothing but the id of the run', async () => {
-    act = fail('Unavailable');
-    const { key } = await outcomeOf('createOrder');
-    expect(new Set(attempts.map(({ requestId }) => requestId))).toEqual(new Set([`call/business/createOrder/${key}`]));
-  });
-
-  it('and not beyond a wait that the service asked for and that is longer', async () => {
+  it('and gives up at once when the service asks for a longer wait', async () => {
     act = fail('Unavailable', { nextRetryDelay: 60 * minute });
     expect((await outcomeOf('companySettings')).failure).toMatchObject({ type: 'Unavailable' });
     expect(attempts).toHaveLength(1);
@@ -101,6 +90,8 @@ describe('a call is tried for a bounded time', () => {
 });
 
 describe('a call that takes longer than a minute', () => {
+  const attentionOf = (workflowId: string) => attributeOf(env.client.workflow.getHandle(workflowId), 'RideAttention');
+
   /** The attention of a run at each attempt of its call, with the minutes since the first one. */
   function watch(workflowId: () => string) {
     const seen: { minutes: number; attention: unknown }[] = [];
@@ -108,67 +99,52 @@ describe('a call that takes longer than a minute', () => {
     act = async () => {
       const now = await env.currentTimeMs();
       startedAt ??= now;
-      const { searchAttributes } = await env.client.workflow.getHandle(workflowId()).describe();
-      seen.push({ minutes: (now - startedAt) / minute, attention: searchAttributes.RideAttention?.[0] });
+      seen.push({ minutes: (now - startedAt) / minute, attention: await attentionOf(workflowId()) });
       throw ApplicationFailure.create({ type: 'Unavailable', message: 'as it was' });
     };
     return seen;
   }
 
-  it('shows that it waits, until it has ended', async () => {
+  it('shows that it waits for the service, until it has ended', async () => {
     const seen = watch(() => attempts.at(-1)?.requestId ?? '');
     const { key } = await outcomeOf('companySettings');
-    const early = seen.filter(({ minutes }) => minutes < 0.9);
-    expect(early.every(({ attention }) => attention === undefined)).toBe(true);
-    const late = seen.filter(({ minutes }) => minutes > 1.1);
-    expect(late.length).toBeGreaterThan(2);
-    expect(new Set(late.map(({ attention }) => attention))).toEqual(new Set(['upstreamUnavailable']));
-    const run = env.client.workflow.getHandle(`call/business/companySettings/${key}`);
-    expect((await run.describe()).searchAttributes.RideAttention?.[0] ?? null).toBeNull();
+    const shownWhere = (isThen: (minutes: number) => boolean) =>
+      seen.filter(({ minutes }) => isThen(minutes)).map(({ attention }) => attention);
+    expect(new Set(shownWhere((minutes) => minutes < 0.9))).toEqual(new Set([null]));
+    expect(shownWhere((minutes) => minutes > 1.1).length).toBeGreaterThan(2);
+    expect(new Set(shownWhere((minutes) => minutes > 1.1))).toEqual(new Set(['upstreamUnavailable']));
+    expect(await attentionOf(`call/business/companySettings/${key}`)).toBeNull();
   });
 
-  it('shows on the ride that it is made for', async () => {
+  it('shows it on the ride for which it is made', async () => {
     attempts = [];
     const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };
     const start = rideStart(input, taskQueue);
     const seen = watch(() => start.workflowId);
     const handle = await env.client.workflow.start('requestRide', start);
     await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
-    expect(seen.at(0)?.attention).toBeUndefined();
+    expect(seen.at(0)?.attention).toBeNull();
     expect(seen.at(-1)?.attention).toBe('upstreamUnavailable');
-    expect((await handle.describe()).searchAttributes.RideAttention?.[0] ?? null).toBeNull();
+    expect(await attentionOf(handle.workflowId)).toBeNull();
   });
 });
 
-describe('its failure', () => {
-  it('keeps type and details of the last attempt', async () => {
-    act = fail('OutcomeUnknown', { details: [{ status: 500 }] });
-    expect((await outcomeOf('createOrder')).failure).toMatchObject({
-      type: 'OutcomeUnknown',
-      details: [{ status: 500 }],
-      nonRetryable: true,
-    });
-  });
-
-  it('is typed for unforeseen errors, too', async () => {
+describe('the failure of a call', () => {
+  it('has the type Unavailable after an unforeseen error', async () => {
     act = fail('AccountNotHeld');
-    expect((await outcomeOf('createOrder')).failure).toMatchObject({
-      type: 'Unavailable',
-      message: 'createOrder: as it was',
-    });
+    const failure = { type: 'Unavailable', message: 'createOrder: as it was' };
+    expect((await outcomeOf('createOrder')).failure).toMatchObject(failure);
   });
 
   // The server that skips time skips none while a task waits for a worker.
   it.each<[BusinessOperation, string]>([
     ['companySettings', 'Unavailable'],
     ['createOrder', 'OutcomeUnknown'],
-  ])('of %s that no worker brought to its end is %s', (operation, type) => {
+  ])('of %s has the type %s when no worker brought the call to its end', (operation, type) => {
     const timeout = new TimeoutFailure('too late', undefined, 'START_TO_CLOSE');
     const given = new ActivityFailure('failed', 'callService', '1', 'TIMEOUT', undefined, timeout);
-    expect(toCallFailure(given, { operation, account: toAccountName('nobody') })).toMatchObject({
-      type,
-      nonRetryable: true,
-      message: expect.stringContaining('account nobody'),
-    });
+    const failure = toCallFailure(given, { operation, account: toAccountName('nobody') });
+    const message = expect.stringContaining('account nobody');
+    expect(failure).toMatchObject({ type, nonRetryable: true, message });
   });
 });

@@ -127,7 +127,7 @@ function toDiscard({ reason, ...key }: ParkedDeliveryKey & { reason: string }): 
   return { key, send: (parked, inTime) => parked.discard(why, inTime), isDone };
 }
 
-async function decide(context: CommandContext, session: Session, { key, send, isDone }: Decision): Promise<number> {
+async function decide(session: Session, { key, send, isDone }: Decision): Promise<number> {
   const { account, deliveryId } = key;
   const { found } = await getParked(session, [account], deliveryId);
   const workflowId = parkedDeliveryId(key);
@@ -136,16 +136,16 @@ async function decide(context: CommandContext, session: Session, { key, send, is
     send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
     tell(answer) {
       const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
-      const text = decidedText(answer, handedOver, context.paint);
-      context.tell({ workflowId, state: 'done', delivery: answer }, text);
+      const text = decidedText(answer, handedOver, session.paint);
+      session.tell({ workflowId, state: 'done', delivery: answer }, text);
       return exitCodes.done;
     },
     /** Only another decision counts as a failure. Rejects for a run that an operator terminated, or that could not read its input. */
     async tellEnded() {
       const run = runOf<typeof parkedDelivery>(session.client, workflowId);
       const delivery = await run.result({ withinMs: callTimeoutMs });
-      const text = `This delivery was already decided.\n${decidedText(delivery, undefined, context.paint)}`;
-      context.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
+      const text = `This delivery was already decided.\n${decidedText(delivery, undefined, session.paint)}`;
+      session.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
       return isDone(delivery) ? exitCodes.done : exitCodes.failed;
     },
     noAnswer: () => '; see what became of it: faretrail delivery parked',

@@ -12,7 +12,7 @@ import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
 import { orderOption } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
+import { type AddCommand, addCommand, callTimeoutMs, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../ingress-reachability.js';
 import { clip } from '../text.js';
@@ -64,13 +64,9 @@ function checkGiven(given: SendGiven): SendGiven {
   }
 }
 
-/** What the command needs of a session. */
-export type SendSession = Pick<Session, 'find' | 'config'>;
-
 /** Sends the delivery and shows its id and the ingress's answer. */
 export async function sendDelivery(
-  context: CommandContext,
-  session: SendSession,
+  session: Session,
   { account, eventType, order, status, url }: SendGiven,
 ): Promise<number> {
   const key = { account, eventType };
@@ -80,27 +76,23 @@ export async function sendDelivery(
   if (base === null)
     throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens');
   const { mode } = profile.delivery.verification;
-  const { accepted } = await readMemo(context, session, key);
+  const { accepted } = await readMemo(session, key);
   // The newest address at which a correct delivery can be made now.
   const generation = accepted
     .filter(({ until }) => until === null || Date.parse(until) > Date.now())
     .find(({ secrets, isSecretLost }) => mode === 'path' || isSecretLost || secrets.length > 0);
   if (!generation) {
-    const remedy = context.commandLine('subscription', 'list');
+    const remedy = session.commandLine('subscription', 'list');
     throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
   }
   const businessId = accounts.find(({ name }) => name === key.account)?.businessId;
   const secret = mode === 'path' ? undefined : await openSecret(key, generation, webhookKeys);
   const delivery = writeTestDelivery({ eventType, order, status, businessId }, profile, secret);
   const path = createWebhookPaths(webhookKeys).pathOf({ ...key, generation: generation.generation });
-  return tellAnswer(context, base, await post(base, path, delivery));
+  return tellAnswer(session, base, await post(base, path, delivery));
 }
 
-async function readMemo(
-  { commandLine }: CommandContext,
-  { find }: SendSession,
-  key: SubscriptionKey,
-): Promise<SubscriptionMemo> {
+async function readMemo({ commandLine, find }: Session, key: SubscriptionKey): Promise<SubscriptionMemo> {
   const workflowId = subscriptionId(key);
   const notSubscribed = (what: string): CliFailure => {
     const remedy = commandLine('subscription', 'create', key.account, key.eventType);
@@ -164,7 +156,7 @@ function readAnswer(text: string, contentType: unknown): Pick<Answer, 'deliveryI
   };
 }
 
-function tellAnswer({ tell, paint }: CommandContext, base: string, answer: Answer): number {
+function tellAnswer({ tell, paint }: Session, base: string, answer: Answer): number {
   const { httpStatus, deliveryId, detail } = answer;
   const isTaken = httpStatus >= 200 && httpStatus < 300;
   const { origin } = new URL(base);

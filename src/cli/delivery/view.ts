@@ -1,12 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import type { ParkedDelivery as DecidedDelivery } from '../../client/index.js';
-import type { DeliveryResult } from '../../domain/delivery.js';
-import {
-  type ParkedDelivery,
-  type ParkedDeliveryInput,
-  parkReasonTexts,
-  parseParkedDeliveryInput,
-} from '../../domain/parked.js';
+import { type DeliveryResult, parkReasonTexts } from '../../domain/delivery.js';
+import { type ParkedDelivery, type ParkedDeliveryInput, parseParkedDeliveryInput } from '../../domain/parked.js';
 import { publishedAddresses } from '../../domain/published.js';
 import {
   type ParkedDeliveryKey,
@@ -22,7 +17,7 @@ import { CliFailure } from '../failure.js';
 import { clip, type Paint, type Pair, pairsText, plain, tableText, toLines, utc } from '../text.js';
 
 /** What the run was started with, with the sealed content. Only the first event of the history holds it. */
-export async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
+async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
   const run = session.client.workflow.getHandle(parkedDeliveryId(key));
   const { events } = await session.within(callTimeoutMs, () => run.fetchHistory());
   const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];

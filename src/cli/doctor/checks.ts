@@ -1,10 +1,14 @@
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { ConfigError } from '../../config.js';
+import type { ContractProfile } from '../../contracts/contract-profile.js';
+import { isJsonObject } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError } from '../../domain/errors.js';
-import type { AccountName } from '../../domain/keys.js';
+import { type AccountName, type Scope, toScope } from '../../domain/keys.js';
 import { searchAttributeNames } from '../../domain/search-attribute-names.js';
+import { createRideApi } from '../../ride-api/ride-api.js';
 import { connectNative, loadTemporalSettings } from '../../temporal/connection.js';
 import { ensureSearchAttributes, type SearchAttributeServices } from '../../temporal/search-attributes.js';
 import type { CommandContext, Session } from '../command.js';
@@ -45,6 +49,47 @@ export function checkSettings(context: CommandContext): SettingsCheck {
     const checks = error.problems.map((message): Check => ({ name: 'settings', result: 'failed', message }));
     return { checks, accounts: [], accountNames: namesWithoutSecrets(context) };
   }
+}
+
+const contractSetting = 'FARETRAIL_CONTRACT_FILE';
+
+/** The same command with a contract profile that is not in force. */
+export function withContract(context: CommandContext, file: string): CommandContext {
+  const over = { [contractSetting]: file };
+  return {
+    ...context,
+    loadSettings: () => context.loadSettings(over),
+    loadSettingsWithSecrets: () => context.loadSettingsWithSecrets(over),
+    inTheirWords: (message) => context.inTheirWords(message).replaceAll(contractSetting, '--contract'),
+  };
+}
+
+/** Says in which fields a profile differs from the one in force. None where the settings cannot be used: the settings then say why. */
+export function checkContract(context: CommandContext, tried: CommandContext): Check[] {
+  const name = 'contract profile';
+  const [inForce, profile] = [context, tried].map((one) => {
+    try {
+      return one.loadSettings().profile;
+    } catch (error) {
+      if (isConfigError(error)) return null;
+      throw error;
+    }
+  });
+  if (!profile) return [];
+  const fields = inForce ? differences(inForce, profile) : null;
+  if (fields === null) return [{ name, result: 'ok', message: 'usable; the one in force is not' }];
+  const message =
+    fields.length === 0
+      ? 'usable, and the same as the one that this environment has in force'
+      : `usable, not in force here yet; differs in ${fields.join(', ')}`;
+  return [{ name, result: 'ok', message }];
+}
+
+/** The fields in which two profiles differ, by their path. Lists count as one field. */
+function differences(one: unknown, other: unknown, at = ''): string[] {
+  if (!isJsonObject(one) || !isJsonObject(other)) return isDeepStrictEqual(one, other) ? [] : [at];
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  return names.flatMap((name) => differences(one[name], other[name], at === '' ? name : `${at}.${name}`));
 }
 
 // The class itself belongs to the process files.
@@ -118,6 +163,32 @@ export async function checkAddresses(accounts: readonly Account[]): Promise<Chec
       return { name, result: 'failed', message: `no connection to ${origin} (${obstacle}); ${remedy}` };
     }),
   );
+}
+
+/** Requests a token for each scope of each account from the service, one after the other, in the form that the profile says. */
+export async function checkScopes(accounts: readonly Account[], profile: ContractProfile): Promise<Check[]> {
+  const rideApi = createRideApi({ profile });
+  const checks: Check[] = [];
+  for (const account of accounts) {
+    for (const scope of scopesOf(account, profile)) {
+      const what = scope === '' ? 'without scope' : `for scope ${scope}`;
+      const found = await rideApi.requestToken(account, scope).then(
+        () => ({ result: 'ok' as const, message: `${what}: the service grants it` }),
+        (error: unknown) => ({ result: 'failed' as const, message: `${what}: ${toCliError(error).message}` }),
+      );
+      checks.push({ name: `token of ${account.name}`, ...found });
+    }
+  }
+  await rideApi.close();
+  return checks;
+}
+
+/** The scopes of all operations that this account can ask for. */
+function scopesOf(account: Account, { operations }: ContractProfile): Scope[] {
+  const offered = Object.values(operations).filter(
+    (one) => one.interface === account.interface && one.enabled !== false,
+  );
+  return [...new Set(offered.map(({ scope }) => toScope(scope)))];
 }
 
 const withinMs = 5_000;

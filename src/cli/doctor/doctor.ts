@@ -1,7 +1,8 @@
 import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
+import { interfaceTerms } from '../../contracts/interface-terms.js';
 import type { Account } from '../../domain/account.js';
 import type { SealedToken } from '../../domain/token/lease.js';
-import { orderScope } from '../../ride-api/order.js';
+import { operationScope } from '../../ride-api/operation-request.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, SealingError } from '../../sealing/sealer.js';
 import { createTokenLeases } from '../../temporal/token-leases.js';
@@ -19,11 +20,14 @@ import { type Paint, plain } from '../text.js';
 import {
   type Check,
   checkAddresses,
+  checkContract,
+  checkScopes,
   checkSearchAttributes,
   checkSettings,
   checkWorkerConnection,
   checkWorkers,
   type SettingsCheck,
+  withContract,
 } from './checks.js';
 
 const help = `
@@ -31,17 +35,24 @@ Checks the settings, Temporal, the search attributes, the workers, a token for
 each account, the addresses of the accounts, and the ingress where its keys are
 set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
 when a check failed; a line marked "skip" could not be checked from here. Over
-TLS it connects to Temporal twice: as commands do, and as a worker does.`;
+TLS it connects to Temporal twice: as commands do, and as a worker does.
+With --contract it uses this contract profile in place of the one in force. It
+then requests one token for each scope that the profile names directly from the
+service, past the fleet's leases, uses none of them and keeps none.`;
 
 /** `doctor`: what is wrong with the installation, with the remedy. */
 export const addDoctor: AddCommand = (program, run) => {
   const does = 'check settings, Temporal, workers, tokens and addresses';
-  addCommand(program, 'doctor', { does, more: help }).action(run(diagnose));
+  addCommand(program, 'doctor', { does, examples: ['', '--contract profile.json'], more: help })
+    .option('--contract <file>', 'contract profile to test before it is in force')
+    .action(run(diagnose));
 };
 
-async function diagnose(context: CommandContext): Promise<number> {
+async function diagnose(around: CommandContext, { contract }: { contract?: string }): Promise<number> {
+  const context = contract === undefined ? around : withContract(around, contract);
+  const aboutProfile = contract === undefined ? null : checkContract(around, context);
   const checks: Check[] = [];
-  await examine(context, ({ message, ...found }) => {
+  await examine({ context, aboutProfile }, ({ message, ...found }) => {
     const check = { ...found, message: context.inTheirWords(message) };
     checks.push(check);
     if (!context.isJson) context.tell(check, checkLine(check, context.paint));
@@ -53,21 +64,29 @@ async function diagnose(context: CommandContext): Promise<number> {
 
 type Report = (check: Check) => void;
 
-async function examine(context: CommandContext, report: Report): Promise<void> {
+interface Examined {
+  context: CommandContext;
+  /** What the doctor says of a profile that is not in force; null: it examines the installation as it is. */
+  aboutProfile: readonly Check[] | null;
+}
+
+async function examine({ context, aboutProfile }: Examined, report: Report): Promise<void> {
   const settings = checkSettings(context);
-  settings.checks.forEach(report);
+  [...settings.checks, ...(aboutProfile ?? [])].forEach(report);
   if (settings.accountNames === null) skip(report, 'Temporal', 'correct the settings first');
-  else await examineTemporal(context, settings, report);
+  else await examineTemporal({ context, aboutProfile }, settings, report);
   (await checkAddresses(settings.accounts)).forEach(report);
   if (settings.accountNames === null) return;
   const config = context.loadSettings();
+  if (aboutProfile) (await checkScopes(settings.accounts, config.profile)).forEach(report);
   if (!config.webhookKeys) return; // no ingress runs with these settings
   const url = ingressUrl(config);
   const message = 'FARETRAIL_INGRESS_PORT is 0, so the ingress may listen at any port; set FARETRAIL_PUBLIC_URL';
   report({ name: 'ingress', ...(url === null ? { result: 'skipped', message } : await judgeIngress(url)) });
 }
 
-async function examineTemporal(context: CommandContext, settings: SettingsCheck, report: Report): Promise<void> {
+async function examineTemporal(examined: Examined, settings: SettingsCheck, report: Report): Promise<void> {
+  const { context, aboutProfile } = examined;
   let isConnected = false;
   try {
     await withSession(context, async (session) => {
@@ -79,6 +98,7 @@ async function examineTemporal(context: CommandContext, settings: SettingsCheck,
       report(await checkSearchAttributes(session));
       const workers = await checkWorkers(session, settings.accountNames ?? []);
       workers.forEach(report);
+      if (aboutProfile) return; // the fleet's tokens are of the profile in force
       if (workers[0]?.result === 'ok') await examineTokens(session, settings, report);
       else skip(report, 'tokens', 'only a worker requests them');
     });
@@ -121,7 +141,7 @@ async function checkTokens(session: Session, accounts: readonly Account[], seali
 
   const checks = accounts.map(async (account): Promise<Check> => {
     const name = `token of ${account.name}`;
-    const scope = orderScope(account, config.profile);
+    const scope = operationScope(account, interfaceTerms[account.interface].readOperation, config.profile);
     const what = scope === '' ? 'without scope' : `for scope ${scope}`;
     try {
       const lease = await session.within(tokenTimeoutMs, async () => {

@@ -2,7 +2,7 @@ import type { AskOptions, OrderHandle, OrderTrail } from '../../client/index.js'
 import { parseStopInput } from '../../domain/order/input.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { reasonOption } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, reading, type Session } from '../command.js';
+import { type AddCommand, addCommand, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { sendUpdate } from '../sent-update.js';
 import { plain, utc } from '../text.js';
@@ -36,16 +36,16 @@ function toStop({ reason, ...key }: FollowOrderKey & { reason: string }): Change
 }
 
 /** Sends an update to the open run and shows the trail in its answer. */
-async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
+async function change(session: Session, { key, send }: Change): Promise<number> {
   const { isOpen, workflowId } = await getOrderRun(session, key);
   return await sendUpdate(session, {
     isOpen,
     send: (inTime) => send(session.rides.get(key.account, key.orderId), inTime),
     tell(trail) {
-      context.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, context.paint));
+      session.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, session.paint));
       return exitCodes.done;
     },
-    tellEnded: () => tellEnded(context, session, key),
+    tellEnded: () => tellEnded(session, key),
     async noAnswer() {
       const queue = accountQueue(session, key.account);
       const attention = (await readOrderRun(session, key)).trail?.attention;
@@ -56,18 +56,18 @@ async function change(context: CommandContext, session: Session, { key, send }: 
 }
 
 /** Shows how the following ended. The command fails only when the run failed, which leaves no trail. */
-export async function tellEnded(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
+export async function tellEnded(session: Session, key: FollowOrderKey): Promise<number> {
   const ended = await readOrderRun(session, key);
   const { endedAt } = ended.found;
   const when = endedAt === null ? '' : ` at ${utc(endedAt)} UTC`;
-  context.tell(
+  session.tell(
     { ...toRunJson(ended), state: 'alreadyEnded' },
-    `Following has already ended${when}.\n\n${runText(ended, key, context.paint)}`,
+    `Following has already ended${when}.\n\n${runText(ended, key, session.paint)}`,
   );
   // The order itself may go on at the service.
   if (ended.trail?.terminal !== true) {
-    const command = context.commandLine('order', 'follow', key.account, key.orderId, '--again');
-    context.note(`To follow the order again: ${plain(command)}`);
+    const command = session.commandLine('order', 'follow', key.account, key.orderId, '--again');
+    session.note(`To follow the order again: ${plain(command)}`);
   }
   return ended.trail ? exitCodes.done : exitCodes.failed;
 }

@@ -56,15 +56,15 @@ type Following = ReturnType<typeof toFollowing>;
 /** What the command found or made. */
 type Start = 'started' | 'startedAgain' | 'alreadyFollowed' | 'alreadyEnded';
 
-async function follow(context: CommandContext, session: Session, { input, again, watch }: Following): Promise<number> {
+async function follow(session: Session, { input, again, watch }: Following): Promise<number> {
   const start = await startFollowing(session, input, again);
   // An order that has ended gets no second run; the command shows its trail.
-  if (start === 'alreadyEnded') return await tellEnded(context, session, input);
+  if (start === 'alreadyEnded') return await tellEnded(session, input);
   const warnings = await missingWorkers(session, input.account);
   const workflowId = followOrderId(input);
-  context.tell({ workflowId, state: start, warnings }, startText(context, input, { start, hint: !watch }));
-  context.warn(warnings);
-  return watch ? await watchOrder(context, session, input) : exitCodes.done;
+  session.tell({ workflowId, state: start, warnings }, startText(session, input, { start, hint: !watch }));
+  session.warn(warnings);
+  return watch ? await watchOrder(session, input) : exitCodes.done;
 }
 
 async function startFollowing(session: Session, input: FollowOrderInput, again: boolean): Promise<Start> {

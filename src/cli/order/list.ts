@@ -2,7 +2,7 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { type RunTimes, toRunTimes } from '../../temporal/runs.js';
 import { accountOption, checked, limitOption } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
+import { type AddCommand, addCommand, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { clip, type Paint, plain, tableText, utc } from '../text.js';
 import { listRuns, moreText, orderRunsQuery, type RunFilter, toStatusFilter } from '../visibility.js';
@@ -24,11 +24,11 @@ export const addOrderList: AddCommand = (order, run) => {
     .action(run(inSession(list)));
 };
 
-async function list(context: CommandContext, session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
+async function list(session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
   const { found, hasMore } = await listRuns(session, orderRunsQuery(filter), limit);
   const orders = found.flatMap(toListedOrder);
-  context.tell({ orders, hasMore }, ordersText(orders, context.paint));
-  if (hasMore) context.note(moreText(limit));
+  session.tell({ orders, hasMore }, ordersText(orders, session.paint));
+  if (hasMore) session.note(moreText(limit));
   return exitCodes.done;
 }
 

@@ -4,14 +4,7 @@ import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js
 import { failureBehind } from '../../temporal/run-errors.js';
 import type { FoundRun } from '../../temporal/runs.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  inSession,
-  type Session,
-} from '../command.js';
+import { type AddCommand, addCommand, callTimeoutMs, inSession, queryTimeoutMs, type Session } from '../command.js';
 import { CliFailure, exitCodes, type RunFailure, toRunFailure } from '../failure.js';
 import { type Paint, type Pair, pairsText, plain, utc, withoutColour } from '../text.js';
 
@@ -28,9 +21,6 @@ export const knownOf = ({ typedSearchAttributes }: Pick<WorkflowExecutionInfo, '
   seenBy: typedSearchAttributes.get(rideSeenByKey) ?? null,
   attention: typedSearchAttributes.get(rideAttentionKey) ?? null,
 });
-
-/** Long enough for a busy worker, short enough for a person who waits. */
-const queryTimeoutMs = 5_000;
 
 /** The newest run of an order, open or ended. Throws `CliFailure` NotFollowed. */
 export async function getOrderRun(session: Session, { account, orderId }: FollowOrderKey): Promise<FoundRun> {
@@ -137,9 +127,9 @@ export const addShow: AddCommand = (order, run) => {
   addCommand(order, 'show <account> <orderId>', { does, examples: ['partner 42'] }).action(run(inSession(show)));
 };
 
-async function show(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
+async function show(session: Session, key: FollowOrderKey): Promise<number> {
   const shown = await readOrderRun(session, key);
-  context.tell(toRunJson(shown), runText(shown, key, context.paint));
+  session.tell(toRunJson(shown), runText(shown, key, session.paint));
   return exitCodes.done;
 }
 

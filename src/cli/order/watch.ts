@@ -1,6 +1,6 @@
 import type { OrderTrail } from '../../client/index.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
+import { type AddCommand, addCommand, inSession, type Session } from '../command.js';
 import { RunFailed } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 import { watchRun } from '../watching.js';
@@ -18,9 +18,9 @@ export const addWatch: AddCommand = (order, run) => {
 };
 
 /** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
-export function watchOrder(context: CommandContext, session: Session, key: FollowOrderKey): Promise<number> {
+export function watchOrder(session: Session, key: FollowOrderKey): Promise<number> {
   let seen: OrderTrail | null = null;
-  return watchRun(context, session, {
+  return watchRun(session, {
     farewell: 'No longer watched; the order is still followed.',
     find: () => getOrderRun(session, key),
     async ask(found) {
@@ -30,7 +30,7 @@ export function watchOrder(context: CommandContext, session: Session, key: Follo
     print(run) {
       if (run.failure) throw new RunFailed(run.failure.code, run.failure.message);
       for (const change of changesBetween(seen, { trail: run.trail, isOpen: run.found.isOpen }))
-        context.tell(change, changeText(change, context.paint));
+        session.tell(change, changeText(change, session.paint));
       seen = run.trail ?? seen;
     },
   });

@@ -54,29 +54,29 @@ function toRequest({ account, input: file, requestId = randomUUID(), receipt, no
 
 type Request = ReturnType<typeof toRequest>;
 
-async function request(context: CommandContext, session: Session, { input, watch }: Request): Promise<number> {
+async function request(session: Session, { input, watch }: Request): Promise<number> {
   const before = await session.find(requestRideId(input)); // only for the wording: the start itself is idempotent
   await session.within(callTimeoutMs, () => session.rides.request(input));
   if (before?.isOpen === false) {
-    await tellEnded(context, session, input, 'This request id was used before; nothing was ordered now.');
+    await tellEnded(session, input, 'This request id was used before; nothing was ordered now.');
     return exitCodes.done;
   }
   const start = before ? 'alreadyRequested' : 'started';
   const warnings = await missingWorkers(session, input.account);
   const { requestId } = input;
-  context.tell(
+  session.tell(
     { workflowId: requestRideId(input), requestId, state: start, warnings },
-    startText(context, input, before === undefined),
+    startText(session, input, before === undefined),
   );
-  context.warn(warnings);
-  return watch ? await watchRide(context, session, input) : exitCodes.done;
+  session.warn(warnings);
+  return watch ? await watchRide(session, input) : exitCodes.done;
 }
 
 /** Shows how the ride ended, and why the command did nothing. */
-async function tellEnded(context: CommandContext, session: Session, key: RequestRideKey, why: string): Promise<void> {
+async function tellEnded(session: Session, key: RequestRideKey, why: string): Promise<void> {
   const result = await readRideResult(session, key);
-  const text = `${why}\n${resultText(result, context.paint)}`;
-  context.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
+  const text = `${why}\n${resultText(result, session.paint)}`;
+  session.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
 }
 
 function startText({ commandLine, paint }: CommandContext, input: RequestRideInput, isNew: boolean): string {
@@ -150,18 +150,18 @@ function toResolve({ order: orderId, tryAgain, giveUp: reason, ...key }: Resolve
 }
 
 /** Sends an update to the open run and shows the ride's state after it. */
-async function change(context: CommandContext, session: Session, { key, send }: Change): Promise<number> {
+async function change(session: Session, { key, send }: Change): Promise<number> {
   const { isOpen, workflowId } = await getRide(session, key);
   const sent = sendUpdate(session, {
     isOpen,
     send: (inTime) => send(session.rides.getRide(key.account, key.requestId), inTime),
     tell(standing) {
-      const text = standingText(standing, context.commandLine, context.paint);
-      context.tell({ workflowId, state: 'done', ride: standing }, text);
+      const text = standingText(standing, session.commandLine, session.paint);
+      session.tell({ workflowId, state: 'done', ride: standing }, text);
       return exitCodes.done;
     },
     async tellEnded() {
-      await tellEnded(context, session, key, 'The ride has already ended.');
+      await tellEnded(session, key, 'The ride has already ended.');
       return exitCodes.failed;
     },
     noAnswer: () => ', but the ride has the request: the service may be slow',

@@ -3,7 +3,7 @@ import { toAccountName } from '../../domain/keys.js';
 import { followedAgainText } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import type { FoundRun } from '../../temporal/runs.js';
-import { type CommandContext, type CommandLine, callTimeoutMs, type Session } from '../command.js';
+import { type CommandLine, callTimeoutMs, type Session } from '../command.js';
 import { CliFailure, tellFailure } from '../failure.js';
 import { trailText } from '../order/show.js';
 import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
@@ -58,9 +58,9 @@ export function resultText(result: RideResult, paint: Paint): string {
 }
 
 /** Prints each change of a ride until it ends, and gives the exit code. Throws `RunFailed`. */
-export function watchRide(context: CommandContext, session: Session, key: RequestRideKey): Promise<number> {
+export function watchRide(session: Session, key: RequestRideKey): Promise<number> {
   let said: string | undefined;
-  return watchRun(context, session, {
+  return watchRun(session, {
     farewell: 'No longer watched; the ride goes on.',
     find: () => getRide(session, key),
     async ask({ isOpen }): Promise<{ standing: RideStanding } | { result: RideResult } | null> {
@@ -70,11 +70,11 @@ export function watchRide(context: CommandContext, session: Session, key: Reques
     },
     print(answer) {
       if ('result' in answer) {
-        context.tell({ change: 'ended', ...answer }, resultText(answer.result, context.paint));
+        session.tell({ change: 'ended', ...answer }, resultText(answer.result, session.paint));
         return;
       }
       const line = lineOf(answer.standing);
-      if (line !== said) context.tell({ change: 'ride', ...answer.standing }, line);
+      if (line !== said) session.tell({ change: 'ride', ...answer.standing }, line);
       said = line;
     },
   });

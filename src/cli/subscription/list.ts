@@ -3,7 +3,7 @@ import { publishedAddresses } from '../../domain/published.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { accountOption } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, inSession, type Session } from '../command.js';
+import { type AddCommand, addCommand, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { clip, type Paint, plain, tableText } from '../text.js';
 import { listRuns, readEach, runningQuery } from '../visibility.js';
@@ -24,12 +24,12 @@ export const addSubscriptionList: AddCommand = (subscription, run) => {
     .action(run(inSession(list)));
 };
 
-async function list(context: CommandContext, session: Session, { account }: { account?: AccountName }) {
+async function list(session: Session, { account }: { account?: AccountName }) {
   const { found, hasMore } = await listRuns(session, runningQuery('subscription', account), limit);
   const keys = found.flatMap(({ workflowId }) => fromSubscriptionId(workflowId) ?? []);
   const subscriptions = await readEach(keys, (key) => readOne(session, key));
-  context.tell({ subscriptions, hasMore }, subscriptionsText(subscriptions, Date.now(), context.paint));
-  if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
+  session.tell({ subscriptions, hasMore }, subscriptionsText(subscriptions, Date.now(), session.paint));
+  if (hasMore) session.note(`There are more than ${limit}; narrow the list with --account.`);
   return exitCodes.done;
 }
 

@@ -2,12 +2,9 @@ import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscript
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { runOf } from '../../temporal/runs.js';
 import { subscriptionStatusQuery } from '../../workflows/messages.js';
-import type { Session } from '../command.js';
+import { queryTimeoutMs, type Session } from '../command.js';
 import { attentionLine } from '../order/show.js';
 import { type Paint, type Pair, pairsText, plain, tableText, utc } from '../text.js';
-
-/** Long enough for a busy worker, short enough for a person who waits. */
-const queryTimeoutMs = 5_000;
 
 /** What the run answers; undefined when no worker does. */
 export const readSubscriptionStatus = (

@@ -43,6 +43,8 @@ export const RideStandingSchema = s.answerOf({
     FollowedAgainSchema,
     'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
   ),
+  receipt: s.absentOr(s.anyObject(), 'The last answer of the service. Only in the query, once there is one.'),
+  isReceiptSettled: s.absentOr(s.flag, 'Does the run read it no more? Beside the receipt.'),
 });
 /** Where a ride stands. */
 export type RideStanding = s.Read<typeof RideStandingSchema>;

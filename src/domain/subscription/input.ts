@@ -1,5 +1,5 @@
 import { BusinessAccountSchema } from '../call.js';
-import { parserOf, readInput } from '../input-fields.js';
+import { parserOf } from '../input-fields.js';
 import * as s from '../schema.js';
 import { toWebAddress, webAddressRule } from '../web-address.js';
 import { eventTypes } from './subscription.js';
@@ -41,9 +41,6 @@ export type SubscriptionInput = s.Read<typeof SubscriptionInputSchema>;
 
 /** Reads the input of `subscription`, which any language may send. Throws `InvalidInput` that names the field. */
 export const parseSubscriptionInput = parserOf(SubscriptionInputSchema);
-
-/** Reads the public base of the ingress and takes a trailing slash away. Throws `InvalidInput` naming the field. */
-export const toPublicUrl = (value: unknown): string => readInput(PublicUrlSchema, value, 'publicUrl');
 
 const readRotation = parserOf(s.inputOf({ graceMs: GraceSchema }));
 /** Reads the argument of `rotateSubscription`, which may be left out. Throws `InvalidInput`. */

@@ -132,7 +132,7 @@ export const isAbout = (
 export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
 
 /** The compare of the compare-and-swap: is the token to replace still the current one? */
-export const isCurrent = (lease: TokenLease, insteadOf: string | null): boolean =>
+const isCurrent = (lease: TokenLease, insteadOf: string | null): boolean =>
   lease.token === null || lease.token.id === insteadOf;
 
 /** What a lease does about wishes: ignore those about an old token, confirm its token, request a new one, or fail. */

@@ -5,29 +5,28 @@ import type { Journal } from '../journal/journal.js';
 import { type CallResult, createPlan, type ForwardPlan } from './plan.js';
 import { createRouting, type RoutingPorts } from './routing.js';
 
-/** What a forwarder works with. */
 export interface ForwarderOptions extends RoutingPorts {
   journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
-  /** An attempt to forward a group failed. For metrics and logs; the error holds no content. */
+  /** An attempt to forward a group failed. For metrics and logs, so the error holds no content. */
   onFailed?: (error: Error) => void;
-  /** Temporal as a whole takes nothing (true), or does again (false). */
+  /** Temporal as a whole takes no deliveries (true), or takes them again (false). */
   onOutage?: (isOut: boolean) => void;
-  /** Groups in flight, one call to Temporal each. Default 64. */
+  /** The most groups in flight, one call to Temporal each. Default 64. */
   concurrency?: number;
   now?: () => number;
 }
 
-/** Carries what the journal holds to Temporal. */
+/** Carries deliveries from the journal to Temporal. */
 export interface Forwarder {
   start(): void;
-  /** Starts no more calls and waits for those in flight, at most `limitMs`. What is not forwarded stays in the journal. */
+  /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
   stop(limitMs: number): Promise<void>;
 }
 
-/** Soon enough for waits of a second and probes of half a second; it runs only while something waits. */
+/** Short beside waits of a second and probes of half a second. It runs only while a group waits. */
 const tickMs = 100;
 
-/** Forwards group by group: at least once, and nothing leaves the journal before Temporal has it. */
+/** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { journal, onFailed, concurrency = 64, now = Date.now } = options;
   const plan = createPlan(journal, now);
@@ -91,7 +90,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
 }
 
-/** One call to Temporal for all that a group has, as far as that fits. Rejects when it is to wait. */
+/** Forwards a group in one call to Temporal, as much as fits. Rejects if the group must wait. */
 function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, outage: OutageWatch) {
   const { journal, onFailed, now = Date.now } = options;
   const route = createRouting(options);
@@ -99,7 +98,7 @@ function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, out
   return async (id: GroupId): Promise<CallResult> => {
     const triedAt = now();
     const keys = plan.oldestOf(id);
-    // A probe is small: while nothing can be forwarded, all time belongs to those who deliver.
+    // A probe is small, since incoming deliveries need the time during an outage.
     const { entries, gone } = read(journal, outage.isOut() ? keys.slice(0, 1) : keys);
     const { done, error } = await route(entries.map(({ delivery }) => delivery));
     if (done.length > 0) {
@@ -116,7 +115,7 @@ function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, out
   };
 }
 
-/** What is there of these entries, and what is not any more. */
+/** The entries that the journal still has, and the keys of the others. */
 function read(journal: Pick<Journal, 'read'>, keys: readonly JournalKey[]) {
   const entries: { key: JournalKey; delivery: JournaledDelivery }[] = [];
   const gone: JournalKey[] = [];
@@ -127,23 +126,23 @@ function read(journal: Pick<Journal, 'read'>, keys: readonly JournalKey[]) {
   return { entries, gone };
 }
 
-/** Whether Temporal as a whole takes deliveries. While not, few calls go out, to notice when it does again. */
+/** Does Temporal as a whole take deliveries? During an outage few calls go out, to see its end. */
 interface OutageWatch {
-  /** May one more group be tried, with so many being tried already? */
+  /** May the forwarder try one more group, with so many in flight? */
   mayTry(inFlight: number, now: number): boolean;
-  /** One is tried now. */
+  /** The forwarder tries a group now. */
   tried(now: number): void;
   succeeded(now: number): void;
-  /** True: this is the outage, not the group's own fault. */
+  /** True: the outage is the cause, and not the group. */
   failed(error: Error, triedAt: number, now: number): boolean;
   isOut(): boolean;
 }
 
-/** Recovery is noticed within this and the time of one call. */
+/** The forwarder sees a recovery within this and the time of one call. */
 const probeEveryMs = 500;
-/** A call that hangs takes 5 s: with ten of them in flight the next one still goes out in time. */
+/** A call that hangs takes 5 s, so ten may be in flight when the next one is due. */
 const maxProbes = 12;
-/** Also failures that look like the groups' own are an outage when nothing else happens. */
+/** So many failures without a success count as an outage, whatever their errors say. */
 const failuresInARow = 16;
 
 function createOutageWatch(concurrency: number, onChange?: (isOut: boolean) => void): OutageWatch {
@@ -170,7 +169,7 @@ function createOutageWatch(concurrency: number, onChange?: (isOut: boolean) => v
     },
     failed(error, triedAt, now) {
       inARow += 1;
-      // Others went well in the meantime: whatever it says, it is this group's own trouble.
+      // If another group succeeded meanwhile, this group is the cause, whatever the error says.
       const isOutage = error instanceof TemporalUnavailable && lastSuccessAt < triedAt;
       if (!isOut && (isOutage || inARow >= failuresInARow)) {
         probeAt = now + probeEveryMs;

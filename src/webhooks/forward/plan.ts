@@ -1,43 +1,40 @@
 import { type GroupId, groupIdOf, type JournalKey, keysOf } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
 
-/** How a call for a group went. `postponed`: it was not the group's fault. */
+/** The result of a call for a group. `postponed`: an outage was the cause. */
 export type CallResult = 'succeeded' | 'postponed' | 'failed';
 
-/** Which groups are in flight, which wait after a failure, which is next: those that wait longest. */
+/** Knows which groups are in flight and which wait after a failure, and chooses the next one: the one that has waited longest. */
 export interface ForwardPlan {
-  /** An entry was made; null: the journal may hold other entries than the plan knows. */
+  /** The journal has a new entry; null: it may hold other entries than the plan knows. */
   noteAppend(key: JournalKey | null): void;
-  /** The next group, now in flight. Throws what reading the journal throws; nothing is lost by that. */
+  /** The next group, now in flight. Throws if the journal cannot be read; the plan then loses nothing. */
   take(): GroupId | undefined;
-  /** The oldest entries of a group, as many as a call may carry. */
+  /** The oldest entries of a group, at most 1,000. */
   oldestOf(id: GroupId): JournalKey[];
-  /** These are gone from the journal. */
+  /** These entries are gone from the journal. */
   noteRemoved(id: GroupId, keys: readonly JournalKey[]): void;
-  /** It is not in flight any more. */
+  /** The group is no longer in flight. */
   over(id: GroupId, result: CallResult): void;
   inFlight(): number;
-  /** Does what is due. */
+  /** Makes groups ready whose wait is over. */
   tick(): void;
-  /** Something will be due. */
+  /** Will there be more to do later? */
   isWaiting(): boolean;
 }
 
-/** More that are ready are left to be found in the journal, so that memory stays small however long that is. */
+/** A bound for memory. The plan finds further groups in the journal later. */
 const mostReady = 10_000;
-/** The journal is scanned when fewer are ready. */
+/** The plan scans the journal when fewer groups are ready. */
 const enoughReady = 1_000;
-/** Of a few hundred entries each: a millisecond or two, since deliveries are taken in the same thread. */
+/** These take a millisecond or two. The same thread takes deliveries, so they must not take longer. */
 const scansAtOnce = 4;
 
 export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => number): ForwardPlan {
   const ready = new Set<GroupId>();
   const inFlight = new Set<GroupId>();
   const backoff = createBackoff<GroupId>();
-  const backlog = createBacklog(
-    (seq, limit) => journal.keysAfter(seq, limit),
-    () => ready.size < mostReady,
-  );
+  const backlog = createBacklog(journal, () => ready.size < mostReady);
 
   function makeReady(id: GroupId): void {
     if (backlog.has(id) && !inFlight.has(id) && !backoff.isWaiting(id)) ready.add(id);
@@ -81,34 +78,30 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
   };
 }
 
-/** What is known of the journal's entries, by group. Those that are not known yet are found by `scan`. */
+/** The known entries of the journal, by group. `scan` finds the others. */
 interface ForwardBacklog {
-  /** An entry was made behind all others. Gives its group; null: a scan has found it or will, since too much is known. */
+  /** Takes the newest entry and gives its group; null: a scan has found the entry, or will find it. */
   add(key: JournalKey): GroupId | null;
-  /** The journal may hold other entries than are known: it is scanned from the front. */
+  /** The journal may hold other entries than the known ones, so `scan` begins again. */
   forget(): void;
-  /** There are entries that only a scan finds. */
+  /** Are there entries that only a scan finds? */
   isBehind(): boolean;
-  /** Takes up the next few hundred entries of the journal and gives their groups. */
+  /** Reads the next entries of the journal and gives their groups. */
   scan(): GroupId[];
   has(id: GroupId): boolean;
-  /** The oldest entries of a group, at most 1,000. */
   oldestOf(id: GroupId): JournalKey[];
-  /** These, which `oldestOf` gave, are gone. */
+  /** These entries, which `oldestOf` gave, are gone. */
   remove(id: GroupId, keys: readonly JournalKey[]): void;
 }
 
 const keysPerScan = 500;
-/** What one call to Temporal carries. */
+/** The most entries that one call to Temporal carries. */
 const keysPerCall = 1_000;
 
 /** Costs eight bytes of memory per known entry, and a few hundred per group. */
-function createBacklog(
-  keysAfter: (seq: number, limit: number) => JournalKey[],
-  hasRoom: () => boolean,
-): ForwardBacklog {
+function createBacklog(journal: Pick<Journal, 'keysAfter'>, hasRoom: () => boolean): ForwardBacklog {
   const groups = new Map<GroupId, number[]>();
-  let knownTo = 0; // up to this number all entries are known
+  let knownTo = 0; // the number of the last known entry
   let isBehind = true;
 
   function know(key: JournalKey): GroupId {
@@ -124,7 +117,7 @@ function createBacklog(
   return {
     add(key) {
       isBehind ||= !hasRoom();
-      const isFound = key[0] <= knownTo; // by a scan, which may see it before we are told
+      const isFound = key[0] <= knownTo; // a scan may see the entry before the journal names it
       return isBehind || isFound ? null : know(key);
     },
     forget() {
@@ -134,7 +127,7 @@ function createBacklog(
     },
     isBehind: () => isBehind,
     scan() {
-      const keys = keysAfter(knownTo, keysPerScan);
+      const keys = journal.keysAfter(knownTo, keysPerScan);
       isBehind = keys.length === keysPerScan;
       return keys.map(know);
     },
@@ -151,21 +144,21 @@ function createBacklog(
   };
 }
 
-/** Waiting of single groups that failed, while all others go on. */
+/** The waits of single groups after failures. */
 interface Backoff<Id> {
-  /** It failed (again): it waits, 1 s at first, doubling to 30 s, with jitter. */
+  /** The group failed (again): it waits, 1 s at first, doubling to 30 s, with jitter. */
   failed(id: Id, now: number): void;
-  /** It went well: the next failure is a first one. */
+  /** The group succeeded, so its next failure counts as the first. */
   succeeded(id: Id): void;
   isWaiting(id: Id): boolean;
-  /** Those whose wait is over; they count as tried from now on. */
+  /** Gives the groups whose wait is over. They no longer wait. */
   takeDue(now: number): Id[];
   size(): number;
 }
 
 interface Entry {
   failures: number;
-  /** Null: its wait is over, and how it went is not known yet. */
+  /** Null: the wait is over, and the result of the next call is not known yet. */
   dueAt: number | null;
 }
 

@@ -1,5 +1,4 @@
-import type { DeliveryNotice, DeliveryResult, ParkReason } from '../../domain/delivery.js';
-import { isEndParkReason } from '../../domain/delivery.js';
+import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkReason } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
@@ -7,26 +6,25 @@ import type { SubscriptionKey } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
 
-/** Judges a delivery that was admitted by its path alone: why it must be parked, or null. Rejects while that cannot be said. */
+/** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
 export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
 
-/** Hears what became of deliveries once they have left the ingress, for metrics. */
+/** Receives the results of forwarded deliveries, for metrics. */
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
 
-/** What routing needs. */
 export interface RoutingPorts {
   port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'park'>;
   check: DeliveryCheck;
   onForwarded?: OnForwarded;
 }
 
-/** Which deliveries Temporal has, by their place in the list, and the first reason why it has not all. */
+/** The deliveries that Temporal has, by their index, and the first error of the others. */
 export interface RoutingResult {
   done: number[];
   error: Error | null;
 }
 
-/** Brings deliveries that share account, event type and order id to their workflow: one call for all but parked ones. */
+/** Carries deliveries that share account, event type and order id to their run in one call, and parks others singly. */
 export type RouteDeliveries = (deliveries: readonly JournaledDelivery[]) => Promise<RoutingResult>;
 
 interface Judged {
@@ -35,7 +33,7 @@ interface Judged {
   reason: ParkReason | null;
 }
 
-/** Parked ones are single calls; few at a time, since many of one order would take all of a connection. */
+/** Each parked delivery is one call. Many calls at once would occupy the connection. */
 const parkedAtOnce = 8;
 
 type SignalDeliveries = (
@@ -44,16 +42,16 @@ type SignalDeliveries = (
   deliveries: DeliveryNotice[],
 ) => Promise<DeliveryResult>;
 
-/** How the deliveries of each event type reach their run. */
+/** How deliveries reach their run, by event type. */
 const signalByType: Record<EventType, SignalDeliveries> = {
-  // A delivery that must name an order and does not was parked before.
+  // The ingress parked a delivery without the order that it must name.
   status_changed: (port, { account, orderId }, deliveries) =>
     port.toOrder({ account, orderId: orderId as OrderId }, deliveries),
   business_report: (port, { account, orderId, deliveryId }, deliveries) =>
     port.toReport({ account, about: orderId ?? deliveryId }, deliveries),
 };
 
-/** The one place that decides where a delivery goes. */
+/** Makes the function that decides where deliveries go, and carries them there. */
 export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
   async function judge(delivery: JournaledDelivery, index: number): Promise<Judged> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
@@ -63,7 +61,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     return { index, delivery, reason: hasNoPlace ? 'noOrderId' : reason };
   }
 
-  /** Gives the reason why they must be parked instead, if there is one. */
+  /** Gives the reason why the deliveries must be parked instead, or null. */
   async function signal(judged: readonly Judged[]): Promise<ParkReason | null> {
     const [first] = judged;
     if (!first) return null;
@@ -86,7 +84,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
 
   return async (deliveries) => {
     const result: RoutingResult = { done: [], error: null };
-    /** Gives those that must be parked. */
+    /** Gives the deliveries that must be parked. */
     const attempt = async (judged: readonly Judged[], act: () => Promise<ParkReason | null>): Promise<Judged[]> => {
       try {
         const reason = await act();
@@ -112,7 +110,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
   };
 }
 
-/** The way without a journal: resolves when Temporal has the delivery, so that a 2xx may be given. */
+/** Forwards without a journal. Resolves when Temporal has the delivery, so that the ingress may answer 2xx. */
 export function createDirectForwarding(ports: RoutingPorts): (delivery: JournaledDelivery) => Promise<void> {
   const route = createRouting(ports);
   return async (delivery) => {
@@ -121,7 +119,7 @@ export function createDirectForwarding(ports: RoutingPorts): (delivery: Journale
   };
 }
 
-/** What its run learns of a delivery. */
+/** What the run gets of a delivery. */
 function toDeliveryNotice({
   deliveryId,
   eventType,

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { JournalKey } from './entries.js';
-import { JournalError } from './entries.js';
+import { JournalError, type JournalKey } from './entries.js';
 
-/** One change. All that are asked for while one commit runs share the next. */
+/** One change. All changes that arrive during a commit share the next one. */
 export type JournalChange = { put: JournalKey; value: Buffer } | { remove: readonly JournalKey[] };
 
 interface Waiting {
@@ -13,29 +12,29 @@ interface Waiting {
 
 /** Changes on their way to the disk. */
 export interface JournalCommits {
-  /** Resolves when it is on the disk. Rejects with `JournalUnwritable`; then it may still get there. */
+  /** Resolves when the change is on the disk. Rejects with `JournalUnwritable`; the change may then still reach the disk. */
   add(change: JournalChange): Promise<void>;
-  /** A commit takes too long: nothing may be added until it ends. */
+  /** A commit takes too long. Until it ends, add no changes. */
   isStalled(): boolean;
-  /** Resolves when nothing is on its way, or at a stall. */
+  /** Resolves when no change is pending, or at a stall. */
   settled(): Promise<void>;
 }
 
 export interface JournalCommitsOptions {
   stallMs: number;
-  /** Is never called again before it has ended, nor after it has rejected, until the owner adds something new. */
+  /** Runs once at a time. After it has rejected, it runs again only for new changes. */
   commit(changes: readonly JournalChange[]): Promise<void>;
-  /** A commit failed. Gives the reason to reject what is waiting with. */
+  /** A commit failed. Gives the reason for the rejection of all pending changes. */
   onFailure(error: unknown): string;
 }
 
-/** Below a second of latency whatever waits. */
+/** Keeps a commit below a second. */
 const maxChangesPerCommit = 10_000;
 export const stalled = 'the disk does not answer';
 export const unwritable = (why: string): JournalError =>
   new JournalError('JournalUnwritable', `the journal cannot be written: ${why}`);
 
-/** Keeps one commit in flight; so one flush to the disk serves all that came meanwhile. */
+/** Keeps one commit in flight, so that one flush to the disk serves all changes that arrived meanwhile. */
 export function createJournalCommits({ stallMs, commit, onFailure }: JournalCommitsOptions): JournalCommits {
   let queue: Waiting[] = [];
   let isStalled = false;
@@ -47,7 +46,7 @@ export function createJournalCommits({ stallMs, commit, onFailure }: JournalComm
     for (const { reject } of [...batch, ...queue.splice(0)]) reject(error);
   }
 
-  /** What to do for those who waited, once the next commit is on its way. */
+  /** Gives what to do for the callers of this batch, once the next commit has started. */
   async function commitBatch(batch: readonly Waiting[]): Promise<() => void> {
     const stall = setTimeout(() => {
       isStalled = true;
@@ -71,11 +70,11 @@ export function createJournalCommits({ stallMs, commit, onFailure }: JournalComm
   async function run(): Promise<void> {
     let tellBefore: () => void = () => undefined;
     while (queue.length > 0) {
-      await nextTurn(); // requests that were read in one go share a commit
+      await nextTurn(); // requests that arrived together share a commit
       const batch = queue.slice(0, maxChangesPerCommit);
       queue = queue.slice(maxChangesPerCommit);
       const committing = commitBatch(batch);
-      tellBefore(); // answers are written while the disk works
+      tellBefore(); // the callers go on while the disk works
       tellBefore = await committing;
     }
     running = null;

@@ -7,50 +7,50 @@ import type { EventType } from '../../domain/subscription/subscription.js';
 export interface JournaledDelivery {
   account: AccountName;
   eventType: EventType;
-  /** null: none was found in the body. */
+  /** null: the body names none. */
   orderId: OrderId | null;
   deliveryId: DeliveryId;
   /** ISO instant. */
   receivedAt: string;
-  /** What the body claims; a hint. */
+  /** The status that the body claims; a hint. */
   status?: string;
-  /** Of the trace that it began, where traces are on. */
+  /** Of the delivery's trace, where traces are on. */
   traceparent?: string;
-  /** Admitted by its path alone: generation and secret are checked before it is forwarded. */
+  /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
-  /** Why it must be parked. */
+  /** Why the ingress must park it. */
   parkReason?: ParkReason;
-  /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context; only
-   *  where a check or a person still needs it. */
+  /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
+   *  for a later check or a person. */
   sealed?: string;
 }
 
 declare const brand: unique symbol;
 
 /**
- * Names what is forwarded together: all deliveries of one event type about one order, or one delivery without an order.
- * JSON of what the keys of its entries share.
+ * Names deliveries that the ingress forwards together: all of one event type about one order, or one without an order. JSON
+ * of the common parts of their keys.
  */
 export type GroupId = string & { readonly [brand]: 'GroupId' };
 
 /**
- * `seq` grows and carries the time. It stands first, so that new entries are neighbours on the disk whatever orders they
- * are about: a commit writes few pages, however long the journal is. The order id is empty when there is none.
+ * `seq` grows and carries the time. It comes first, so that new entries are neighbours on the disk and a commit writes few
+ * pages. The order id is empty if the delivery names no order.
  */
 export type JournalKey = [seq: number, account: AccountName, eventType: EventType, orderId: OrderId | ''];
 
-/** The group that an entry belongs to. */
+/** The group of an entry. */
 export function groupIdOf([seq, account, eventType, orderId]: JournalKey): GroupId {
   return JSON.stringify(orderId === '' ? [account, eventType, '', seq] : [account, eventType, orderId]) as GroupId;
 }
 
-/** The keys of entries of a group. */
+/** The keys of a group's entries. */
 export function keysOf(id: GroupId, seqs: readonly number[]): JournalKey[] {
   const [account, eventType, orderId] = JSON.parse(id) as [AccountName, EventType, OrderId | ''];
   return seqs.map((seq) => [seq, account, eventType, orderId]);
 }
 
-/** What the value of an entry holds: the delivery without what its key says. */
+/** The value of an entry: the delivery without the parts in its key. */
 export function toValue({ account: _account, eventType: _type, orderId: _order, ...rest }: JournaledDelivery): Buffer {
   return Buffer.from(JSON.stringify(rest));
 }
@@ -61,10 +61,10 @@ export function toDelivery([, account, eventType, orderId]: JournalKey, value: B
   return { account, eventType, orderId: orderId === '' ? null : orderId, ...rest };
 }
 
-/** Per millisecond; times the milliseconds of the year 2200 it is below the largest exact integer. */
+/** Numbers per millisecond. Those of the year 2200 are still below the largest exact integer. */
 const seqPerMs = 1_024;
 
-/** The next number: it never repeats, also when the clock goes back. */
+/** The next number. It never repeats, even if the clock goes back. */
 export const seqAfter = (last: number, nowMs: number): number => Math.max(last + 1, nowMs * seqPerMs);
 
 /** When the entry was made, to the millisecond. */
@@ -73,9 +73,9 @@ export const timeOf = ([seq]: JournalKey): number => Math.floor(seq / seqPerMs);
 type JournalErrorCode = 'JournalFull' | 'JournalUnwritable' | 'JournalInUse';
 
 /**
- * The journal cannot take a delivery, so there must be no 2xx. `JournalFull`: it holds as much as it may until some of it
- * is forwarded. `JournalUnwritable`: the disk refuses; it is tried again by itself. `JournalInUse`: another process has
- * it. Not for a delivery that Temporal does not take: that one is safe in the journal.
+ * The journal cannot take a delivery, so the ingress must not answer 2xx. `JournalFull`: the journal has reached its limit
+ * until the ingress forwards some of it. `JournalUnwritable`: the disk refuses, and the journal tries again. `JournalInUse`:
+ * another process has the journal. Not for a delivery that Temporal does not take: that one is safe in the journal.
  */
 export class JournalError extends FaretrailError<JournalErrorCode> {
   override readonly name = 'JournalError';
@@ -86,6 +86,6 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown disk error';
   if (error instanceof FaretrailError) return error.message;
   const { code } = error as { code?: unknown };
-  if (typeof code === 'string') return code; // of Node; its message holds the path
+  if (typeof code === 'string') return code; // Node's message would hold the path
   return error.message.split(/[:\n]/)[0] ?? 'unknown disk error';
 }

@@ -1,19 +1,18 @@
 import { open, type RootDatabase } from 'lmdb';
 import type { JournalChange } from './commits.js';
-import type { JournalKey } from './entries.js';
-import { reasonOf } from './entries.js';
+import { type JournalKey, reasonOf } from './entries.js';
 import { prepareFolder } from './folder.js';
 
 /** The library's handle. */
 export type JournalDatabase = RootDatabase<Buffer, JournalKey>;
 
-/** The database file, opened again after an error. */
+/** The database file. It reopens itself after an error. */
 export interface JournalFile {
-  /** Null while it is being opened again. */
+  /** Null while reopening. */
   database(): JournalDatabase | null;
-  /** A commit failed: nothing more is written through this handle. Gives the reason. */
+  /** A commit failed, so the file reopens. Gives the reason of the failure. */
   broke(error: unknown): string;
-  /** Why it is unusable; null while it is not. */
+  /** Why the file is not usable; null while it is. */
   trouble(): string | null;
   close(): Promise<void>;
 }
@@ -21,18 +20,18 @@ export interface JournalFile {
 export interface JournalFileOptions {
   folder: string;
   maxBytes: number;
-  /** Between attempts to open it again. */
+  /** The time between attempts to reopen. */
   retryMs: number;
-  /** It was opened again, and may hold any part of the last commit. */
+  /** Called after reopening. The file may then hold any part of the last commit. */
   onReopened(database: JournalDatabase): void;
 }
 
-/** Written and removed in one commit. */
+/** Put and removed in one commit. */
 const probeKey = ['~probe'] as unknown as JournalKey;
 
 /**
- * Opens the file. After a failed commit LMDB may have given it up (MDB_PANIC, where the next transaction would never
- * end), so it is opened again until a commit succeeds.
+ * Opens the file. After a failed commit LMDB may be in a state in which the next transaction never ends (MDB_PANIC), so the
+ * file reopens until a commit succeeds.
  */
 export async function openJournalFile(options: JournalFileOptions): Promise<JournalFile> {
   let database: JournalDatabase | null = await openDatabase(options);
@@ -83,18 +82,18 @@ async function openDatabase({ folder, maxBytes }: JournalFileOptions): Promise<J
   return open<Buffer, JournalKey>({
     path: folder,
     encoding: 'binary',
-    // Only without it does an error of the flush reject the write; and one writer at a time shares flushes anyway.
+    // With it, an error of the flush would not reject the write. One writer at a time needs no overlapping.
     overlappingSync: false,
     // With it, each failed commit also rejects a promise that no code can catch.
     eventTurnBatching: false,
-    // Room above our own bound: a removal needs new pages too.
+    // Room above our own bound, since a removal needs new pages, too.
     mapSize: 2 * maxBytes + 2 ** 25,
     noSubdir: false,
     maxDbs: 1,
   });
 }
 
-/** All or nothing, and on the disk when it resolves. */
+/** Writes all changes or none. Resolves when they are on the disk. */
 export async function commit(database: JournalDatabase, changes: readonly JournalChange[]): Promise<void> {
   if (changes.every((change) => 'remove' in change && change.remove.length === 0)) return;
   try {
@@ -109,7 +108,7 @@ export async function commit(database: JournalDatabase, changes: readonly Journa
   }
 }
 
-/** The library rejects with a general error that carries a promise of the true one. */
+/** The library rejects with a general error, which carries a promise of the cause. */
 async function causeOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<unknown> };
   if (!commitError) return error;

@@ -4,17 +4,17 @@ import { JournalError, reasonOf } from './entries.js';
 
 /** LMDB's mark, in the header of its first page. */
 const magic = { value: 0xbeefc0de, offset: 24 };
-/** Two pages of the smallest size: a shorter file was cut off while it was made and holds no entry. */
+/** Two pages of the smallest size. A shorter file is an unfinished new one and holds no entry. */
 const shortestFile = 8_192;
 /** More than LMDB needs to open a file, and enough to notice that a full disk has room again. */
 const probeBytes = 262_144;
 
-/** No room: what is in the journal can be forwarded all the same. */
+/** The disk has no room. The ingress can still forward what the journal holds. */
 const fullDiskCodes: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
 /**
- * Makes the folder and finds out what LMDB would fail on, since it takes the process with it when it cannot open its
- * file. Throws `JournalUnwritable`, which names the setting.
+ * Makes the folder, and checks whether LMDB can open its file: if it cannot, LMDB ends the process. Throws
+ * `JournalUnwritable`, which names the setting.
  */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
@@ -27,7 +27,7 @@ export async function prepareFolder(folder: string): Promise<void> {
   await checkFile(join(folder, 'data.mdb'));
 }
 
-/** Both of LMDB's files are there, so that it needs no room to open them. */
+/** LMDB needs no room to open its two files if both exist. */
 async function hasJournal(folder: string): Promise<boolean> {
   const sizeOf = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0;
   return (await sizeOf('data.mdb')) >= shortestFile && (await sizeOf('lock.mdb')) > 0;

@@ -12,44 +12,43 @@ import { prepareFolder } from './folder.js';
 import { lockJournal } from './lock.js';
 import { estimate, type JournalStore, openJournalStore } from './store.js';
 
-/** How a journal is opened. */
 export interface JournalOptions {
   folder: string;
-  /** Of pages in use. The file may be longer, since it keeps freed pages for reuse. */
+  /** Bytes of pages in use. The file may be longer, since it keeps freed pages for reuse. */
   maxBytes: number;
   now?: () => number;
   /** A commit that takes longer makes the journal unwritable until it ends. Default 5 s. */
   stallMs?: number;
-  /** How often a refusing disk is tried again. Default 1 s. */
+  /** The time between attempts while the disk refuses. Default 1 s. */
   retryMs?: number;
 }
 
-/** Deliveries from the 2xx until Temporal has them, on the disk. */
+/** Keeps deliveries on the disk from the 2xx until Temporal has them. */
 export interface Journal {
-  /** Resolves when the delivery is on the disk. Rejects with a `JournalError`, and then there must be no 2xx. */
+  /** Resolves when the delivery is on the disk. Rejects with a `JournalError`; the ingress must then not answer 2xx. */
   append(delivery: JournaledDelivery): Promise<void>;
   /** The oldest keys behind a number (0: from the front). Throws `JournalUnwritable` while reopening. */
   keysAfter(seq: number, limit: number): JournalKey[];
-  /** A bounded number of entries, from the first of these keys on. Throws `JournalUnwritable` while reopening. */
+  /** The entries with the first of these keys, as many as one call carries. Throws `JournalUnwritable` while reopening. */
   read(keys: readonly JournalKey[]): JournalEntry[];
-  /** Resolves when they are gone from the disk. */
+  /** Resolves when the entries are gone from the disk. */
   remove(keys: readonly JournalKey[]): Promise<void>;
-  /** The one listener is told of each entry, once it is on the disk; null: the journal may hold other entries than it told of. */
+  /** Calls the one listener for each entry that reached the disk; with null: the journal may hold entries it did not name. */
   onAppend(listener: (key: JournalKey | null) => void): void;
-  /** Entries. */
+  /** The number of entries. */
   depth(): number;
-  /** Of pages in use. */
+  /** Bytes of pages in use. */
   bytes(): number;
   /** When the oldest entry was made, in milliseconds since the epoch; null while empty or being reopened. */
   oldestAt(): number | null;
-  /** Why no delivery can be taken now; null when one can. Holds no path. */
+  /** Why the journal takes no delivery now, without a path; null when it takes one. */
   whyUnwritable(): string | null;
-  /** Waits for what was asked for, and keeps the rest for the next start. */
+  /** Waits for pending changes. The entries stay for the next start. */
   close(): Promise<void>;
 }
 
 const full = 'the journal is full';
-/** A delivery that is not sealed takes a tenth of this. */
+/** Ten times what a delivery takes that is not sealed. */
 const roomForOne = 4_096;
 
 /** Opens the journal in a folder of its own, made when missing. Throws `JournalError`, which names the setting. */
@@ -66,7 +65,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     }),
   );
   let [lastSeq] = edgeKey(store.database(), 'newest') ?? [0];
-  let coming = 0; // bytes asked for and not yet counted in the size
+  let coming = 0; // bytes of pending changes, not yet counted in the size
   const isFull = (more: number) => store.size().bytes + coming + more > maxBytes;
 
   return {
@@ -108,7 +107,7 @@ function oldestAt(store: JournalStore): number | null {
 
 async function openLocked(folder: string, openStore: () => Promise<JournalStore>) {
   await prepareFolder(folder);
-  const { release } = await lockJournal(folder);
+  const release = await lockJournal(folder);
   try {
     return { store: await openStore(), release };
   } catch (error) {
@@ -117,23 +116,23 @@ async function openLocked(folder: string, openStore: () => Promise<JournalStore>
   }
 }
 
-/** One delivery with the key it is removed by. */
+/** One delivery with its key. */
 export interface JournalEntry {
   key: JournalKey;
-  /** null: it is not in the journal any more. */
+  /** null: the journal no longer has it. */
   delivery: JournaledDelivery | null;
 }
 
-/** Bounds what one call to Temporal carries, and the memory of all that are in flight. */
+/** Bounds what one call to Temporal carries, and so the memory of all calls in flight. */
 const maxBytes = 524_288;
 
-/** The oldest keys behind a number, at most so many. */
+/** The oldest keys behind a number, at most `limit`. */
 function keysAfter(database: JournalDatabase, seq: number, limit: number): JournalKey[] {
   const start = [seq + 1] as unknown as JournalKey; // before all keys that begin with this number
   return [...database.getKeys({ start, limit })];
 }
 
-/** The oldest (or the newest) key; undefined while there is none. */
+/** The oldest or the newest key; undefined while the journal is empty. */
 function edgeKey(database: JournalDatabase, edge: 'oldest' | 'newest'): JournalKey | undefined {
   const [key] = database.getKeys({ limit: 1, reverse: edge === 'newest' });
   return key;

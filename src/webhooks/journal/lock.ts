@@ -7,30 +7,26 @@ import { join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JournalError } from './entries.js';
 
-/** Longest path of a socket: 104 bytes on macOS, 108 on Linux, with the final zero. */
+/** The longest path of a socket: 104 bytes on macOS, 108 on Linux, with the final zero. */
 const longestPath = 100;
-/** Longer than another start needs from finding a dead socket to taking its place. */
+/** Longer than another process needs to replace a dead socket that it found. */
 const settleMs = 50;
 
-/** Held by this process. */
-export interface JournalLock {
-  release(): Promise<void>;
-}
-
 /**
- * Takes a folder for this process alone. The lock is a listening socket: the system ends it with its process, also on
- * kill -9, and it works between containers that share the folder, where a pid says nothing. Throws `JournalInUse`.
+ * Takes a folder for this process alone, and gives the function that releases it. The lock is a listening socket. The system
+ * closes it with its process, also on kill -9, and it works between containers that share the folder, unlike a pid. Throws
+ * `JournalInUse`.
  */
-export async function lockJournal(folder: string): Promise<JournalLock> {
+export async function lockJournal(folder: string): Promise<() => Promise<void>> {
   const path = socketPath(folder);
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const server = await listen(path);
     if (server) {
       if (attempt > 0) await refuseUnlessSettled(path);
-      return { release: () => close(server) };
+      return () => close(server);
     }
     if (await isAnswered(path)) break;
-    await unlink(path).catch(() => undefined); // left by a process that was killed
+    await unlink(path).catch(() => undefined); // a killed process left it
   }
   throw new JournalError('JournalInUse', 'FARETRAIL_JOURNAL_DIR: another process has this journal; give each its own');
 }
@@ -42,7 +38,7 @@ function socketPath(folder: string): string {
   return join(tmpdir(), `faretrail-${createHash('sha256').update(absolute).digest('hex').slice(0, 16)}.lock`);
 }
 
-/** Undefined when there is such a socket already, alive or not. */
+/** Undefined if the socket exists already, alive or not. */
 async function listen(path: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();
@@ -69,7 +65,7 @@ async function isAnswered(path: string): Promise<boolean> {
   }
 }
 
-/** Two starts may both have found the dead socket: the one whose own was removed by the other gives way. */
+/** Two processes may both find the dead socket. The one whose new socket the other removed gives way. */
 async function refuseUnlessSettled(path: string): Promise<void> {
   const inode = async () => (await stat(path).catch(() => undefined))?.ino;
   const mine = await inode();

@@ -6,19 +6,19 @@ import { createJournalCommits, type JournalChange, stalled, unwritable } from '.
 import { reasonOf } from './entries.js';
 import { commit, type JournalDatabase, openJournalFile } from './file.js';
 
-/** The disk under the journal. */
+/** The journal's file and the disk under it. */
 export interface JournalStore {
-  /** Resolves when it is on the disk. Rejects with `JournalUnwritable`; then it may still get there. */
+  /** Resolves when the change is on the disk. Rejects with `JournalUnwritable`; the change may then still reach the disk. */
   write(change: JournalChange): Promise<void>;
-  /** For reading. Throws `JournalUnwritable` while the file is being opened again. */
+  /** For reading. Throws `JournalUnwritable` while reopening. */
   database(): JournalDatabase;
   /** `database` does not throw. */
   isReadable(): boolean;
   /** After the last commit. */
   size(): JournalSize;
-  /** Why no delivery can be written now. */
+  /** Why the store cannot write a delivery now; null when it can. */
   trouble(): string | null;
-  /** Waits for what was asked for, but not for a disk that does not answer. */
+  /** Waits for pending changes, but not for a disk that does not answer. */
   close(): Promise<void>;
 }
 
@@ -27,18 +27,18 @@ interface JournalStoreOptions {
   maxBytes: number;
   /** A commit that takes longer makes the journal unwritable until it ends. */
   stallMs: number;
-  /** How often a refusing disk is tried again. */
+  /** The time between attempts while the disk refuses. */
   retryMs: number;
-  /** These changes are on the disk; called before their promises resolve. */
+  /** Called when these changes are on the disk, before their promises resolve. */
   onCommitted(changes: readonly JournalChange[]): void;
-  /** The file was opened again, and may hold any part of the last commit. */
+  /** Called after reopening. The file may then hold any part of the last commit. */
   onReopened(): void;
 }
 
-/** Writes to the file and gets over what the disk refuses. On a full disk it still removes. */
+/** Writes to the file, and tries again while the disk refuses. Removes entries on a full disk, too. */
 export async function openJournalStore(options: JournalStoreOptions): Promise<JournalStore> {
   const { folder, stallMs, retryMs, onCommitted } = options;
-  let size = emptySize;
+  let size: JournalSize = { entries: 0, bytes: 0, end: 0 };
   const file = await openJournalFile({
     ...options,
     onReopened(database) {
@@ -69,7 +69,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
 
   async function makeRoom(needed: RoomNeeded): Promise<void> {
     try {
-      await reserve.ensure(needed, size);
+      await reserve(needed, size);
       noRoom = null;
     } catch (error) {
       if (noRoom === null) lookForRoom();
@@ -120,33 +120,30 @@ function roomFor(changes: readonly JournalChange[]): RoomNeeded {
   return needed;
 }
 
-/** The disk has no room for a commit, noticed before LMDB writes. Nothing is broken: entries can still be removed. */
+/** The disk has no room for a commit, and LMDB has not written yet. The store can still remove entries. */
 class NoRoom extends FaretrailError<'NoRoom'> {
   override readonly name = 'NoRoom';
 }
 
-/** What a commit is about to need. */
+/** What a commit needs. */
 interface RoomNeeded {
   /** Of all entries. */
   bytes: number;
-  /** Of entries that need neighbouring pages, which freed ones need not be. */
+  /** Of entries that need neighbouring pages, which freed pages may not be. */
   largeBytes: number;
 }
 
-/** Room in the file: freed pages, and what is behind the last page. */
-interface JournalReserve {
-  /** Makes room. Only between commits, since it writes behind the last page. Throws `NoRoom`. */
-  ensure(needed: RoomNeeded, file: { bytes: number; end: number }): Promise<void>;
-}
+/** Makes room in the file, between commits only, since it writes behind the last page. Throws `NoRoom`. */
+type JournalReserve = (needed: RoomNeeded, file: Pick<JournalSize, 'bytes' | 'end'>) => Promise<void>;
 
-/** What a commit needs beside its entries: copies of the pages on the way to them; and for removals from a full disk. */
+/** What a commit needs beside its entries: copies of inner pages, and room for removals from a full disk. */
 const margin = { pages: 2 ** 21, tail: 2 ** 18 };
 const growBy = 2 ** 21;
 const zeros = Buffer.alloc(2 ** 18);
 
 /**
- * Takes room from the disk ahead of LMDB. A write that fails inside LMDB damages the memory of the process (its message
- * is longer than the buffer it is written to, lmdb 3.5.6), so a full disk must be noticed here.
+ * Takes room from the disk before LMDB needs it, to detect a full disk. A write that fails inside LMDB damages the memory of the
+ * process (lmdb 3.5.6 writes a message that is longer than its buffer).
  */
 function createReserve(path: string): JournalReserve {
   let size = 0; // at least
@@ -164,16 +161,14 @@ function createReserve(path: string): JournalReserve {
     }
   }
 
-  return {
-    async ensure({ bytes, largeBytes }, file) {
-      const wanted = Math.max(file.bytes + bytes + margin.pages, file.end + largeBytes + margin.tail);
-      if (size >= wanted) return;
-      try {
-        await grow(wanted + growBy);
-      } catch (error) {
-        if (size < wanted) throw new NoRoom('NoRoom', reasonOf(error), { cause: error });
-      }
-    },
+  return async ({ bytes, largeBytes }, file) => {
+    const wanted = Math.max(file.bytes + bytes + margin.pages, file.end + largeBytes + margin.tail);
+    if (size >= wanted) return;
+    try {
+      await grow(wanted + growBy);
+    } catch (error) {
+      if (size < wanted) throw new NoRoom('NoRoom', reasonOf(error), { cause: error });
+    }
   };
 }
 
@@ -186,7 +181,7 @@ interface PageCounts {
   lastPageNumber: number;
 }
 
-/** What an entry costs beside its value, about: its key, its header, and its share of pages that are not full. */
+/** About what an entry takes beside its value: its key, its header, and its share of pages that are not full. */
 const bytesPerEntry = 250;
 const pageBytes = 4_096;
 
@@ -199,9 +194,7 @@ interface JournalSize {
   end: number;
 }
 
-const emptySize: JournalSize = { entries: 0, bytes: 0, end: 0 };
-
-/** In microseconds, however much there is. */
+/** Takes microseconds, whatever the size. */
 function measure(database: Pick<RootDatabase, 'getStats'>): JournalSize {
   const counts = database.getStats() as PageCounts;
   const pages = counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages;
@@ -212,7 +205,7 @@ function measure(database: Pick<RootDatabase, 'getStats'>): JournalSize {
 /** Does a value of so many bytes get neighbouring pages of its own? */
 const isLarge = (valueBytes: number): boolean => valueBytes > pageBytes / 2 - bytesPerEntry;
 
-/** Bytes that an entry will take. */
+/** The bytes that an entry will take. */
 export function estimate(valueBytes: number): number {
   return bytesPerEntry + (isLarge(valueBytes) ? Math.ceil((valueBytes + 16) / pageBytes) * pageBytes : valueBytes);
 }

@@ -12,11 +12,12 @@ import {
 } from '../messages.js';
 import { onUpdate } from '../run-kit.js';
 import { orderKey, refreshOrder } from './following.js';
+import { shownReceipt } from './receipt.js';
 import { type Ride, setStanding, showsWaiting } from './state.js';
 
 /** Registers all handlers. Must run before the first await of the run. */
 export function listen(ride: Ride): void {
-  setHandler(rideStatusQuery, () => ride.standing);
+  setHandler(rideStatusQuery, () => ({ ...ride.standing, ...shownReceipt(ride) }));
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
   onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
   onUpdate(cancelRideUpdate, parseNoInput, () => cancel(ride));

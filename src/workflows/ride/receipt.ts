@@ -6,7 +6,7 @@ import {
   type ReceiptObservation,
   recordReceipt,
 } from '../../domain/report.js';
-import type { RideOutcome } from '../../domain/ride/ride.js';
+import type { RideOutcome, RideStanding } from '../../domain/ride/ride.js';
 import { receiptLooks } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
 import { orderKey } from './following.js';
@@ -35,6 +35,12 @@ export async function readReceipt(ride: Ride, continueIfLong: () => Promise<void
     await look(ride);
     await continueIfLong();
   }
+}
+
+/** The receipt for callers who do not want to wait for the end of the ride. */
+export function shownReceipt(ride: Ride): Pick<RideStanding, 'receipt' | 'isReceiptSettled'> {
+  const receipt = ride.report?.receipt;
+  return receipt ? { receipt, isReceiptSettled: ride.standing.stage === 'ended' || isSettled(ride) } : {};
 }
 
 /** When the ride stops looking for the receipt, in milliseconds since the epoch. */

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { BusinessOperation } from '../../../src/domain/call.js';
-import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import { callOf, createCallStage, refusal, reply, type Turn } from './attempts.js';
+import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
+import { callOf, createCallStage, refusal, reply } from './attempts.js';
+
+type Turns = Parameters<typeof createCallStage>[0];
 
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
+const garbled = () => new RideApiGarbled('NOT_JSON', 'https://business.example', 200);
 const unsent = () => new RideApiUnreachable('CONNECTION_REFUSED', 'https://business.example');
-const withoutHeader = { operations: { createOrder: { requestIdHeader: '' } } };
+/** It was seen that the service makes one order of all creates with the same id. */
+const repeatable = { operations: { createOrder: { repeatable: true } } };
 const created = reply(201, { id: 'o-1' });
 const order = (fields: object) => reply(200, { id: '4711', status: 'Reserved', ...fields });
 const cancelled = order({ status: 'Cancelled' });
@@ -13,147 +16,113 @@ const create = callOf('createOrder');
 const isUnknown = { type: 'OutcomeUnknown', nonRetryable: true };
 
 /** A call that meets these turns, brought to its end: its last attempt, the failures on the way, and what was sent. */
-async function played(call: ReturnType<typeof callOf>, turns: Turn[], overrides: unknown = {}) {
+async function played(call: ReturnType<typeof callOf>, turns: Turns, overrides: unknown = {}) {
   const stage = createCallStage(turns, overrides);
   const attempts = await stage.run(call);
-  const { result, failure } = attempts.at(-1) ?? {};
+  const { seen: result, failure } = attempts.at(-1) ?? {};
   const failures = attempts.flatMap((one) => one.failure?.type ?? []);
   return { result, failure, failures, sent: stage.requests.map(({ method }) => method).join(' ') };
 }
 
-describe('a create whose answer was lost', () => {
-  it('is repeated under its request id as long as that helps', async () => {
-    const { result, failures } = await played(create, [lost(), reply(500), unsent(), created]);
-    expect(failures).toEqual(Array(3).fill('OutcomeUnknown'));
-    expect(result).toMatchObject({ orderId: 'o-1' });
-  });
-
-  it('is no refusal when the repeat is refused: the first one may have been taken', async () => {
-    const { failure } = await played(create, [lost(), refusal(409, 'DUPLICATE', 'Seen before.')]);
-    expect(failure).toMatchObject(isUnknown);
-    expect(failure?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
-  });
-
-  it('is repeated after a worker died', async () => {
-    const attempt = createCallStage([created]).attempt(create, { attempt: 2 });
-    expect(await attempt).toMatchObject({ result: { orderId: 'o-1' } });
-  });
-
-  it.each([reply(201, {}), reply(202, {})])('is not failed when the answer names no order: %j', async (turn) => {
-    const { failures, result } = await played(create, [turn, created]);
-    expect(failures).toEqual(['OutcomeUnknown']);
-    expect(result).toMatchObject({ orderId: 'o-1' });
-  });
+it('a create whose answer was lost is repeated under its request id where the profile says repeatable', async () => {
+  const { result, failures } = await played(create, [lost(), reply(500), unsent(), created], repeatable);
+  expect(failures).toEqual(Array(3).fill('OutcomeUnknown'));
+  expect(result).toMatchObject({ orderId: 'o-1' });
 });
 
-describe('a create, where the service knows no request ids,', () => {
-  // What answered may not be what took it.
-  it.each([lost(), reply(500), reply(503), reply(504)])('is never sent again after %j', async (turn) => {
-    const { failure, sent } = await played(create, [turn], withoutHeader);
-    expect(failure).toMatchObject(isUnknown);
-    expect(sent).toBe('POST');
-  });
+it('a create is in doubt when its repeat is refused: the first request may have made the order', async () => {
+  const { failure } = await played(create, [lost(), refusal(409, 'DUPLICATE', 'Seen before.')], repeatable);
+  expect(failure).toMatchObject(isUnknown);
+  expect(failure?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
+});
 
-  it.each([undefined, { inDoubt: true, hadDoubt: true, refusal: null }])(
-    'is not sent after a worker died and left %j, since that attempt may have come far',
-    async (heartbeatDetails) => {
-      const stage = createCallStage([created], withoutHeader);
-      expect((await stage.attempt(create, { attempt: 2, heartbeatDetails })).failure).toMatchObject(isUnknown);
-      expect(stage.requests).toEqual([]);
-    },
-  );
+it('a repeatable create is repeated after a worker died', async () => {
+  const attempt = createCallStage([created], repeatable).attempt(create, { attempt: 2 });
+  expect(await attempt).toMatchObject({ seen: { orderId: 'o-1' } });
+});
 
-  it('is not sent after a later attempt that left no word of itself, whatever the one before had left', async () => {
-    const stage = createCallStage([reply(429), created], withoutHeader);
-    const { heartbeat } = await stage.attempt(create);
-    const cutOff = { attempt: 3, heartbeatDetails: heartbeat };
-    expect((await stage.attempt(create, cutOff)).failure).toMatchObject(isUnknown);
-    expect(stage.requests).toHaveLength(1);
-  });
-
-  it('is sent again after it surely was not taken', async () => {
-    const { result, sent } = await played(create, [unsent(), reply(429), created], withoutHeader);
+it.each([reply(201, {}), reply(202, {})])(
+  'a repeatable create is repeated when the answer names no order: %j',
+  async (turn) => {
+    const { failures, result } = await played(create, [turn, created], repeatable);
+    expect(failures).toEqual(['OutcomeUnknown']);
     expect(result).toMatchObject({ orderId: 'o-1' });
-    expect(sent).toBe('POST POST POST');
-  });
+  },
+);
+
+// What answered may not be what took it. That the service heeds the request id is assumed, and no ride is trusted to an assumption.
+it.each([lost(), garbled(), reply(500), reply(502), reply(503), reply(504), reply(201, {})])(
+  'a create is one request, with its id in the header, where its outcome is unclear after %j',
+  async (turn) => {
+    const stage = createCallStage([turn, created]);
+    const attempts = await stage.run(create);
+    expect(attempts.at(-1)?.failure).toMatchObject(isUnknown);
+    expect(stage.requests.map(({ headers }) => headers['X-Request-ID'])).toEqual([create.requestId]);
+  },
+);
+
+it.each([undefined, { inDoubt: true, hadDoubt: true, refusal: null }])(
+  'a create is not sent after a worker died and left %j',
+  async (heartbeatDetails) => {
+    const stage = createCallStage([created]);
+    expect((await stage.attempt(create, { attempt: 2, heartbeatDetails })).failure).toMatchObject(isUnknown);
+    expect(stage.requests).toEqual([]);
+  },
+);
+
+it('a create is not sent after an attempt that left nothing, whatever the one before it left', async () => {
+  const stage = createCallStage([reply(429), created]);
+  const { heartbeats } = await stage.attempt(create);
+  const cutOff = { attempt: 3, heartbeatDetails: heartbeats.at(-1) };
+  expect((await stage.attempt(create, cutOff)).failure).toMatchObject(isUnknown);
+  expect(stage.requests).toHaveLength(1);
+});
+
+it('a create is sent again when the service surely did not take it', async () => {
+  const { result, sent } = await played(create, [unsent(), reply(429), created]);
+  expect(result).toMatchObject({ orderId: 'o-1' });
+  expect(sent).toBe('POST POST POST');
 });
 
 const wanted = { scheduled_at: '2031-05-01T12:00:00+02:00', note_to_driver: 'at the gate' };
-const shown = { scheduled_at: '2031-05-01T10:00:00Z' };
+const moved = order({ scheduled_at: '2031-05-01T10:00:00Z' });
+const changed = order({ ...wanted, scheduled_at: '2031-05-01T10:00:00Z' });
+const cancel = callOf('cancelOrder');
+const update = callOf('updateOrder', { body: wanted });
 
-describe('a cancellation or a change whose answer was lost', () => {
-  it.each<[string, BusinessOperation, Turn[], string, object]>([
-    [
-      'is done when the order reads cancelled',
-      'cancelOrder',
-      [lost(), order({ status: 'canceled' })],
-      'POST GET',
-      { status: 200 },
-    ],
-    [
-      'is sent again when the order still lives',
-      'cancelOrder',
-      [reply(500), order({}), reply(204)],
-      'POST GET POST',
-      { status: 204, body: null },
-    ],
-    [
-      'is looked up while the order cannot be read, and not sent',
-      'cancelOrder',
-      [lost(), reply(503), cancelled],
-      'POST GET GET',
-      { status: 200 },
-    ],
-    [
-      'is looked up after an unexpected status, and not sent again',
-      'cancelOrder',
-      [reply(202), cancelled],
-      'POST GET',
-      { status: 200 },
-    ],
-    [
-      'is done when every field is as it was wanted',
-      'updateOrder',
-      [lost(), order({ ...wanted, ...shown })],
-      'PATCH GET',
-      { status: 200 },
-    ],
-    [
-      'is sent again when a field is still the old one',
-      'updateOrder',
-      [lost(), order(shown), reply(204)],
-      'PATCH GET PATCH',
-      { status: 204 },
-    ],
-  ])('%s', async (_, operation, turns, methods, read) => {
-    const { result, failures, sent } = await played(
-      callOf(operation, operation === 'updateOrder' ? { body: wanted } : {}),
-      turns,
-    );
-    expect(result).toMatchObject({ operation, ...read });
-    expect(sent).toBe(methods);
-    expect(failures, 'one request for each attempt').toHaveLength(turns.length - 1);
-    expect(new Set(failures)).not.toContain('Refused');
-  });
+it.each([
+  ['a cancellation is done when the order reads cancelled', [lost(), order({ status: 'canceled' })], 'POST GET', 200],
+  ['a cancellation is sent again while the order lives', [reply(500), order({}), reply(204)], 'POST GET POST', 204],
+  ['a cancellation is not sent while the order cannot be read', [lost(), reply(503), cancelled], 'POST GET GET', 200],
+  ['a cancellation with an unexpected status is not sent again', [reply(202), cancelled], 'POST GET', 200],
+  ['a change is done when every field is as it was wanted', [lost(), changed], 'PATCH GET', 200],
+  ['a change is sent again while a field is the old one', [lost(), moved, reply(204)], 'PATCH GET PATCH', 204],
+])('%s', async (_, turns, methods, status) => {
+  const call = methods.startsWith('PATCH') ? update : cancel;
+  const { result, failures, sent } = await played(call, turns);
+  expect(result).toMatchObject({ operation: call.operation, status });
+  expect(sent).toBe(methods);
+  expect(failures, 'one request for each attempt').toHaveLength(turns.length - 1);
+  expect(new Set(failures)).not.toContain('Refused');
+});
 
-  it('is looked up after a later attempt that left no word of itself', async () => {
-    const stage = createCallStage([reply(429), cancelled]);
-    const { heartbeat } = await stage.attempt(callOf('cancelOrder'));
-    const { result } = await stage.attempt(callOf('cancelOrder'), { attempt: 3, heartbeatDetails: heartbeat });
-    expect(result).toMatchObject({ body: { status: 'Cancelled' } });
-    expect(stage.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
-  });
+it('a cancellation is looked up after an attempt that left nothing', async () => {
+  const stage = createCallStage([reply(429), cancelled]);
+  const { heartbeats } = await stage.attempt(cancel);
+  const { seen } = await stage.attempt(cancel, { attempt: 3, heartbeatDetails: heartbeats.at(-1) });
+  expect(seen).toMatchObject({ body: { status: 'Cancelled' } });
+  expect(stage.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
+});
 
-  it('counts when the repeat is refused because it had been carried out after all', async () => {
-    const turns = [lost(), order({}), refusal(422, 'STATE', 'Too late.')];
-    expect((await played(callOf('cancelOrder'), [...turns, cancelled])).result).toMatchObject({ status: 200 });
-    const { failure } = await played(callOf('cancelOrder'), [...turns, order({ status: 'Driving' })]);
-    expect(failure).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'STATE', message: 'Too late.' }] });
-  });
+it('a cancellation whose repeat is refused is done when the order reads cancelled, and refused otherwise', async () => {
+  const turns = [lost(), order({}), refusal(422, 'STATE', 'Too late.')];
+  expect((await played(cancel, [...turns, cancelled])).result).toMatchObject({ status: 200 });
+  const { failure } = await played(cancel, [...turns, order({ status: 'Driving' })]);
+  expect(failure).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'STATE', message: 'Too late.' }] });
+});
 
-  it('is unclear for good when the order may not be read', async () => {
-    expect((await played(callOf('cancelOrder'), [lost(), reply(403)])).failure).toMatchObject(isUnknown);
-  });
+it('a cancellation stays in doubt when the account may not read the order', async () => {
+  expect((await played(cancel, [lost(), reply(403)])).failure).toMatchObject(isUnknown);
 });
 
 describe('reference codes', () => {
@@ -162,15 +131,13 @@ describe('reference codes', () => {
   const partial = { has_errors: true, data: [added], errors: [{ index: 1, code: 'DUPLICATE', title: 'Taken' }] };
   const tooLong = { has_errors: true, data: [added], errors: [{ index: 1, code: 'TOO_LONG' }] };
   const both = ['A1', 'B2'].map((value) => ({ id: null, value }));
+  const found = { has_errors: false, data: both, errors: [] };
+  const repeated = { has_errors: true, data: [], errors: taken };
 
-  it.each<[string, Turn[], object]>([
-    ['that were added in part are a result, not a failure', [reply(200, partial)], partial],
-    [
-      'that a repeat finds there already count as added',
-      [lost(), reply(200, { has_errors: true, data: [], errors: taken })],
-      { has_errors: false, data: both, errors: [] },
-    ],
-    ['that are refused for another reason stay refused', [lost(), reply(200, tooLong)], tooLong],
+  it.each<[string, Turns, object]>([
+    ['codes that were added in part are a result, not a failure', [reply(200, partial)], partial],
+    ['codes that a repeat finds at the service count as added', [lost(), reply(200, repeated)], found],
+    ['codes that are refused for another reason stay refused', [lost(), reply(200, tooLong)], tooLong],
   ])('%s', async (_, turns, body) => {
     expect((await played(callOf('addReferenceCode'), turns)).result).toMatchObject({ status: 200, body });
   });

@@ -20,7 +20,8 @@ import {
 } from '../../../src/domain/token/lease.js';
 import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
-import type { Clock } from '../clock.js';
+import { iso } from '../temporal.js';
+import type { Clock } from './clock.js';
 
 export const account = partnerAccount();
 export const scope = toScope('demand_partner');
@@ -34,34 +35,9 @@ export interface TokenRequest {
   isFirstOfRun: boolean;
 }
 
-/** The `accessToken` workflow and the token endpoint behind it, as far as readers can tell. */
-export interface TokenFleet {
-  leases: TokenLeases;
-  requests: TokenRequest[];
-  reads: number;
-  /** Tokens that another one was asked for, in order. */
-  wishes: (string | null)[];
-  lifetimeMs: number;
-  /** How long the service takes to answer. */
-  answerMs: number;
-  /** What it answers instead of a token. */
-  trouble: { code: TokenFailure['code']; retryAfterMs: number | null } | null;
-  /** What reading a lease throws. */
-  unreadable: Error | null;
-  /** Does a worker run that takes the workflow's tasks? */
-  isWorked: boolean;
-  terminate(): void;
-  /** Another process of the fleet, with nothing in its memory; its clock goes ahead by so much. */
-  newProcess(aheadMs?: number): TokenSource;
-  /** By how much the clock of the process that requests tokens goes ahead. */
-  requesterAheadMs: number;
-}
-
 /** Of a call that was answered with 401 on this token. */
 export const rejectedCall = (tokenId: string | undefined, operation = 'readOrder'): RejectedCall | undefined =>
   tokenId === undefined ? undefined : { tokenId, operation, hasServed: false };
-
-const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 interface Run {
   lease: TokenLease;
@@ -70,113 +46,119 @@ interface Run {
   isBusy: boolean;
 }
 
-export function createTokenFleet(clock: Clock): TokenFleet {
-  let run: Run | undefined;
-  let memo: TokenLease | null = null;
-  let isWorked = true;
+/** The `accessToken` workflow and the token endpoint behind it, as far as readers can tell. */
+export class TokenFleet {
+  readonly requests: TokenRequest[] = [];
+  reads = 0;
+  /** Tokens that another one was asked for, in order. */
+  readonly wishes: (string | null)[] = [];
+  lifetimeMs = 3_600_000;
+  /** How long the service takes to answer. */
+  answerMs = 200;
+  /** What it answers instead of a token. */
+  trouble: { code: TokenFailure['code']; retryAfterMs: number | null } | null = null;
+  /** What reading a lease throws. */
+  unreadable: Error | null = null;
+  /** By how much the clock of the process that requests tokens goes ahead. */
+  requesterAheadMs = 0;
+  readonly leases: TokenLeases = {
+    read: async () => {
+      this.reads += 1;
+      if (this.unreadable) throw this.unreadable;
+      return structuredClone(this.memo);
+    },
+    renew: async (_key, wish) => {
+      this.wishes.push(wish.insteadOf);
+      if (!this.run?.isOpen) {
+        this.run = { lease: emptyLease, wishes: [], isOpen: true, isBusy: false };
+        this.memo = null; // a run that has just started has no memo, and it is the one that `describe` finds
+      }
+      this.run.wishes.push(wish);
+      void this.work();
+    },
+  };
+  private run: Run | undefined;
+  private memo: TokenLease | null = null;
+  private hasWorker = true;
+  private readonly clock: Clock;
 
-  /** The loop of the workflow: one round for all wishes that came meanwhile. */
-  async function work(current: Run): Promise<void> {
-    if (current.isBusy) return;
-    current.isBusy = true;
-    while (current.isOpen && isWorked && current.wishes.length > 0) {
-      const verdict = judgeWishes(current.lease, current.wishes.splice(0), clock.now());
-      if (verdict.act === 'ignore') continue;
-      let { lease } = current;
-      if (verdict.act === 'request') lease = await renew(lease, fleet, clock);
-      if (verdict.act === 'fail') lease = { ...lease, failure: verdict.failure };
-      if (!current.isOpen) break;
-      current.lease = { ...lease, publishedAt: iso(clock.now()) };
-      memo = structuredClone(current.lease);
-    }
-    current.isBusy = false;
+  constructor(clock: Clock) {
+    this.clock = clock;
   }
 
-  const leases: TokenLeases = {
-    async read() {
-      fleet.reads += 1;
-      if (fleet.unreadable) throw fleet.unreadable;
-      return structuredClone(memo);
-    },
-    async renew(_key, wish) {
-      fleet.wishes.push(wish.insteadOf);
-      if (!run?.isOpen) {
-        run = { lease: emptyLease, wishes: [], isOpen: true, isBusy: false };
-        memo = null; // a run that has just started has no memo, and it is the one that `describe` finds
-      }
-      run.wishes.push(wish);
-      void work(run);
-    },
-  };
+  /** Does a worker run that takes the workflow's tasks? */
+  set isWorked(value: boolean) {
+    this.hasWorker = value;
+    void this.work(); // what waited in the task queue is taken now
+  }
 
-  const fleet: TokenFleet = {
-    leases,
-    requests: [],
-    reads: 0,
-    wishes: [],
-    lifetimeMs: 3_600_000,
-    answerMs: 200,
-    trouble: null,
-    unreadable: null,
-    get isWorked() {
-      return isWorked;
-    },
-    set isWorked(value) {
-      isWorked = value;
-      if (run) void work(run); // what waited in the task queue is taken now
-    },
-    terminate() {
-      if (run) run.isOpen = false;
-    },
-    newProcess: (aheadMs = 0) => newProcess(leases, { ...clock, now: () => clock.now() + aheadMs }),
-    requesterAheadMs: 0,
-  };
-  return fleet;
-}
+  terminate(): void {
+    if (this.run) this.run.isOpen = false;
+  }
 
-/** As the workflow renews: see `src/workflows/access-token.ts`. */
-async function renew(lease: TokenLease, fleet: TokenFleet, clock: Clock): Promise<TokenLease> {
-  const fail = (code: TokenFailure['code'], retryAfterMs: number | null): TokenLease =>
-    withFailure(lease, toTokenFailure({ code, message: `${code} it is`, retryAfterMs }, lease, clock.now()));
-  const token = await requestToken(lease, fleet, clock);
-  if (token) return withToken(lease, token, clock.now());
-  return fail(fleet.trouble?.code ?? 'upstreamUnavailable', fleet.trouble?.retryAfterMs ?? null);
-}
+  /** Another process of the fleet, with nothing in its memory; its clock goes ahead by so much. */
+  newProcess(aheadMs = 0): TokenSource {
+    const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
+    return createTokenSource({
+      leases: this.leases,
+      unseal: async ({ sealed, id }, leaseId) => {
+        if (leaseId !== ownLease) throw new Error('not sealed for it');
+        if (sealed !== `sealed ${id}`) throw new Error('altered');
+        return `clear ${id}`;
+      },
+      credentialId: () => 'c-1',
+      now: () => this.clock.now() + aheadMs,
+      sleep: this.clock.sleep,
+    });
+  }
 
-async function requestToken(lease: TokenLease, fleet: TokenFleet, clock: Clock): Promise<SealedToken | null> {
-  const requestedAt = clock.now() + fleet.requesterAheadMs;
-  const isFirstOfRun = lease.renewals === 0;
-  const request: TokenRequest = { at: clock.now(), before: lease.token, obtained: null, isFirstOfRun };
-  fleet.requests.push(request);
-  const id = `token-${fleet.requests.length}`;
-  const { lifetimeMs, answerMs } = fleet;
-  if (answerMs > 0) await clock.sleep(answerMs);
-  if (fleet.trouble) return null;
-  const expiresAt = requestedAt + lifetimeMs;
-  const obtained = {
-    id,
-    sealed: `sealed ${id}`,
-    requestedAt: iso(requestedAt),
-    renewAt: iso(expiresAt - renewAheadMs(lifetimeMs, 60_000)),
-    expiresAt: iso(expiresAt),
-    grantedScope: null,
-    ageMs: answerMs,
-  };
-  request.obtained = onLeaseClock(obtained, clock.now());
-  return request.obtained;
-}
+  /** The loop of the workflow: one round for all wishes that came meanwhile. */
+  private async work(): Promise<void> {
+    const { run } = this;
+    if (!run || run.isBusy) return;
+    run.isBusy = true;
+    while (run.isOpen && this.hasWorker && run.wishes.length > 0) {
+      const verdict = judgeWishes(run.lease, run.wishes.splice(0), this.clock.now());
+      if (verdict.act === 'ignore') continue;
+      let { lease } = run;
+      if (verdict.act === 'request') lease = await this.renewed(lease);
+      if (verdict.act === 'fail') lease = { ...lease, failure: verdict.failure };
+      if (!run.isOpen) break;
+      run.lease = { ...lease, publishedAt: iso(this.clock.now()) };
+      this.memo = structuredClone(run.lease);
+    }
+    run.isBusy = false;
+  }
 
-function newProcess(leases: TokenLeases, { now, sleep }: Pick<Clock, 'now' | 'sleep'>): TokenSource {
-  const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
-  return createTokenSource({
-    leases,
-    unseal: async ({ sealed, id }, leaseId) => {
-      if (leaseId !== ownLease) throw new Error('not sealed for it');
-      if (sealed !== `sealed ${id}`) throw new Error('altered');
-      return `clear ${id}`;
-    },
-    credentialId: () => 'c-1',
-    now,
-    sleep,
-  });
+  /** As the workflow renews: see `src/workflows/access-token.ts`. */
+  private async renewed(lease: TokenLease): Promise<TokenLease> {
+    const token = await this.requestToken(lease);
+    const now = this.clock.now();
+    if (token) return withToken(lease, token, now);
+    const { code, retryAfterMs } = this.trouble ?? { code: 'upstreamUnavailable', retryAfterMs: null };
+    return withFailure(lease, toTokenFailure({ code, message: `${code} it is`, retryAfterMs }, lease, now));
+  }
+
+  private async requestToken(lease: TokenLease): Promise<SealedToken | null> {
+    const { clock, lifetimeMs, answerMs } = this;
+    const requestedAt = clock.now() + this.requesterAheadMs;
+    const isFirstOfRun = lease.renewals === 0;
+    const request: TokenRequest = { at: clock.now(), before: lease.token, obtained: null, isFirstOfRun };
+    this.requests.push(request);
+    const id = `token-${this.requests.length}`;
+    if (answerMs > 0) await clock.sleep(answerMs);
+    if (this.trouble) return null;
+    const expiresAt = requestedAt + lifetimeMs;
+    const obtained = {
+      id,
+      sealed: `sealed ${id}`,
+      requestedAt: iso(requestedAt),
+      renewAt: iso(expiresAt - renewAheadMs(lifetimeMs, 60_000)),
+      expiresAt: iso(expiresAt),
+      grantedScope: null,
+      ageMs: answerMs,
+    };
+    request.obtained = onLeaseClock(obtained, clock.now());
+    return request.obtained;
+  }
 }

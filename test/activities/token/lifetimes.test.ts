@@ -7,12 +7,10 @@ import {
 } from '../../../src/activities/authorized-call.js';
 import { TokenUnavailable } from '../../../src/activities/token-source.js';
 import { RideApiError } from '../../../src/ride-api/errors.js';
-import { apiError } from '../api-errors.js';
-import { createClock } from '../clock.js';
-import { account, createTokenFleet, scope } from './fleet.js';
-
-const second = 1_000;
-const minute = 60 * second;
+import { apiError } from '../service.js';
+import { minute, second } from '../temporal.js';
+import { createClock } from './clock.js';
+import { account, scope, TokenFleet } from './fleet.js';
 
 interface Service {
   /** How long its tokens live; what it says in `expires_in` is `lifetimeMs` of the fleet. */
@@ -24,7 +22,7 @@ interface Service {
 /** Three workers whose clocks differ, and a service that knows how old a token is. */
 function createWorkers(service: Service, aheadMs = [0, 3 * second, -3 * second]) {
   const clock = createClock();
-  const fleet = createTokenFleet(clock);
+  const fleet = new TokenFleet(clock);
   const quietTimes = createQuietTimes(clock.now);
   const calls = aheadMs.map((ahead): AuthorizedCall => {
     const now = () => clock.now() + ahead;
@@ -88,15 +86,9 @@ describe.each([15, 25, 45, 70])('tokens that live %d s', (lifetimeS) => {
     ['no worker knows whether its token has served, since calls are rare', { lifetimeMs: believedMs }, 10 * second, 1],
     ...[0, 600 * second, -600 * second].map((requesterAheadMs) => {
       const settings = { lifetimeMs: realMs, requesterAheadMs };
-      return [
-        `the clock of the worker that requests them is ${requesterAheadMs} ms ahead`,
-        settings,
-        second,
-        0.8,
-      ] as const;
+      return [`the worker that requests them is ${requesterAheadMs} ms ahead`, settings, second, 0.8] as const;
     }),
-  ] as const)('cost one request each, and no call waits longer than for a request, though %s', async (...row) => {
-    const [, settings, everyMs, share] = row;
+  ] as const)(`tokens of ${lifetimeS} s cost one request each, though %s`, async (_, settings, everyMs, share) => {
     const { fleet, work } = createWorkers({ realMs, rejects: servesAll });
     Object.assign(fleet, settings);
     const { outcomes, longestGapMs } = await work(10 * minute, everyMs);
@@ -106,16 +98,14 @@ describe.each([15, 25, 45, 70])('tokens that live %d s', (lifetimeS) => {
   });
 });
 
-describe('workers whose clocks go far ahead, or behind', () => {
-  it('cost no token, wait for none and ask seldom', async () => {
-    const { fleet, work } = createWorkers({ realMs: 899 * second, rejects: servesAll }, [0, 3_600_000, -3_600_000]);
-    fleet.lifetimeMs = 899 * second;
-    const { outcomes, longestGapMs } = await work(60 * minute, second);
-    expect(troubleIn(outcomes)).toEqual([]);
-    expect(longestGapMs).toBeLessThan(3 * second);
-    expect(fleet.requests.length).toBeLessThanOrEqual(5);
-    expect(fleet.wishes.length).toBeLessThanOrEqual(5 * 4);
-  });
+it('workers whose clocks are an hour apart waste no token, wait for none and ask seldom', async () => {
+  const { fleet, work } = createWorkers({ realMs: 899 * second, rejects: servesAll }, [0, 3_600_000, -3_600_000]);
+  fleet.lifetimeMs = 899 * second;
+  const { outcomes, longestGapMs } = await work(60 * minute, second);
+  expect(troubleIn(outcomes)).toEqual([]);
+  expect(longestGapMs).toBeLessThan(3 * second);
+  expect(fleet.requests.length).toBeLessThanOrEqual(5);
+  expect(fleet.wishes.length).toBeLessThanOrEqual(5 * 4);
 });
 
 describe('a service that answers 401 whatever the token', () => {
@@ -123,7 +113,7 @@ describe('a service that answers 401 whatever the token', () => {
   it.each([
     ['at once', 3_600],
     ['and does not say how long a token lives', 300],
-  ])('to every call %s costs two requests, then one a minute', async (_, believedS) => {
+  ])('a service that rejects every call %s costs two requests, then one a minute', async (_, believedS) => {
     const { fleet, work } = createWorkers({ realMs: 3_600 * second, rejects: everything });
     fleet.lifetimeMs = believedS * second;
     const { outcomes } = await work(10 * minute, second);
@@ -132,7 +122,7 @@ describe('a service that answers 401 whatever the token', () => {
     expect(fleet.requests.length).toBeLessThanOrEqual(2 + 10 + 3);
   });
 
-  it('to one operation costs a few requests, and does not delay the others, though tokens live 15 s and it does not say so', async () => {
+  it('a service that rejects one operation costs a few requests and delays no other one, with tokens of 15 s', async () => {
     const rejects = (operation: string) => operation === 'readReceipt';
     const { fleet, work } = createWorkers({ realMs: 15 * second, rejects });
     fleet.lifetimeMs = believedMs;
@@ -147,7 +137,7 @@ describe('a service that answers 401 whatever the token', () => {
   it.each([
     ['', 3_600, 3_600],
     [', with tokens of 20 s about which it says nothing,', 20, 300],
-  ])('by chance%s costs a few requests a minute, and most calls are served', async (_, realS, believedS) => {
+  ])('a service that rejects calls by chance%s costs few requests', async (_, realS, believedS) => {
     const { fleet, work } = createWorkers({ realMs: realS * second, rejects: () => Math.random() < 0.1 });
     fleet.lifetimeMs = believedS * second;
     const { outcomes, longestGapMs } = await work(10 * minute, second / 5);
@@ -156,7 +146,7 @@ describe('a service that answers 401 whatever the token', () => {
     expect(fleet.requests.length).toBeLessThanOrEqual(3 + 60);
   });
 
-  it('for a while is forgotten a minute after it', async () => {
+  it('a service that rejected all calls for a while serves all of them a minute later', async () => {
     let isBroken = true;
     const { fleet, work } = createWorkers({ realMs: 3_600 * second, rejects: () => isBroken });
     await work(3 * minute, second);

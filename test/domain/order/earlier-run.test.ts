@@ -113,20 +113,19 @@ describe('an order whose following has ended', () => {
   });
 });
 
-const one = { workflowId: 'trip/1', signal: 'rideChanged' };
-const other = { workflowId: 'trip/2', signal: 'rideChanged' };
+const [one, other] = [receiver('trip/1'), receiver('trip/2')];
 const hook = { url: 'https://hooks.example/secret' };
 
 describe('receivers that are added to an order', () => {
-  it('are told once, however often they are added and in whatever order their fields come', () => {
-    const turned = { signal: 'rideChanged', workflowId: 'trip/1' };
+  it('are added once, however often they come and in whatever order their fields are', () => {
+    const turned = { signal: 's', workflowId: 'trip/1' };
     expect(addedReceivers([one], [turned, other, other, hook, hook])).toEqual({ added: [other, hook], leftOut: [] });
   });
 
   it('are taken as far as there is room for fifty, and the rest is named, without what may be a secret', () => {
-    const present = Array.from({ length: 48 }, (_, i) => ({ workflowId: `trip/${i + 10}`, signal: 's' }));
-    const { added, leftOut } = addedReceivers(present, [one, other, hook, { workflowId: 'trip/3', signal: 's' }]);
-    expect({ added, leftOut }).toEqual({ added: [one, other], leftOut: [hook, { workflowId: 'trip/3', signal: 's' }] });
+    const present = Array.from({ length: 48 }, (_, index) => receiver(`trip/${index + 10}`));
+    const { added, leftOut } = addedReceivers(present, [one, other, hook, receiver('trip/3')]);
+    expect({ added, leftOut }).toEqual({ added: [one, other], leftOut: [hook, receiver('trip/3')] });
     const lines = withLeftOut([], leftOut);
     expect(lines).toEqual(['hooks.example: more than 50 receivers', 'trip/3 by signal s: more than 50 receivers']);
     expect(withLeftOut(lines, leftOut), 'each once').toEqual(lines);

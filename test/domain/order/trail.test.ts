@@ -1,9 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Attention } from '../../../src/domain/attention.js';
-import { openTrail, recordObservation, toOrderChange } from '../../../src/domain/order/trail.js';
+import {
+  expiresAt,
+  openTrail,
+  recordObservation,
+  scheduledAt,
+  statusLagMs,
+  toOrderChange,
+} from '../../../src/domain/order/trail.js';
 import { forAny } from '../../support/for-any.js';
 import { after, claim, inputOf, newTrail, reading, startedAt, trailOf } from './trails.js';
+
+const attention: Attention = { code: 'upstreamUnavailable', message: 'no answer', since: after(5) };
+const trouble = { kind: 'trouble', attention, notBefore: after(65), reads: 7 } as const;
 
 describe('a new trail', () => {
   it('says that nothing was read yet', () => {
@@ -68,11 +78,10 @@ describe('a read that finds a new status', () => {
   });
 
   it('keeps the last 200 entries of the timeline', () => {
-    let trail = newTrail();
-    for (let index = 0; index < 450; index += 1) trail = recordObservation(trail, reading(`Step ${index}`, index), []);
-    expect(trail.timeline).toHaveLength(200);
-    expect(trail.timeline[0]?.status).toBe('Step 250');
-    expect(trail.timeline[199]).toMatchObject({ status: 'Step 449', at: after(449) });
+    const { timeline } = trailOf(...Array.from({ length: 450 }, (_, index) => `Step ${index}`));
+    expect(timeline).toHaveLength(200);
+    expect(timeline[0]?.status).toBe('Step 250');
+    expect(timeline[199]).toMatchObject({ status: 'Step 449', at: after(449 * 60) });
   });
 
   it('never changes the trail it was given, and gives plain JSON', () => {
@@ -105,21 +114,14 @@ describe('a read that finds the same status', () => {
   });
 });
 
-describe('the end of an order', () => {
-  it('is not taken back by deliveries that claim something else', () => {
-    const ended = trailOf('Driving', 'Completed');
-    const trail = recordObservation(ended, reading('Completed', 99), [claim('Driving'), claim('Cancelled')]);
-    expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed', since: ended.since });
-  });
-
-  it('is final even if a later read says otherwise', () => {
-    const trail = recordObservation(trailOf('Completed'), reading('Driving', 99), []);
-    expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed' });
-  });
+it.each(['Completed', 'Driving'])('the end of an order is final, even if deliveries and a read of %s come', (word) => {
+  const ended = trailOf('Driving', 'Completed');
+  const trail = recordObservation(ended, reading(word, 99), [claim('Driving'), claim('Cancelled')]);
+  expect(trail).toMatchObject({ status: 'Completed', terminal: true, outcome: 'completed', since: ended.since });
 });
 
 describe('the claims of deliveries', () => {
-  it('do not move the status, and stand in the timeline, before what the read said, when no read saw them', () => {
+  it('do not move the status; the timeline holds them before the read, if no read found the same', () => {
     const claims = [claim('confirmed', 61), claim('Waiting', 62)];
     const unmoved = recordObservation(trailOf('Routing'), reading('Routing', 65), claims);
     expect(unmoved).toMatchObject({ status: 'Routing', since: after(0) });
@@ -131,14 +133,14 @@ describe('the claims of deliveries', () => {
     ]);
   });
 
-  it('do not stand there twice', () => {
+  it('are in the timeline once', () => {
     const claims = [claim('Waiting'), claim('waiting'), claim('WAITING')];
     const once = recordObservation(trailOf('Routing'), reading('Routing'), claims);
     expect(once.timeline.map(({ status }) => status)).toEqual(['Routing', 'Waiting']);
     expect(recordObservation(once, reading('Routing'), [claim('Waiting')]).timeline).toEqual(once.timeline);
   });
 
-  it('that a read confirms, now or before, do not stand there', () => {
+  it('that a read confirms, now or before, are not in the timeline', () => {
     const claims = [claim('routing'), claim('DRIVING'), claim()];
     const { timeline } = recordObservation(trailOf('Routing'), reading('Driving'), claims);
     expect(timeline.map(({ source }) => source)).toEqual(['read', 'read']);
@@ -153,8 +155,6 @@ describe('the claims of deliveries', () => {
   });
 
   it('add nothing while the order cannot be read', () => {
-    const attention: Attention = { code: 'forbidden', message: 'm', since: after(5) };
-    const trouble = { kind: 'trouble', attention, notBefore: after(65), reads: 1 } as const;
     expect(recordObservation(trailOf('Routing'), trouble, [claim('Driving')]).timeline).toHaveLength(1);
   });
 });
@@ -166,7 +166,7 @@ describe('whether changes are announced', () => {
     ['is still believed after a change that a delivery names', pushed, 'Confirmed', [claim('Confirmed')], true],
     ['is still believed after a change that a delivery without a status led to', pushed, 'Confirmed', [claim()], true],
     ['is still believed after a poll that finds nothing new', pushed, 'ROUTING', [], true],
-    ['is no longer believed once a poll finds a change that none announced', pushed, 'Confirmed', [], false],
+    ['is no longer believed once a poll finds a change that no delivery announced', pushed, 'Confirmed', [], false],
     ['does not begin with a read', trailOf('Routing'), 'Confirmed', [], false],
   ])('%s', (_, trail, word, claims, isPushed) => {
     expect(recordObservation(trail, reading(word), claims).pushed).toBe(isPushed);
@@ -174,9 +174,6 @@ describe('whether changes are announced', () => {
 });
 
 describe('attention', () => {
-  const attention: Attention = { code: 'upstreamUnavailable', message: 'no answer', since: after(5) };
-  const trouble = { kind: 'trouble', attention, notBefore: after(65), reads: 7 } as const;
-
   it('is set by trouble, which leaves the status as it was', () => {
     const before = trailOf('Routing');
     expect(recordObservation(before, trouble, [])).toEqual({ ...before, attention, reads: before.reads + 7 });
@@ -199,18 +196,83 @@ describe('attention', () => {
   });
 });
 
-describe('what others are told', () => {
-  it('is the part of the trail that says where the order stands', () => {
-    const trail = { ...trailOf('Driving', 'COMPLETED'), reference: 'booking 9' };
-    expect(toOrderChange(trail)).toEqual({
-      account: 'partner',
-      orderId: '4711',
-      reference: 'booking 9',
-      status: 'Completed',
-      rawStatus: 'COMPLETED',
-      since: after(60),
-      terminal: true,
-      outcome: 'completed',
-    });
+it('a receiver gets the part of the trail that says the status of the order', () => {
+  expect(toOrderChange({ ...trailOf('Driving', 'COMPLETED'), reference: 'booking 9' })).toEqual({
+    account: 'partner',
+    orderId: '4711',
+    reference: 'booking 9',
+    status: 'Completed',
+    rawStatus: 'COMPLETED',
+    since: after(60),
+    terminal: true,
+    outcome: 'completed',
+  });
+});
+
+const day = 86_400_000;
+const pickup = '2031-05-09T08:00:00.000Z';
+const trailWith = (details: Record<string, unknown>) =>
+  recordObservation(newTrail(), reading('Reserved', 0, { details }), []);
+
+describe('the pick-up time', () => {
+  it('is unknown when neither caller nor service said it', () => {
+    expect(scheduledAt(inputOf(), newTrail())).toBeNull();
+    expect(scheduledAt(inputOf(), trailWith({ supplier: { name: 'a' } }))).toBeNull();
+  });
+
+  it('is that of the caller until the service says one', () => {
+    expect(scheduledAt(inputOf({ scheduledAt: pickup }), newTrail())).toBe(pickup);
+  });
+
+  it('is that of the service once it said one, in UTC', () => {
+    const trail = trailWith({ scheduledAt: '2031-05-10T10:00:00+02:00' });
+    expect(scheduledAt(inputOf({ scheduledAt: pickup }), trail)).toBe('2031-05-10T08:00:00.000Z');
+  });
+
+  // V8 reads "1" as the year 2001 and a time without offset in the time zone of the worker.
+  it.each(['soon', '', 7, null, {}, '1', 'May 9'])('is that of the caller when the service says %j', (value) => {
+    expect(scheduledAt(inputOf({ scheduledAt: pickup }), trailWith({ scheduledAt: value }))).toBe(pickup);
+  });
+});
+
+describe('the end of following', () => {
+  const weekAfterStart = '2031-05-08T10:00:00.000Z';
+  const endOf = (input: Parameters<typeof inputOf>[0], trail = newTrail()): string =>
+    new Date(expiresAt(inputOf(input), trail, startedAt)).toISOString();
+
+  it.each<[string, Parameters<typeof inputOf>[0], string]>([
+    ['is seven days after the start', {}, weekAfterStart],
+    ['is seven days after a later pick-up', { scheduledAt: pickup }, '2031-05-16T08:00:00.000Z'],
+    ['is not earlier for an earlier pick-up', { scheduledAt: '2031-04-01T08:00:00Z' }, weekAfterStart],
+    ['comes after as long as the caller wants', { followForMs: 1_000 }, '2031-05-01T10:00:01.000Z'],
+    ['is that long after a later pick-up', { followForMs: 2 * day, scheduledAt: pickup }, '2031-05-11T08:00:00.000Z'],
+  ])('%s', (_, input, at) => {
+    expect(endOf(input)).toBe(at);
+  });
+
+  it('moves with the pick-up time that the service says', () => {
+    const trail = trailWith({ scheduledAt: '2031-06-01T00:00:00Z' });
+    expect(endOf({ scheduledAt: pickup }, trail)).toBe('2031-06-08T00:00:00.000Z');
+  });
+});
+
+describe('how late a read found a new status', () => {
+  const claims = (...seconds: number[]) => ({ claims: seconds.map((at) => claim(undefined, at)) });
+  const lastRead = { lastReadAt: after(20) };
+  const attemptBefore = (gapMs: number) => ({ seen: { ...reading('Driving', 60), gapMs } });
+
+  it.each([
+    ['counts from the first of its deliveries', claims(58, 50, 59), 12_000],
+    ['is nothing after a delivery from a clock that goes ahead', claims(63), 0],
+    ['counts from the last read of the run', lastRead, 40_000],
+    ['counts from the attempt before, when the run had no read', attemptBefore(10_000), 10_000],
+    ['counts from the attempt before, if that is later', { ...attemptBefore(10_000), ...lastRead }, 10_000],
+    ['counts from the last read, if that is later', { ...attemptBefore(50_000), ...lastRead }, 40_000],
+    ['is nothing after a read by a clock that goes ahead', { lastReadAt: after(63) }, 0],
+    ['is unknown without an earlier read', {}, undefined],
+    ['is unknown while the order is unknown', { ...lastRead, seen: { kind: 'unknownOrder', reads: 1 } }, undefined],
+  ] as const)('%s', (_, more, lagMs) => {
+    const now = Date.parse(after(62));
+    expect(statusLagMs({ seen: reading('Driving', 60), claims: [], lastReadAt: null, now, ...more })).toBe(lagMs);
   });
 });

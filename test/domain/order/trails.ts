@@ -14,18 +14,12 @@ export const inputOf = (more: Partial<Record<keyof FollowOrderInput, unknown>> =
 
 export const newTrail = (): OrderTrail => openTrail(inputOf(), startedAt);
 
-const terminalWords = ['Completed', 'Cancelled', 'Rejected'];
-
 /** A read that said `rawStatus`, so many seconds after the start. */
 export function reading(rawStatus: string, seconds = 0, more: Partial<OrderReading> = {}): OrderObservation {
   const status = toRideStatus(rawStatus);
-  const terminal = terminalWords.includes(status);
-  return {
-    kind: 'reading',
-    reading: { status, rawStatus, terminal, details: null, ...more },
-    at: after(seconds),
-    reads: 1,
-  };
+  const terminal = ['Completed', 'Cancelled', 'Rejected'].includes(status);
+  const read = { status, rawStatus, terminal, details: null, ...more };
+  return { kind: 'reading', reading: read, at: after(seconds), reads: 1 };
 }
 
 let deliveries = 0;

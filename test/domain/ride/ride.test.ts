@@ -16,15 +16,14 @@ const at = (minutes: number) => new Date(Date.UTC(2031, 4, 1, 10, minutes)).toIS
 
 describe('a ride whose order is followed again', () => {
   it('waits twice as long each time in a row, ten minutes at most', () => {
-    let found = brokenOffAgain(undefined, 'NotFollowed: ended', at(0));
-    const pauses = [followAgainAfterMs(found)];
-    for (let minute = 1; minute <= 2_000; minute += 1) {
+    let found: ReturnType<typeof brokenOffAgain> | undefined;
+    const pauses = Array.from({ length: 2_001 }, (_, minute) => {
       found = brokenOffAgain(found, 'NotFollowed: ended', at(minute));
-      pauses.push(followAgainAfterMs(found));
-    }
+      return followAgainAfterMs(found);
+    });
     expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
     expect(Math.max(...pauses)).toBe(600_000);
-    expect(found.times).toBe(2_001);
+    expect(found?.times).toBe(2_001);
   });
 
   it('begins a new row after an hour in which nothing happened', () => {
@@ -38,13 +37,13 @@ describe('a ride whose order is followed again', () => {
     expect(reason).toBe(`${'x'.repeat(299)}\uFFFD`);
   });
 
-  it('says so in the Temporal UI', () => {
-    const followedAgain = { times: 2, at: at(5), reason: 'NotFollowed: somebody ended it.' };
+  it('shows in the Temporal UI when and how often that happened', () => {
+    const followedAgain = { times: 2, at: at(5), reason: 'NotFollowed: an operator ended it.' };
     const text = describeRide({ ...following, followedAgain });
     expect(text).toContain(
       'The following of the order broke off at 2031-05-01 10:05:00 UTC, 2 times in a row, and was begun again.',
     );
-    expect(text).toContain('somebody ended it');
+    expect(text).toContain('an operator ended it');
   });
 });
 
@@ -54,8 +53,8 @@ it('each ride has a request id of its own at the service', () => {
   expect(of('a', 'b')).toBe(of('a', 'b'));
 });
 
-describe('a ride in the UI', () => {
-  it('shows where it stands, and lets no word of others be more than text', () => {
+describe('a ride in the Temporal UI', () => {
+  it('shows its stage, and words of the service as plain text', () => {
     const text = describeRide({ ...following, status: '**x**|<b>`' });
     expect(text).toContain('is followed');
     expect(text).toContain('`order/business/42`');

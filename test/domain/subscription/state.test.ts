@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { iso } from '../../../src/domain/instant.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import {
   currentGeneration,
@@ -17,8 +18,6 @@ import {
 } from '../../../src/domain/subscription/state.js';
 import {
   describeSubscription,
-  type GenerationStatus,
-  type SubscriptionStatus,
   toSubscriptionMemo,
   toSubscriptionStatus,
 } from '../../../src/domain/subscription/status.js';
@@ -27,7 +26,6 @@ import { forAny } from '../../support/for-any.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
 const hour = 3_600_000;
-const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const empty = openSubscription({
   account: toAccountName('business'),
   eventType: 'status_changed',
@@ -122,7 +120,7 @@ describe('an address whose answer was lost', () => {
   });
 });
 
-it('never leaves less than what the service may deliver to, whatever happens', () => {
+it('a subscription never accepts less than the service may deliver to, whatever happens', () => {
   const event = fc.constantFrom('register', 'lose', 'refuse', 'giveUp');
   forAny(fc.array(event, { maxLength: 40 }), (events) => {
     let state = empty;
@@ -147,12 +145,11 @@ it('never leaves less than what the service may deliver to, whatever happens', (
   });
 });
 
-describe('what people see', () => {
+describe('the status of a subscription', () => {
   it('holds no secret', () => {
-    const text = JSON.stringify(toSubscriptionStatus(registered(empty, start), false));
-    expect(text).not.toContain('sealed');
-    const generations = [{ state: 'current', isSecretKnown: true }];
-    expect(JSON.parse(text)).toMatchObject({ state: 'active', generations });
+    const status = toSubscriptionStatus(registered(empty, start), false);
+    expect(JSON.stringify(status)).not.toContain('sealed');
+    expect(status).toMatchObject({ state: 'active', generations: [{ state: 'current', isSecretKnown: true }] });
   });
 
   it('names each subscriber that is left behind once, the newest 200', () => {
@@ -163,48 +160,28 @@ describe('what people see', () => {
   });
 });
 
-const generation = (more: Partial<GenerationStatus> = {}): GenerationStatus => ({
-  generation: 'mabc1234',
-  state: 'current',
-  publicUrl: 'https://rides.example',
-  openedAt: '2031-05-01T10:00:00.000Z',
-  until: null,
-  subscriberId: 'sub-1',
-  createdAt: null,
-  updatedAt: null,
-  isSecretKnown: true,
-  ...more,
-});
-const status = (more: Partial<SubscriptionStatus> = {}): SubscriptionStatus => ({
-  account: toAccountName('business'),
-  eventType: 'status_changed',
-  state: 'active',
-  publicUrl: 'https://rides.example',
-  generations: [generation()],
-  stillRegistered: [],
-  attention: null,
-  ...more,
-});
-
 describe('a subscription in the Temporal UI', () => {
+  const status = toSubscriptionStatus(registered(empty, start), false);
+
   it('shows its addresses with their subscribers', () => {
-    const rows = describeSubscription(status()).replaceAll('\u00a0', '').split('\n');
+    const rows = describeSubscription(status).replaceAll('\u00a0', '').split('\n');
     expect(rows[0]).toBe('**active**: status_changed to https://rides.example');
-    expect(rows).toContain('| mabc1234 | current | 2031-05-01 10:00:00 | - | sub-1 | yes |');
+    expect(rows).toContain(`| ${start.toString(36)} | current | 2031-05-01 10:00:00 | - | sub | yes |`);
   });
 
   it('shows what needs a person, and what the service still has', () => {
-    const attention = { code: 'forbidden' as const, message: 'not | permitted', since: '2031-05-01T10:00:00.000Z' };
-    const text = describeSubscription(status({ attention, stillRegistered: ['a', 'b'] }));
+    const attention = { code: 'forbidden', message: 'not | permitted', since: iso(start) } as const;
+    const text = describeSubscription({ ...status, attention, stillRegistered: ['a', 'b'] });
     expect(text).toContain('**Attention: forbidden** since 2031-05-01 10:00:00 UTC: not   permitted');
     expect(text).toContain('still registered at the service: a, b');
   });
 
   it('stays below what the server takes, whatever the service sent', () => {
-    const id = '\u4e2d'.repeat(200);
-    const generations = Array.from({ length: 100 }, () => generation({ subscriberId: id }));
-    const attention = { code: 'forbidden' as const, message: '\u4e2d'.repeat(900), since: '2031-05-01T10:00:00.000Z' };
-    const text = describeSubscription(status({ generations, attention, stillRegistered: Array(200).fill(id) }));
+    const subscriberId = '\u4e2d'.repeat(200);
+    const generations = Array.from({ length: 100 }, () => status.generations.map((one) => ({ ...one, subscriberId })));
+    const attention = { code: 'forbidden', message: '\u4e2d'.repeat(900), since: iso(start) } as const;
+    const stillRegistered = Array(200).fill(subscriberId);
+    const text = describeSubscription({ ...status, generations: generations.flat(), attention, stillRegistered });
     expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(20_000);
   });
 });

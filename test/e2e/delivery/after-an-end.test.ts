@@ -8,14 +8,13 @@ import { toDeliveryId } from '../../../src/domain/parked.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../../src/sealing/payload-codec.js';
-import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
 import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
+import { deliveryOf, portOf } from '../../support/delivery/deliveries.js';
 import {
   type AnOrder,
   anOrderOf,
   brokenOff,
-  deliveryOf,
   goesOnAfter,
   orderRunOf,
   startedWith,
@@ -31,9 +30,8 @@ async function deliver(
   { untracked = 'follow', client = stack.client }: { untracked?: 'follow' | 'ignore'; client?: Client } = {},
 ): Promise<{ outcome: string; delivery: JournaledDelivery }> {
   const outcomes: string[] = [];
-  const port = createDeliveryPort({ client, taskQueue: stack.config.taskQueue, untracked: () => untracked });
   const forward = createDirectForwarding({
-    port,
+    port: portOf({ ...stack, client }, untracked),
     check: async () => null,
     onForwarded: (_about, outcome) => outcomes.push(outcome),
   });
@@ -54,7 +52,7 @@ const completeRun = 4; // COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION
 /** A run that has ended as the order has, its result encrypted with these keys. */
 async function endedUnder(keys: KeyRing, order: AnOrder): Promise<void> {
   const { workflow, workflowService } = stack.client;
-  const taskQueue = `nobody-${randomUUID()}`;
+  const taskQueue = `unserved-${randomUUID()}`;
   const { workflowId } = await workflow.start('followOrder', {
     workflowId: orderRunOf(stack, order).workflowId,
     taskQueue,
@@ -80,10 +78,10 @@ const stop = takenBack['a stop by mistake'];
 const again: typeof brokenOff = { ...brokenOff, ...(expiry && { 'an expiry before a pick-up far ahead': expiry }) };
 
 describe.concurrent('a delivery for an order whose last run has ended', () => {
-  it.each(Object.entries(again))('starts it anew after %s, and is read', async (_, end) => {
+  it.each(Object.entries(again))('starts it again after %s, and is read', async (_, end) => {
     const order = anOrderOf(stack);
     const runId = await end(stack, order);
-    // Somebody wanted this order followed, whatever the account does about others.
+    // A caller wanted this order followed, whatever the account does about others.
     expect(await deliver(order, { untracked: 'ignore' })).toMatchObject({ outcome: 'started' });
     expect(await startedWith(stack, order)).toEqual([order, { continues: runId }]);
     await goesOnAfter(stack, order, runId);

@@ -11,7 +11,7 @@ import { parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../../src/workflows/messages.js';
 import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
 import { newDelivery } from '../../support/delivery/deliveries.js';
-import { eventsOf, refusesInput } from '../../support/runs.js';
+import { eventsOf } from '../../support/runs.js';
 import { runWorker, useTemporal } from '../../support/worker/runtime.js';
 
 const taskQueue = `q-${randomUUID()}`;
@@ -84,7 +84,7 @@ describe('a parked delivery', () => {
     expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
     const textOf = (some: typeof events) => Buffer.from(JSON.stringify(historyToJSON({ events: some })));
     const texts = { start: textOf(events.slice(0, 1)), later: textOf(events.slice(1)) };
-    expect(findLeaks({ sealed }, texts), 'it stands in the input alone').toEqual(['start: sealed']);
+    expect(findLeaks({ sealed }, texts), 'only the input holds it').toEqual(['start: sealed']);
     await handle.terminate();
   });
 
@@ -115,7 +115,7 @@ describe('a parked delivery', () => {
     expect(routed).toHaveLength(2);
   });
 
-  it('stays parked when nobody takes it, and can be routed again', async () => {
+  it('stays parked when no run takes it, and can be routed again', async () => {
     next = async () => 'ignored';
     const { handle } = await parked();
     const refused = route(handle);
@@ -139,36 +139,4 @@ describe('a parked delivery', () => {
     expect(await first).toMatchObject({ outcome: 'routed' });
     expect(await handle.result()).toMatchObject({ outcome: 'routed', discardReason: null });
   });
-
-  it('is discarded with a reason', async () => {
-    const { handle } = await parked();
-    const answer = await discard(handle, 'not ours');
-    expect(answer).toMatchObject({ outcome: 'discarded', discardReason: 'not ours', orderId: null });
-    expect(await handle.result()).toEqual(answer);
-    expect(routed).toEqual([]);
-  });
-
-  it('waits on when its worker is replaced', async () => {
-    const { handle } = await parked();
-    await handle.query('parkedStatus');
-    await stop();
-    await startWorker();
-    const answer = await route(handle);
-    expect(answer).toMatchObject({ outcome: 'routed' });
-  });
-});
-
-it('a parked delivery refuses a route and a discard that it does not understand, and stays parked', async () => {
-  const { handle } = await parked();
-  await refusesInput(route(handle, 'a/b'));
-  await refusesInput(discard(handle, ''));
-  expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting' });
-  await handle.terminate();
-});
-
-it.each([
-  ['an unknown field', 'unknown field "extra"', { extra: 1 }],
-  ['the id of another delivery', 'workflow id', { deliveryId: 'f'.repeat(32) }],
-])('a parked delivery that is given %s fails at once, and names it', async (_, named, input) => {
-  await refusesInput((await parked(input)).handle.result(), named);
 });

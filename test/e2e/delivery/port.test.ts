@@ -33,7 +33,7 @@ const signalsOf = (workflowId: string) => signalsTo<{ deliveries: DeliveryNotice
 const firstInputOf = async (workflowId: string) => (await inputOf(handleOf(workflowId)))[0];
 
 describe('deliveries about an order', () => {
-  it('are one signal to the run that follows it', async () => {
+  it('are one signal to the run that follows the order', async () => {
     const key = anOrder();
     await follow(key);
     const deliveries = [notice(), notice()];
@@ -41,7 +41,7 @@ describe('deliveries about an order', () => {
     expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
   });
 
-  it('start a run when nobody follows it', async () => {
+  it('start a run when none follows the order', async () => {
     const key = anOrder();
     const deliveries = [notice()];
     expect(await port.toOrder(key, deliveries)).toBe('started');
@@ -88,32 +88,28 @@ describe('a company report', () => {
   });
 });
 
-describe('a parked delivery', () => {
-  it('is kept once, however often it is parked', async () => {
-    const { deliveryId, receivedAt } = notice();
-    const base = { account: following, eventType: 'status_changed', reason: 'noOrderId' } as const;
-    const parked: ParkedDeliveryInput = { ...base, deliveryId, receivedAt, sealed: 'e30' };
-    await port.park(parked);
-    await port.park({ ...parked, sealed: 'another' });
-    expect(await firstInputOf(parkedDeliveryId(parked))).toEqual(parked);
-    await handleOf(parkedDeliveryId(parked)).terminate();
-    await port.park(parked);
-    expect((await handleOf(parkedDeliveryId(parked)).describe()).status.name).toBe('TERMINATED');
-  });
+it('a parked delivery is kept once, however often the ingress parks it', async () => {
+  const { deliveryId, receivedAt } = notice();
+  const base = { account: following, eventType: 'status_changed', reason: 'noOrderId' } as const;
+  const parked: ParkedDeliveryInput = { ...base, deliveryId, receivedAt, sealed: 'e30' };
+  await port.park(parked);
+  await port.park({ ...parked, sealed: 'another' });
+  expect(await firstInputOf(parkedDeliveryId(parked))).toEqual(parked);
+  await handleOf(parkedDeliveryId(parked)).terminate();
+  await port.park(parked);
+  expect((await handleOf(parkedDeliveryId(parked)).describe()).status.name).toBe('TERMINATED');
 });
 
-describe('a subscription', () => {
-  it('is read from its memo, is empty once it has ended, and null where there was none', async () => {
-    const key = { account: toAccountName(randomUUID()), eventType: 'status_changed' } as const;
-    expect(await port.readSubscription(key)).toBeNull();
-    const subscription = { accepted: [{ generation: 'g1', until: null, secrets: [], isSecretLost: true }] };
-    await temporal.client.workflow.start('subscription', {
-      workflowId: subscriptionId(key),
-      taskQueue,
-      memo: { subscription },
-    });
-    expect(await port.readSubscription(key)).toEqual(subscription);
-    await handleOf(subscriptionId(key)).terminate();
-    expect(await port.readSubscription(key)).toEqual({ accepted: [] });
+it('a subscription is read from its memo, as empty once it has ended, and as null where there was none', async () => {
+  const key = { account: toAccountName(randomUUID()), eventType: 'status_changed' } as const;
+  expect(await port.readSubscription(key)).toBeNull();
+  const subscription = { accepted: [{ generation: 'g1', until: null, secrets: [], isSecretLost: true }] };
+  await temporal.client.workflow.start('subscription', {
+    workflowId: subscriptionId(key),
+    taskQueue,
+    memo: { subscription },
   });
+  expect(await port.readSubscription(key)).toEqual(subscription);
+  await handleOf(subscriptionId(key)).terminate();
+  expect(await port.readSubscription(key)).toEqual({ accepted: [] });
 });

@@ -11,27 +11,23 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BusinessCallInput } from '../../../src/domain/call.js';
 import { toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
+import type { AccessTokenInput } from '../../../src/domain/token/input.js';
 import type { TokenLease } from '../../../src/domain/token/lease.js';
-import {
-  type AccessTokenKey,
-  accessTokenId,
-  parkedDeliveryId,
-  subscriptionId,
-} from '../../../src/domain/workflow-ids.js';
+import { accessTokenId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
-import { createSealer } from '../../../src/sealing/sealer.js';
-import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { businessCallStart } from '../../../src/temporal/starts.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
 import * as workflows from '../../../src/workflows/index.js';
 import * as messages from '../../../src/workflows/messages.js';
-import { deliver, deliveryOf, newDelivery, reported } from '../../support/delivery/deliveries.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { deliver, deliveryOf, newDelivery, portOf, reported } from '../../support/delivery/deliveries.js';
 import { encrypted, misshapen, raw, undecodable } from '../../support/hostile/payloads.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { rideUnderWay } from '../../support/ride/rides.js';
-import { continued } from '../../support/runs.js';
+import { continued, eventsOf } from '../../support/runs.js';
 import { subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
+import { leaseStart } from '../../support/token/leases.js';
 
 /** What the activities of an order do in its attempts, instead of a read. */
 const mischief = new Map<string, (() => unknown)[]>();
@@ -96,9 +92,20 @@ describe('a start of any type', () => {
       state: { state: {} },
       limits: { limits: { maxEvents: 'x' } },
       'no limits': { limits: 5 },
+      continues: { continues: 7 },
     };
     const outcomes = await startEach(Object.entries(second).map(([form, value]) => [form, [{}, value]]));
-    expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents): /)).toEqual([]);
+    expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents|continues): /)).toEqual([]);
+  });
+
+  it.each([
+    ['followOrder', { account, orderId: '1' }],
+    ['companyReport', { account, orderId: '1' }],
+    ['businessCall', { account, operation: 'companySettings', key: 'k' }],
+    ['requestRide', { account, requestId: 'r', order: newRide() }],
+    ['parkedDelivery', { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' }],
+  ])('under another id than that of its input fails at once: %s', async (type, input) => {
+    expect(await start(type, [input])).toMatch(/^InvalidInput workflow id: must be "/);
   });
 });
 
@@ -151,13 +158,13 @@ it('a memo of any kind, of a run of any type, leaves the readers of our memos un
     dataConverter: toDataConverter(stack.config.payloads),
   });
   const leases = createTokenLeases(client, stack.config.taskQueue);
-  const port = createDeliveryPort({ client, taskQueue: stack.config.taskQueue, untracked: () => 'ignore' });
+  const port = portOf({ ...stack, client });
   const readPast = async (value: RawValue): Promise<unknown[]> => {
     const strange = toAccountName(randomUUID());
     const lease = { account: strange, scope: toScope(''), credentialId: 'x' };
     const subscription = { account: strange, eventType: 'status_changed' } as const;
     const memo = { lease: value, subscription: value };
-    const start = (workflowId: string) => client.workflow.start('strange', { workflowId, taskQueue: 'nobodys', memo });
+    const start = (workflowId: string) => client.workflow.start('strange', { workflowId, taskQueue: 'unserved', memo });
     const handles = await Promise.all([start(accessTokenId(lease)), start(subscriptionId(subscription))]);
     const seen = await Promise.all([leases.read(lease), port.readSubscription(subscription)]);
     await Promise.all(handles.map((handle) => handle.terminate()));
@@ -183,9 +190,6 @@ async function messagesOf(handle: WorkflowHandle): Promise<Definition[]> {
   return [...named('signal'), ...named('update'), ...named('query')].filter(({ name }) => !name.startsWith('__'));
 }
 
-/** Every message that the code defines. */
-const definitions = (): Definition[] => Object.values(messages).map(({ type, name }) => ({ type, name }));
-
 /** One run of each type that takes messages. */
 async function startAll() {
   const { client, config } = stack;
@@ -206,21 +210,8 @@ async function startAll() {
   };
 }
 
-function leaseKey(): AccessTokenKey {
-  const business = stack.config.accounts.find(({ name }) => name === account);
-  const { keyedHash } = createSealer(stack.config.sealingKeys);
-  const credentialId = keyedHash(business?.clientId ?? '', business?.clientSecret ?? '');
-  return { account, scope: toScope('finance'), credentialId };
-}
-
-/** Under an id of nobody's lease. */
-const startLease = (more: object = {}) =>
-  stack.client.workflow.start('accessToken', {
-    workflowId: `${accessTokenId(leaseKey())}-${randomUUID()}`,
-    taskQueue: stack.config.taskQueue,
-    args: [leaseKey()],
-    ...more,
-  });
+const startLease = (more?: Partial<AccessTokenInput>) =>
+  stack.client.workflow.start('accessToken', leaseStart(stack, more));
 
 async function nextToken(lease: WorkflowHandle, insteadOf: string | null): Promise<string> {
   await lease.signal('renewToken', { insteadOf });
@@ -235,7 +226,7 @@ it('a run continues as new before the server takes no more signals, though it ca
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   const limits = { maxEvents: 10, maxSignals: 30 };
   const order = await stack.follow('business', orderId, {}, limits);
-  const lease = await startLease({ args: [{ ...leaseKey(), maxEvents: 20 }] });
+  const lease = await startLease({ maxEvents: 20 });
   const about = stack.newOrder('business', [['Completed', 0]]);
   const report = await reported(stack, { orderId: about, deliveries: [], limits: { ...limits, quietMs: 600_000 } });
   await Promise.all(
@@ -279,7 +270,7 @@ describe('runs of every type', () => {
   it('take all the messages that the code defines', async () => {
     const isTaken = ({ type, name }: Definition) => taken.flat().some((one) => one.type === type && one.name === name);
     expect(
-      definitions()
+      Object.values(messages)
         .filter((one) => !isTaken(one))
         .map(({ name }) => name),
     ).toEqual([]);
@@ -292,6 +283,8 @@ describe('runs of every type', () => {
     );
     expect(outcomes.length).toBeGreaterThan(150);
     expect(notRefused(outcomes, /^InvalidInput [\w.]+: /)).toEqual([]);
+    const events = (await Promise.all(handles.map(eventsOf))).flat();
+    expect(events.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes)).toEqual([]);
     expect(await refusal(runs.order.executeUpdate('noSuchUpdate', { args: [raw('')] }))).not.toBe('taken');
   });
 

@@ -3,9 +3,9 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { RawValue } from '@temporalio/common';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { publishedSchemas } from '../../../local/published-schemas.js';
 import { createDeliveryReader } from '../../../src/contracts/delivery-body.js';
 import type { JsonObject } from '../../../src/contracts/json.js';
-import { publishedSchemas } from '../../../src/contracts/published-schemas.js';
 import { shownText } from '../../../src/domain/json.js';
 import { toOrderId } from '../../../src/domain/keys.js';
 import {
@@ -17,16 +17,14 @@ import {
   subscriptionId,
 } from '../../../src/domain/workflow-ids.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
-import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
-import { deliver, deliveryOf, reported } from '../../support/delivery/deliveries.js';
+import { portOf, reported } from '../../support/delivery/deliveries.js';
 import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
 import { isLong } from '../../support/long.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { requestedRide } from '../../support/ride/rides.js';
 import { eventsOf, pendingOf } from '../../support/runs.js';
 import { webhookEnv } from '../../support/subscription/subscriptions.js';
 import { account, startIngressStand } from '../../webhooks/ingress-stand.js';
@@ -36,7 +34,7 @@ const share = isLong ? 10 : 1;
 const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 2 ** 31);
 
 const stack = useOrderStack(() => ({ env: { ...webhookEnv(), FARETRAIL_POLL_ACTIVE_MS: '400' } }));
-let healthy: HealthyOrder;
+let healthy: Awaited<ReturnType<typeof followHealthyOrder>>;
 /** Every run that met something, by what that was. */
 const runs = new Map<string, WorkflowHandle>();
 
@@ -48,13 +46,8 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([...runs.values()].map((handle) => handle.terminate().catch(() => undefined))));
 
-interface HealthyOrder {
-  /** How late its changes were seen, in milliseconds. */
-  stop(): Promise<number[]>;
-}
-
 /** An order that changes each second and has nothing to do with the rest. */
-async function followHealthyOrder(): Promise<HealthyOrder> {
+async function followHealthyOrder() {
   const orderId = stack.newOrder('business', [['Pending', 0]]);
   const handle = await stack.follow('business', orderId);
   await shows(handle, { status: 'Pending' });
@@ -65,7 +58,8 @@ async function followHealthyOrder(): Promise<HealthyOrder> {
     stack.sandbox.setStatus('business', orderId, status);
   }, 1_000);
   return {
-    async stop() {
+    /** Gives how late its changes were seen, in milliseconds. */
+    async stop(): Promise<number[]> {
       clearInterval(timer);
       await shows(handle, { status: `Step ${setAt.size}` });
       stack.sandbox.setStatus('business', orderId, 'Completed');
@@ -83,7 +77,7 @@ interface Case {
   hostility: Hostility;
 }
 
-/** So many of all pairs of a field and what stands in it. */
+/** So many of all pairs of a field and its content. */
 const draw = (fields: string[][], count: number): Case[] =>
   fc.sample(fc.record({ field: fc.constantFrom(...fields), hostility: fc.constantFrom(...hostilities) }), {
     seed,
@@ -164,7 +158,7 @@ async function areIndexed(handles: FollowHandle[]): Promise<void> {
   }, patient);
 }
 
-describe('text of others, in any field', () => {
+describe('hostile text, in any field', () => {
   it.each(['partner', 'business'] as const)('of an answer of %s is harmless, and the order goes on', async (at) => {
     const inStatus = hostilities.map((hostility) => ({ field: ['status'], hostility }));
     const drawn = [...inStatus, ...draw(await orderFields(at), 8)];
@@ -223,9 +217,8 @@ describe('text of others, in any field', () => {
   it('of a delivery is harmless, and leads to a read or is kept for a person', async () => {
     const stand = await startIngressStand();
     onTestFinished(() => stand.close());
-    const { taskQueue, profile } = stack.config;
-    const port = createDeliveryPort({ client: stack.client, taskQueue, untracked: () => 'follow' });
-    const forward = createDirectForwarding({ port, check: async () => null });
+    const { profile } = stack.config;
+    const forward = createDirectForwarding({ port: portOf(stack), check: async () => null });
     const read = createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus);
     const fields = await fieldsRead({ order_id: '1', status: 'Driving' }, (body) => read(body as JsonObject));
     const inStatus = hostilities.map((hostility) => ({ field: ['status'], hostility }));
@@ -290,33 +283,6 @@ describe('text of others, in any field', () => {
     });
   });
 
-  it('of messages to a run is taken or refused, and the run goes on', async () => {
-    const orderId = stack.newOrder('business', [['Pending', 0]]);
-    const order = await stack.follow('business', orderId);
-    const { handle: ride } = await requestedRide(stack);
-    runs.set('messages to an order', order).set('messages to a ride', ride);
-    const notice = deliveryOf('Driving');
-    await deliver(order, notice);
-    const inDeliveries = fieldsSent('delivery-notice').map((field) => ['deliveries', '0', ...field]);
-    const ofFollowing = fieldsSent('follow-order-input').filter(([name]) => name !== 'account' && name !== 'orderId');
-    await each(draw(inDeliveries, 6), (one) =>
-      order.signal('deliveryReceived', payloadOf(bodyOf({ deliveries: [notice] }, one)) as never),
-    );
-    await each(draw(ofFollowing, 6), (one) => order.signal('followRequested', payloadOf(bodyOf({}, one))));
-    const updates = { updateRide: fieldsSent('ride-update'), resolveRide: fieldsSent('ride-resolution') };
-    for (const [update, fields] of Object.entries(updates)) {
-      await each(draw(fields, 4), async (one) => {
-        const args = [payloadOf(bodyOf({}, one))] as [never];
-        await ride.executeUpdate(update, { args }).catch(({ message }: Error) => expect(message).not.toBe(''));
-      });
-    }
-    const { deliveries } = await trailOf(order);
-    expect(deliveries.received).toBeGreaterThan(0);
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    expect(await order.result()).toMatchObject({ outcome: 'completed' });
-    expect(await ride.query('rideStatus')).toMatchObject({ account });
-  });
-
   it('has ended no worker, failed no task and made no other order late', async () => {
     expect(stack.isWorkerRunning()).toBe(true);
     await Promise.all(
@@ -332,7 +298,7 @@ describe('text of others, in any field', () => {
   });
 });
 
-/** An argument of which only the bytes are given. */
+/** An argument of these bytes. */
 const payloadOf = (data: Buffer) => RawValue.fromPayload({ metadata: { encoding: Buffer.from('json/plain') }, data });
 
 /** The workflow tasks that the run has had. A task that met a new signal at its end is tried again, and has not failed. */

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNotifyActivities } from '../../../src/activities/notify.js';
 import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
 import { detailsOf } from '../../support/runs.js';
-import { runWorker, useTemporal } from '../../support/worker/runtime.js';
+import { bundleOf, runWorker, useTemporal } from '../../support/worker/runtime.js';
 import type { LateArrival } from '../../support/worker/small-workflows.js';
 
 const taskQueue = `q-${randomUUID()}`;
 const temporal = useTemporal();
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../../support/worker/small-workflows.ts', import.meta.url));
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+  const workflowBundle = await bundleOf('worker/small-workflows.ts');
   const send = async () => ({ kind: 'answered', status: 503, retryAfter: undefined }) as const;
   const activities = createNotifyActivities({ send });
   stop = await runWorker({ connection: temporal.native, taskQueue, workflowBundle, activities });
@@ -22,7 +19,7 @@ afterAll(() => stop());
 
 async function ending(arrival: LateArrival) {
   const workflowId = randomUUID();
-  const start = { workflowId, taskQueue, args: ['https://orders.example.com/', arrival] };
+  const start = { workflowId, taskQueue, args: [{ url: 'https://orders.example.com/', arrival }] };
   const { firstExecutionRunId: firstRunId, ...handle } = await temporal.client.workflow.start('ending', start);
   const ended = (await temporal.client.workflow.getHandle(handle.workflowId).result()) as boolean[];
   const late = (last: number) =>

@@ -59,7 +59,7 @@ const report = (path: string) =>
   });
 
 describe('a URL', () => {
-  it('is told of each change and of the end, in their order, as a signed JSON', async () => {
+  it('gets each change and the end, in their order, as signed JSON', async () => {
     const path = newPath();
     const followed = await follow([path]);
     await ride(followed);
@@ -79,7 +79,7 @@ describe('a URL', () => {
     expect(told[0]?.id).toBe(`msg_${followed.handle.firstExecutionRunId}_1`);
   });
 
-  it('that fails for a while is told of all in their order, each time under the same id', async () => {
+  it('that fails for a while gets all notices in their order, each under one id however often it is sent', async () => {
     const path = newPath();
     receiver.answer(path, 500, 503, 204, 429, 204);
     await endedRide([path]);
@@ -116,26 +116,21 @@ describe('a URL', () => {
     expect((await late.describe()).status.name).toBe('CANCELLED');
   });
 
-  it('that refuses one change is told of the next, and the details say what it missed', async () => {
+  it.each([
+    ['refuses one change gets the next', 400, course.slice(1), ', no. 1: HOST refused with HTTP 400.'],
+    ['wants no more gets no more', 410, [], ', from no. 1: HOST'],
+  ])('that %s, and the details say what it missed', async (_, status, taken, missed) => {
     const path = newPath();
-    receiver.answer(path, 400, 204);
+    receiver.answer(path, status, 204);
     const followed = await endedRide([path]);
-    await expect.poll(() => receiver.taken(path)).toEqual(course.slice(1));
+    await expect.poll(() => receiver.taken(path)).toEqual(taken);
     const { host } = new URL(receiver.origin);
-    expect(await shownOf(followed.handle)).toContain(
-      `Not notified: notify 0  ${host}, no. 1: ${host} refused with HTTP 400.`,
-    );
+    const line = `Not notified: notify 0  ${host}${missed.replace('HOST', host)}`;
+    expect(await shownOf(followed.handle)).toContain(line);
+    expect(receiver.received.filter((one) => one.path === path)).toHaveLength(taken.length + 1);
   });
 
-  it('that wants no more is told no more', async () => {
-    const path = newPath();
-    receiver.answer(path, 204, 410);
-    const followed = await endedRide([path]);
-    expect(receiver.received.filter((one) => one.path === path).map(({ status }) => status)).toEqual([204, 410]);
-    expect(await shownOf(followed.handle)).toMatch(/Not notified: .*, from no. 2: .*HTTP 410/);
-  });
-
-  it('whose origin nobody has allowed is not called, and the order is followed all the same', async () => {
+  it('whose origin no setting allows is not called, and the order is followed all the same', async () => {
     const path = newPath();
     const followed = await endedRide(['https://elsewhere.example/hook', path]);
     await expect.poll(() => receiver.taken(path)).toEqual(course);
@@ -161,41 +156,22 @@ describe('a URL', () => {
     const ids = receiver.received.filter((one) => one.path === down).map(({ id }) => id);
     expect(new Set(ids).size).toBe(course.length);
   });
-
-  it('that joins later is told where the order stands, then of the rest', async () => {
-    const path = newPath();
-    const { orderId, handle } = await follow([]);
-    await expect.poll(async () => (await handle.query('orderTrail')) as object).toMatchObject({ status: 'Routing' });
-    await handle.signal('followRequested', { notify: [{ url: `${receiver.origin}${path}` }] });
-    await ride({ orderId, handle });
-    await handle.result();
-    await expect.poll(() => receiver.taken(path)).toEqual(course);
-  });
 });
 
-describe('a URL that hears of reports', () => {
+it('a URL that takes notices of reports and is down delays no end; another run tells it of each with its receipt, in order, across continue-as-new', async () => {
   const at = (path: string) => receiver.received.filter((one) => one.path === path);
-
-  it('is told of each with its receipt', async () => {
-    const path = newPath();
-    await (await report(path)).result();
-    await expect.poll(() => at(path)).toHaveLength(1);
-    expect(at(path)[0]?.event).toMatchObject({ type: 'report.changed', account: 'business', reports: [{}] });
-    expect(at(path)[0]?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
-  });
-
-  it('and is down holds up no end; another run tells it in order, across continue-as-new', async () => {
-    const path = newPath();
-    receiver.answer(path, 500);
-    const handle = await report(path);
-    const second = newReport();
-    for (let sent = 0; sent < 3; sent += 1) await deliver(handle, second);
-    await continued(handle);
-    expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
-    receiver.answer(path, 204);
-    const taken = () => at(path).filter(({ status }) => status === 204);
-    const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
-    await expect.poll(() => reports().at(-1)).toBe(2);
-    expect(reports()).toEqual([...reports()].sort());
-  });
+  const path = newPath();
+  receiver.answer(path, 500);
+  const handle = await report(path);
+  const second = newReport();
+  for (let sent = 0; sent < 3; sent += 1) await deliver(handle, second);
+  await continued(handle);
+  expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
+  receiver.answer(path, 204);
+  const taken = () => at(path).filter(({ status }) => status === 204);
+  const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
+  await expect.poll(() => reports().at(-1)).toBe(2);
+  expect(reports()).toEqual([...reports()].sort());
+  expect(taken().at(-1)?.event).toMatchObject({ type: 'report.changed', account: 'business' });
+  expect(taken().at(-1)?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
 });

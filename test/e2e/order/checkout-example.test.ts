@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { CheckoutActivities, checkout } from '../../../examples/checkout/checkout.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { type CallerWorker, startCallerWorker } from '../../support/worker/caller-worker.js';
+import { useCallerWorker } from '../../support/worker/caller-worker.js';
 
 const done: string[] = [];
 const activities: CheckoutActivities = {
@@ -14,11 +14,7 @@ const activities: CheckoutActivities = {
 };
 
 const stack = useOrderStack();
-let caller: CallerWorker;
-beforeAll(async () => {
-  caller = await startCallerWorker(stack, { activities });
-});
-afterAll(() => caller?.close());
+const caller = useCallerWorker(stack, { namespace: 'default', activities });
 
 async function checkoutOf(orderId: string, account = 'business') {
   const workflowId = `checkout/${randomUUID()}`;
@@ -30,13 +26,13 @@ async function checkoutOf(orderId: string, account = 'business') {
   return await client.workflow.start<typeof checkout>('checkout', { workflowId, taskQueue, args });
 }
 
-/** What there was to tell: on a busy machine a first status may be gone before anybody looks. */
+/** What the run had to tell: on a busy machine a first status may have passed before the first read. */
 async function toldOf(orderId: string, end: string): Promise<string[]> {
   const { timeline } = await stack.client.workflow.getHandle<typeof followOrder>(`order/business/${orderId}`).result();
   return [...timeline.slice(0, -1).map(({ status }) => status), end];
 }
 
-it('a checkout is told of an order that a delivery had followed before', async () => {
+it('a checkout gets the changes of an order whose run a delivery had started before', async () => {
   const orderId = stack.newOrder('business', [['Routing', 0]]);
   await stack.follow('business', orderId);
   const handle = await checkoutOf(orderId);
@@ -64,7 +60,7 @@ it('a checkout gives the money back for a ride that was not completed, and ignor
   expect(done.at(-1)).toBe('released 1250 EUR');
 });
 
-it('a checkout fails when the order cannot be followed, of which no signal tells', async () => {
+it('a checkout fails when the order cannot be followed, though no signal says so', async () => {
   const failed = (await checkoutOf('x', 'Not A Name')).result();
   await expect(failed).rejects.toMatchObject({ cause: { type: 'InvalidInput' } });
 });

@@ -61,20 +61,6 @@ describe.concurrent('an order that is polled', () => {
     expect(trail).toMatchObject({ outcome: 'completed', attention: null, pushed: false });
     expect(readStatuses(trail)).toEqual(statuses);
   });
-
-  it('keeps a status that no documentation names, and goes on', async () => {
-    const trail = await followThrough('partner', ['Driver Swapped!', 'Driving', 'Canceled']);
-    expect(readStatuses(trail)).toEqual(['Driver Swapped!', 'Driving', 'Cancelled']);
-    expect(trail).toMatchObject({ outcome: 'cancelled' });
-  });
-
-  it('costs no event while nothing changes', async () => {
-    const orderId = stack.newOrder('partner', [['Driving', 0]]);
-    const handle = await stack.follow('partner', orderId);
-    await shows(handle, { status: 'Driving' });
-    await isQuiet(handle, orderId, 3);
-    await handle.terminate();
-  });
 });
 
 describe.concurrent('the poll of an order whose changes were announced', () => {

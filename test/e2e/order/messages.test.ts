@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import fc from 'fast-check';
@@ -8,10 +7,9 @@ import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
-import { startToldWorkflow } from '../../support/notify/receiver.js';
 import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
-import { eventsOf, pendingOf, refusesInput } from '../../support/runs.js';
+import { eventsOf, pendingOf } from '../../support/runs.js';
 
 // Whatever is seen here was seen because of a message.
 const stack = useOrderStack(slowPolls);
@@ -77,7 +75,7 @@ describe('a delivery', () => {
     expect(await isPollWaiting(handle)).toBe(true);
   });
 
-  it('never moves the status by itself; a status that only it claims stands in the timeline', async () => {
+  it('never moves the status by itself; the timeline shows a status that only a delivery claims', async () => {
     const { orderId, handle } = await followed();
     await deliver(handle, deliveryOf('Confirmed'));
     await expect.poll(() => readsOf(orderId).length).toBe(2);
@@ -107,15 +105,7 @@ describe('a delivery', () => {
     expect(trail).toMatchObject({ status: 'Driving', pushed: true, attention: null });
   });
 
-  it('is counted as a duplicate when it comes again', async () => {
-    const { handle } = await followed();
-    const same = newDelivery();
-    await deliver(handle, same, same, newDelivery());
-    await deliver(handle, same);
-    await shows(handle, { deliveries: { received: 4, duplicate: 2 } });
-  });
-
-  it('that nobody can read still leads to a read and harms nothing', async () => {
+  it('that the run cannot read still leads to a read and harms nothing', async () => {
     const { orderId, handle } = await followed();
     for (const junk of [null, 7, { deliveries: [null, { deliveryId: 5 }] }, { other: true }]) {
       await handle.signal('deliveryReceived', junk as never);
@@ -153,7 +143,7 @@ describe('an update', () => {
   it('refreshOrder that finds nothing new leaves the waiting poll alone', async () => {
     const { handle } = await followed();
     const { historyLength } = await handle.describe();
-    // What the first leads to stands in the history when the second is answered.
+    // When the second is answered, the history has all that the first led to.
     for (let asked = 0; asked < 2; asked += 1) await handle.executeUpdate('refreshOrder');
     const events = (await eventsOf(handle)).slice(historyLength);
     const begun = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
@@ -169,7 +159,7 @@ describe('an update', () => {
   });
 
   it('stopFollowing that comes while a run gives way to the next is answered with its outcome', async () => {
-    const notify = Array.from({ length: 10 }, (_, index) => ({ workflowId: `nobody-${index}`, signal: 's' }));
+    const notify = Array.from({ length: 10 }, (_, index) => ({ workflowId: `stranger-${index}`, signal: 's' }));
     const answers = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
         const orderId = stack.newOrder('business', [['Routing', 0]]);
@@ -223,31 +213,6 @@ it('a run that continues as new loses no delivery, no claim and no timeline', as
   const { runId, searchAttributes } = await handle.describe();
   expect(runId).not.toBe(handle.firstExecutionRunId);
   expect(searchAttributes).toMatchObject({ RideAccount: ['business'], RideStatus: ['Completed'] });
-});
-
-it('receivers are told of each change of an order and of its end by signal, in order', async () => {
-  const { receiver, told, course, end } = await startToldWorkflow(stack);
-  const orderId = stack.newOrder('business', [['Routing', 0]]);
-  const notify = [receiver, { workflowId: 'nobody', signal: 'rideChanged' }];
-  const handle = await stack.follow('business', orderId, { notify, reference: 'r1' });
-  await shows(handle, { status: 'Routing' });
-  await announce(orderId, handle, 'Confirmed');
-  stack.sandbox.setStatus('business', orderId, 'Completed');
-  await deliver(handle, newDelivery());
-  await handle.result();
-  const changes = ['Routing', 'Confirmed'].map((status) => [status, null]);
-  expect(await course()).toEqual([...changes, ['Completed', 'completed']]);
-  expect((await told())[0]).toMatchObject({ account: 'business', orderId, reference: 'r1' });
-  await end();
-});
-
-it.each([
-  ['an unknown field', 'unknown field "poll"', { account: 'partner', orderId: 'x', poll: 5 }],
-  ['the id of another order', 'workflow id', { account: 'partner', orderId: 'x' }],
-])('a run that is given %s fails at once, and names it', async (_, named, input) => {
-  const { taskQueue } = stack.config;
-  const start = { workflowId: randomUUID(), taskQueue, args: [input] };
-  await refusesInput(stack.client.workflow.execute('followOrder', start), named);
 });
 
 it('a run that is cancelled ends as cancelled', async () => {

@@ -1,25 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../../sandbox/faults.js';
 import { isLong } from '../../support/long.js';
-import { startWaysIn, type WaysIn } from '../../support/order/ways-in.js';
-import { alongLanes, type RideLanes, startRideLanes } from '../../support/ride/lanes.js';
+import { useWaysIn } from '../../support/order/ways-in.js';
+import { alongLanes, useRideLanes } from '../../support/ride/lanes.js';
 import { faultForms, hits, type RideOperation, rideOperations, rideWithFault } from '../../support/ride/with-fault.js';
 
 /** In the long run each token ends before the next ride, so that its request can be hit again. */
 const tokenLifetimeSeconds = isLong ? 5 : 899;
-let rides: RideLanes;
-let ways: WaysIn;
-let close: () => Promise<void>;
-
-beforeAll(async () => {
-  rides = await startRideLanes(isLong ? 12 : 8, { sandbox: { business: { tokenLifetimeSeconds } } });
-  ({ ways, close } = await startWaysIn(rides.stack));
-}, 120_000);
-afterAll(async () => {
-  await close?.();
-  await rides?.close();
-}, 60_000);
+const rides = useRideLanes(isLong ? 12 : 8, { sandbox: { business: { tokenLifetimeSeconds } } });
+const ways = useWaysIn(rides.stack);
 
 interface Task {
   name: string;

@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { FaultInput } from '../../../sandbox/faults.js';
-import { withoutRequestIds } from '../../support/accounts.js';
-import { newOrder, startCall } from '../../support/call/calls.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { failureOf, goesOn, requestedRide, standingOf, stands } from '../../support/ride/rides.js';
+import { faultForms, hits } from '../../support/ride/with-fault.js';
 import { attributeOf } from '../../support/runs.js';
 
-const stack = useOrderStack({ env: withoutRequestIds() });
+const stack = useOrderStack();
 beforeAll(() => stack.sandbox.setBookingSettings({ script: goesOn }));
 
 /** The next creates have this fault. Gives the orders made from now on. */
@@ -18,28 +19,13 @@ function creating(fault: FaultInput) {
 }
 const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
 
-describe('a call to create an order, at a service that knows no create by its id', () => {
-  it.each<FaultInput>([
-    lostAnswer,
-    { kind: 'dropConnection', when: 'middle' },
-    { kind: 'serverError', when: 'answer' },
-    { kind: 'unavailable', when: 'answer' },
-    { kind: 'emptyBody' },
-  ])('is never sent again once its answer was lost: $kind, $when', async (fault) => {
-    const made = creating(fault);
-    const handle = await startCall(stack, 'createOrder', { body: newOrder() });
-    await expect(handle.result()).rejects.toMatchObject({ cause: { type: 'OutcomeUnknown' } });
-    expect(made()).toHaveLength(1);
-  });
-
-  it('is sent again where it was surely not taken, without the header', async () => {
-    // More than once: each attempt has to hear of the one right before it.
-    const made = creating({ kind: 'tooManyRequests', retryAfterSeconds: 1, times: 2 });
-    const handle = await startCall(stack, 'createOrder', { body: newOrder() });
-    expect(await handle.result()).toMatchObject({ status: 201 });
-    expect(made()).toMatchObject([{ orderId: expect.any(String) }]);
-    expect(made()[0]?.requestId).toBeUndefined();
-  });
+it('a create is sent again, under the same request id, where the service surely did not take it', async () => {
+  // More than once: each attempt has to hear of the one right before it.
+  const made = creating({ kind: 'tooManyRequests', retryAfterSeconds: 1, times: 2 });
+  const handle = await startCall(stack, 'createOrder', { body: newRide() });
+  expect(await handle.result()).toMatchObject({ status: 201 });
+  expect(made()).toMatchObject([{ orderId: expect.any(String) }]);
+  expect(made()[0]?.requestId).toBe(handle.workflowId);
 });
 
 /** A ride whose run does not know whether its order was made. It was. */
@@ -60,7 +46,7 @@ async function unknown() {
   };
 }
 
-describe('a ride whose create lost its answer, at a service that knows no create by its id', () => {
+describe('a ride whose create lost its answer, while no repeat is known to be safe', () => {
   it('does not create again: it waits for a person, and takes no change meanwhile', async () => {
     const { handle, made, shown } = await unknown();
     await expect.poll(shown).toBe('outcomeUnknown');
@@ -98,6 +84,8 @@ describe('a ride whose create lost its answer, at a service that knows no create
   });
 
   it('is tried again when a person says so, and may be lost again', async () => {
+    stack.sandbox.setBookingSettings({ forgetsRequestIds: true });
+    onTestFinished(() => void stack.sandbox.setBookingSettings({ forgetsRequestIds: false }));
     const { made, resolve, cancelled } = await unknown();
     creating({ ...lostAnswer, when: 'request' });
     const again = await resolve({ tryAgain: true });
@@ -114,4 +102,35 @@ describe('a ride whose create lost its answer, at a service that knows no create
     expect(standing).toMatchObject({ stage: 'ended', orderId: null, attention: null });
     expect(await failureOf(handle.result())).toMatchObject({ type: 'OutcomeUnknown', message: /booked by phone/ });
   });
+});
+
+const faults = Object.values(faultForms)
+  .flat()
+  .filter(({ kind }) => hits(kind, 'createOrder'));
+
+// A service that knows no create by its id is what an assumption may not be trusted with.
+it.each(faults)('a create that meets %j makes no second order at a service that forgets request ids', async (fault) => {
+  stack.sandbox.setBookingSettings({ forgetsRequestIds: true });
+  onTestFinished(() => void stack.sandbox.setBookingSettings({ forgetsRequestIds: false }));
+  const made = creating(fault);
+  const { handle } = await requestedRide(stack);
+  const ended = handle.result().then(
+    () => 'ended',
+    () => 'failed',
+  );
+  const standing = async () => {
+    const { attention, stage } = await standingOf(handle);
+    return attention?.code ?? stage;
+  };
+  await expect.poll(standing, { timeout: 15_000 }).toMatch(/^(following|ended|outcomeUnknown)$/);
+  if ((await standing()) === 'outcomeUnknown') {
+    const orderId = made()[0]?.orderId;
+    const resolution = orderId === undefined ? { giveUp: true, reason: 'no order was made' } : { orderId };
+    await handle.executeUpdate('resolveRide', { args: [resolution as never] });
+    if (orderId === undefined) return expect(await ended).toBe('failed');
+  }
+  expect(made().length).toBeLessThanOrEqual(1);
+  if ((await standing()) === 'following') await handle.executeUpdate('cancelRide');
+  await ended;
+  expect(made().length).toBeLessThanOrEqual(1);
 });

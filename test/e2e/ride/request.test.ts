@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
@@ -44,6 +43,8 @@ describe('a ride', () => {
     const [made, ...more] = ordersOf(stack, requestId);
     expect(more).toEqual([]);
     stack.sandbox.setStatus('business', made?.orderId ?? '', 'Completed');
+    // A caller sees what the ride costs before its run ends.
+    await stands(handle, { stage: 'receipt', receipt: { payment_summary: {} }, isReceiptSettled: false });
     const result = await handle.result();
     expect(result).toMatchObject({
       account,
@@ -53,7 +54,9 @@ describe('a ride', () => {
       trail: { reference: requestId, status: 'Completed', outcome: 'completed' },
       receipt: { payment_summary: { total_inc_tax: '24.20' } },
     });
-    expect(await standingOf(handle)).toMatchObject({ stage: 'ended', status: 'Completed', outcome: 'completed' });
+    const { receipt } = result;
+    const ended = { stage: 'ended', status: 'Completed', outcome: 'completed', receipt, isReceiptSettled: true };
+    expect(await standingOf(handle)).toMatchObject(ended);
     const { searchAttributes } = await handle.describe();
     expect(searchAttributes).toMatchObject({ RideAccount: [account] });
     expect(searchAttributes).not.toHaveProperty('RideAttention');
@@ -67,25 +70,7 @@ describe('a ride', () => {
       expect(await handle.result()).toMatchObject({ outcome: 'completed', receipt: null });
   });
 
-  it('is one ride however often it is asked for', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
-    const { handle, requestId, order } = await ordered();
-    const again = await ordered({ requestId, order });
-    expect(await again.handle.result()).toEqual(await handle.result());
-    await expect(ordered({ requestId, order })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
-    expect(ordersOf(stack, requestId)).toHaveLength(1);
-  });
-
-  it('tells others of each change through the run of its order', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
-    const { receiver, course, end } = await startToldWorkflow(stack);
-    const { handle } = await ordered({ notify: [receiver] });
-    await handle.result();
-    await expect.poll(async () => (await course()).at(-1)).toEqual(['Completed', 'completed']);
-    await end();
-  });
-
-  it('continues as new in the middle, without losing where it stands', async () => {
+  it('continues as new in the middle, and keeps its state', async () => {
     const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 30 });
     for (let asked = 0; asked < 4; asked += 1) {
       await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
@@ -111,11 +96,13 @@ it.each(['dropConnection', 'serverError'] as const)(
 );
 
 describe('a create that is refused', () => {
+  const partner = { account: toAccountName('partner') };
   it.each([
-    ['a field that is missing', { stops: undefined }, 'InvalidInput'],
-    ['a product that the service does not know', { product_id: randomUUID() }, 'Refused'],
-  ])('%s ends the run with its failure', async (_what, change, type) => {
-    const { handle, requestId } = await ordered({ order: newRide(change) });
+    ['for a field that is missing', { order: newRide({ stops: undefined }) }, 'InvalidInput'],
+    ['for a product that the service does not know', { order: newRide({ product_id: randomUUID() }) }, 'Refused'],
+    ['because a partner account takes no rides', partner, 'InvalidInput'],
+  ])('%s ends the run with its failure', async (_why, input, type) => {
+    const { handle, requestId } = await ordered(input);
     expect(await failureOf(handle.result())).toMatchObject({ type });
     expect(await standingOf(handle)).toMatchObject({ stage: 'ended', orderId: null });
     expect(ordersOf(stack, requestId)).toEqual([]);
@@ -131,13 +118,6 @@ describe('a create that is refused', () => {
     expect(refused).toMatchObject({ type: 'Refused', details });
     expect(await failureOf(handle.result())).toMatchObject({ type: 'Refused', details });
   });
-
-  it('at a partner account, or with bad input, is found out before anything is sent', async () => {
-    const partner = await ordered({ account: toAccountName('partner') });
-    expect(await failureOf(partner.handle.result())).toMatchObject({ type: 'InvalidInput' });
-    const odd = await ordered({ poll: 5 } as never);
-    expect(await failureOf(odd.handle.result())).toMatchObject({ type: 'InvalidInput', message: /poll/ });
-  });
 });
 
 describe('the run of the order', () => {
@@ -149,7 +129,7 @@ describe('the run of the order', () => {
     return { ...ride, orderId: ordersOf(stack, ride.requestId)[0]?.orderId ?? '' };
   }
 
-  it('may be there before the create is answered: the ride takes it', async () => {
+  it('may have started before the create is answered: the ride takes it', async () => {
     stack.sandbox.setBookingSettings({ script: goesOn });
     const { handle, orderId } = await unanswered();
     const { firstExecutionRunId } = await stack.follow('business', orderId);
@@ -222,14 +202,18 @@ describe('the run of the order', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'stopped' });
   });
 
-  it('is told of up to ten receivers and the ride, though a request takes ten', async () => {
+  it('tells the ride and ten receivers of each change, though a request takes ten', async () => {
     stack.sandbox.setBookingSettings({ script: completes });
-    const notify = Array.from({ length: 10 }, (_, i) => ({ workflowId: `nobody-${i}`, signal: 'rideChanged' }));
+    const { receiver, course, end } = await startToldWorkflow(stack);
+    const strangers = Array.from({ length: 9 }, (_, i) => ({ workflowId: `stranger-${i}`, signal: 'rideChanged' }));
+    const notify = [receiver, ...strangers];
     const { handle } = await ordered({ notify });
     const { orderId } = await handle.result();
     const events = await eventsOf(runOf(orderId ?? ''));
     const told = events.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
     const receivers = new Set(told.map(({ workflowExecution }) => workflowExecution?.workflowId));
     expect(receivers).toEqual(new Set([handle.workflowId, ...notify.map(({ workflowId }) => workflowId)]));
+    await expect.poll(async () => (await course()).at(-1)).toEqual(['Completed', 'completed']);
+    await end();
   });
 });

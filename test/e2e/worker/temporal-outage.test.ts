@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type DevServer, startDevServer } from '../../../local/temporal/dev-server.js';
 import { freePort } from '../../../local/temporal/free-port.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { promptConnectionOptions } from '../../../src/temporal/connection.js';
-import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
+import { portOf } from '../../support/delivery/deliveries.js';
 import { aForwarder } from '../../webhooks/forward/port.js';
 import { aDelivery, aJournal } from '../../webhooks/journal/folders.js';
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   server = await start(port);
   connection = Connection.lazy({ address: server.address, ...promptConnectionOptions });
   const client = new Client({ connection });
-  deliveries = createDeliveryPort({ client, taskQueue: 'nobody', untracked: () => 'follow' });
+  deliveries = portOf({ client, config: { taskQueue: 'unserved' } });
 });
 afterAll(async () => {
   await connection.close();
@@ -44,35 +44,31 @@ afterAll(async () => {
 
 const notice = { deliveryId: 'd1', eventType: 'status_changed', receivedAt: '2026-05-01T08:00:00.000Z' };
 
-describe('a run that takes no more signals', () => {
-  it('rejects for itself alone', async () => {
-    const key = { account, orderId: toOrderId('full') };
-    for (let sent = 0; sent < maxSignals; sent += 1) await deliveries.toOrder(key, [notice]);
-    await expect(deliveries.toOrder(key, [notice])).rejects.toMatchObject({ name: 'ServiceError' });
-    expect(await deliveries.toOrder({ account, orderId: toOrderId('other') }, [notice])).toBe('started');
-  });
+it('a run that takes no more signals rejects for itself alone', async () => {
+  const key = { account, orderId: toOrderId('full') };
+  for (let sent = 0; sent < maxSignals; sent += 1) await deliveries.toOrder(key, [notice]);
+  await expect(deliveries.toOrder(key, [notice])).rejects.toMatchObject({ name: 'ServiceError' });
+  expect(await deliveries.toOrder({ account, orderId: toOrderId('other') }, [notice])).toBe('started');
 });
 
-describe('while Temporal is down', () => {
-  it('calls reject in time as unavailable, and the journal is emptied within seconds once it is back', async () => {
-    const journal = await aJournal();
-    aForwarder({ journal, port: deliveries });
-    const port = Number(server.address.split(':')[1]);
-    await server.kill();
-    const askedAt = Date.now();
-    await expect(
-      deliveries.park({ ...notice, account, eventType: 'status_changed', reason: 'noOrderId', sealed: '' }),
-    ).rejects.toMatchObject({ code: 'TemporalUnavailable' });
-    expect(Date.now() - askedAt, 'its deadline is 5 s').toBeLessThan(10_000);
+it('while Temporal is down calls reject in time as unavailable, and the journal is emptied within seconds once it is back', async () => {
+  const journal = await aJournal();
+  aForwarder({ journal, port: deliveries });
+  const port = Number(server.address.split(':')[1]);
+  await server.kill();
+  const askedAt = Date.now();
+  await expect(
+    deliveries.park({ ...notice, account, eventType: 'status_changed', reason: 'noOrderId', sealed: '' }),
+  ).rejects.toMatchObject({ code: 'TemporalUnavailable' });
+  expect(Date.now() - askedAt, 'its deadline is 5 s').toBeLessThan(10_000);
 
-    await Promise.all(Array.from({ length: 300 }, (_, n) => journal.append(aDelivery({ orderId: `${n % 100}` }))));
-    await sleep(8_000); // long enough for the library's own pauses to grow
-    expect(journal.depth()).toBe(300);
-    server = await start(port);
-    const backAt = Date.now();
-    await expect.poll(() => journal.depth(), { interval: 20 }).toBeLessThan(300);
-    const firstMs = Date.now() - backAt;
-    await expect.poll(() => journal.depth()).toBe(0);
-    expect(firstMs).toBeLessThan(5_000);
-  });
+  await Promise.all(Array.from({ length: 300 }, (_, n) => journal.append(aDelivery({ orderId: `${n % 100}` }))));
+  await sleep(8_000); // long enough for the library's own pauses to grow
+  expect(journal.depth()).toBe(300);
+  server = await start(port);
+  const backAt = Date.now();
+  await expect.poll(() => journal.depth(), { interval: 20 }).toBeLessThan(300);
+  const firstMs = Date.now() - backAt;
+  await expect.poll(() => journal.depth()).toBe(0);
+  expect(firstMs).toBeLessThan(5_000);
 });

@@ -1,11 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { DefaultLogger } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
+import { expect, it } from 'vitest';
 import { renewTokenSignal } from '../../../src/workflows/messages.js';
 import { type WorkerEnv, workerEnv } from '../../support/accounts.js';
-import { type FollowHandle, type OrderStack, shows, startOrderStack } from '../../support/order/stack.js';
+import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
+import { bundleOf } from '../../support/worker/runtime.js';
 
 const deploymentName = `rides-${randomUUID()}`;
 /** What all versions share, as the workers of one deployment do. */
@@ -20,21 +18,11 @@ const version = (buildId: string): WorkerEnv => ({
 });
 
 /** Workers that are not versioned, with the sandbox that all use. */
-let plain: OrderStack;
-let first: OrderStack;
-let second: OrderStack;
-beforeAll(async () => {
-  plain = await startOrderStack({ env: shared });
-  first = await startOrderStack({ env: { ...workerEnv(plain.sandbox.url), ...version('1.0') } });
-  const nextWorkflows = fileURLToPath(new URL('../../support/worker/next-version-workflows.ts', import.meta.url));
-  second = await startOrderStack({
-    env: { ...workerEnv(plain.sandbox.url), ...version('2.0') },
-    workflowBundle: { code: await bundleWorkflows(nextWorkflows, new DefaultLogger('ERROR')) },
-  });
-});
-afterAll(async () => {
-  for (const stack of [second, first, plain]) await stack.close();
-});
+const plain = useOrderStack({ env: shared });
+const onSandbox = (buildId: string) => ({ env: { ...workerEnv(plain.sandbox.url), ...version(buildId) } });
+useOrderStack(() => onSandbox('1.0'));
+const nextWorkflows = () => bundleOf('worker/next-version-workflows.ts');
+useOrderStack(async () => ({ ...onSandbox('2.0'), workflowBundle: await nextWorkflows() }));
 
 /** As `temporal worker deployment set-current-version` does. A version is known once its workers have polled. */
 async function makeCurrent(buildId: string): Promise<void> {
@@ -73,7 +61,7 @@ async function findLease() {
   return undefined;
 }
 
-it('keeps an order on the version that it began on, and takes a token lease along to each new one', async () => {
+it('a deployment keeps an order on the version that it began on, and takes a token lease along to each new one', async () => {
   const beforeAny = await follow();
   await expect.poll(findLease).toBeDefined();
   const lease = plain.client.workflow.getHandle((await findLease()) ?? '');

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { expect, inject, it } from 'vitest';
 import { loadWorkerConfig } from '../../../src/config.js';
 import { createOrderWorker, runTogether } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
-import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
 import { workerEnv } from '../../support/accounts.js';
-import { useTemporal } from '../../support/worker/runtime.js';
+import { bundleOf, useTemporal } from '../../support/worker/runtime.js';
 import { callsQuery, callUpdate, type waiting } from '../../support/worker/small-workflows.js';
 
 const temporal = useTemporal();
@@ -21,8 +19,7 @@ const askedWithinMs = 30_000;
 it('a run that is asked while no worker lives, and called after something has happened, still replays', async () => {
   const { client, native } = temporal;
   const taskQueue = `asked-${randomUUID()}`;
-  const workflowsPath = fileURLToPath(new URL('../../support/worker/small-workflows.ts', import.meta.url));
-  const workflowBundle = { code: await bundleWorkflows(workflowsPath, new DefaultLogger('ERROR')) };
+  const workflowBundle = await bundleOf('worker/small-workflows.ts');
   const whileAWorkerLives = async <T>(act: () => Promise<T>): Promise<T> =>
     await (await Worker.create({ connection: native, taskQueue, workflowBundle })).runUntil(act);
 
@@ -97,7 +94,7 @@ it('a worker lets the calls of its other queues end when the SDK worker of one q
 });
 
 // Cutting a stretch of workflow code off ends the whole process, so a test of what happens then would not survive it.
-it('a worker that stands still for half a minute in a workflow task is not ended by that', async () => {
+it('a worker survives a pause of half a minute in a workflow task', async () => {
   const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1'));
   const worker = await createOrderWorker({
     ...{ config, rideApi: createRideApi({ profile: config.profile }), client: temporal.client, namespace: 'default' },

@@ -1,29 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../../local/temporal/dev-server.js';
 import { projectRoot } from '../../../local/temporal/project-root.js';
 
-let folder: string;
-const started: DevServer[] = [];
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'faretrail-dev-server-'));
-});
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((server) => server.kill()));
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = mkdtempSync(join(tmpdir(), 'faretrail-dev-server-'));
 
 async function start(name: string, extra: Partial<DevServerOptions> = {}): Promise<DevServer> {
   const databaseFile = join(folder, name, 'temporal.db');
   const server = await startDevServer({ program: inject('temporalProgram'), databaseFile, ...extra });
-  started.push(server);
+  onTestFinished(() => server.kill());
   return server;
 }
 
@@ -32,14 +22,14 @@ async function withClient<T>(server: DevServer, use: (client: Client) => Promise
   return use(new Client({ connection })).finally(() => connection.close());
 }
 
-const ride = { taskQueue: 'nobody', workflowId: 'ride-1' };
+const ride = { taskQueue: 'none', workflowId: 'ride-1' };
 const isRunning = (pid: number): boolean =>
   execFileSync('ps', ['-A', '-o', 'pid=,stat='])
     .toString()
     .split('\n')
     .some((line) => Number.parseInt(line, 10) === pid && !line.includes('Z'));
 
-it('keeps its runs through a crash, on the same port', async () => {
+it('a server keeps its runs through a crash, on the same port', async () => {
   const before = await start('kept');
   await withClient(before, (client) => client.workflow.start('requestRide', ride));
   await before.kill();
@@ -49,13 +39,7 @@ it('keeps its runs through a crash, on the same port', async () => {
   expect(found.status.name).toBe('RUNNING');
 });
 
-it('takes our search attributes from the first moment', async () => {
-  const server = await start('attributes');
-  const count = await withClient(server, (client) => client.workflow.count('RideStatus = "Driving"'));
-  expect(count.count).toBe(0);
-});
-
-it('keeps a task queue in one piece, so that rate limits and urgent calls hold exactly', async () => {
+it('a server keeps a task queue in one piece, so that rate limits and urgent calls hold exactly', async () => {
   const ratePerPiece = 7;
   const server = await start('pieces', {
     dynamicConfig: { 'admin.matchingNamespaceTaskqueueToPartitionDispatchRate': String(ratePerPiece) },
@@ -70,23 +54,21 @@ it('keeps a task queue in one piece, so that rate limits and urgent calls hold e
   });
 });
 
-it('shows its UI where it says', async () => {
+it('a server knows our search attributes from its start, shows its UI, and ends when it is told to stop', async () => {
   const server = await start('ui', { uiPort: 0 });
+  const count = await withClient(server, (client) => client.workflow.count('RideStatus = "Driving"'));
+  expect(count.count).toBe(0);
   expect((await fetch(server.uiUrl ?? '')).status).toBe(200);
-});
-
-it('starts several at once without a quarrel about ports', async () => {
-  const servers = await Promise.all(['one', 'two', 'three'].map((name) => start(name)));
-  expect(new Set(servers.map(({ address }) => address)).size).toBe(3);
-});
-
-it('ends when asked', async () => {
-  const server = await start('stopped');
   await server.stop();
   expect(isRunning(server.pid)).toBe(false);
 });
 
-it('ends when the process that started it is killed', async () => {
+it('several servers that start at once get ports of their own', async () => {
+  const servers = await Promise.all(['one', 'two', 'three'].map((name) => start(name)));
+  expect(new Set(servers.map(({ address }) => address)).size).toBe(3);
+});
+
+it('a server ends when the process that started it is killed', async () => {
   const script = `
     import { startDevServer } from './dist/local/temporal/dev-server.js';
     const [program, databaseFile] = process.argv.slice(1);

@@ -14,8 +14,7 @@ const endedOrder = (stack: OrderStack) => stack.newOrder('business', [['Complete
 /** A report whose run ends soon after the last delivery. */
 const report = (stack: OrderStack, { limits, ...about }: Reported = { orderId: endedOrder(stack) }) =>
   reported(stack, { ...about, limits: { quietMs: 1_500, ...limits } });
-type Handle = Awaited<ReturnType<typeof report>>;
-const shows = (handle: Handle, about: object) =>
+const shows = (handle: Awaited<ReturnType<typeof report>>, about: object) =>
   vi.waitFor(async () => expect(await handle.query('reportStatus')).toMatchObject(about), patient);
 
 async function continued(stack: OrderStack) {

@@ -32,21 +32,17 @@ const telling = (stack: OrderStack, notify: { url: string }[], limits?: { maxEve
 const continuing = (stack: OrderStack, late: string) =>
   telling(stack, urlsOf(stack, late, '/told'), { maxEvents: 12, maxSignals: 100 });
 
-/** What `count` changes leave for URLs, as if the run that knew of them had ended. */
-function leftFor(stack: OrderStack, paths: string[], count: number): LateNoticesInput {
+/** A run that tells URLs of what `count` changes leave for them, as if the run that knew of the changes had ended. */
+function late(stack: OrderStack, paths: string[], count: number, progress: LateNoticesProgress = {}) {
   const at = new Date().toISOString();
   const events = Array.from({ length: count }, (_, index) => ({ event: { index }, at }));
-  return {
+  const input: LateNoticesInput = {
     account: toAccountName('business'),
     about: 'order/business/4711',
     firstRunId: randomUUID(),
     urls: urlsOf(stack, ...paths).map((url, entry) => ({ ...url, entry })),
     log: events.reduce((log, notice) => addNotice(log, notice, count), openNoticeLog(paths.length)),
   };
-}
-
-function late(stack: OrderStack, paths: string[], count: number, progress: LateNoticesProgress = {}) {
-  const input = leftFor(stack, paths, count);
   const started = stack.client.workflow.start<typeof lateNotices>('lateNotices', {
     workflowId: lateNoticesId({ ...input, last: input.log.last }),
     taskQueue: stack.config.taskQueue,

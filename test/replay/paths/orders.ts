@@ -4,12 +4,13 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowRequest } from '../../../src/domain/order/input.js';
 import { followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { startCall } from '../../support/call/calls.js';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
 import { encrypted, raw, undecodable } from '../../support/hostile/payloads.js';
 import type { FollowHandle, OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { attributeOf, continued, isPending } from '../../support/runs.js';
-import { callPaths } from './calls.js';
 import { recordedDeliveryPaths } from './deliveries.js';
 import { recordedNoticePaths } from './notices.js';
 import { cancelled, completed, ended, firstRunOf, type Path, type Paths, type RecordedRun } from './path.js';
@@ -20,18 +21,10 @@ import { idleLease, tokenPaths } from './tokens.js';
 type Follow = Parameters<OrderStack['follow']>;
 type More = [more?: Follow[2], limits?: Follow[3]];
 
-interface Followed {
-  handle: FollowHandle;
-  orderId: string;
-}
-
-const course: [string, number][] = [
-  ['Pending', 0],
-  ['Reserved', 500],
-  ['Confirmed', 1_000],
-  ['Driving', 1_500],
-  ['Completed', 2_000],
-];
+const course = ['Pending', 'Reserved', 'Confirmed', 'Driving', 'Completed'].map((status, step): [string, number] => [
+  status,
+  step * 500,
+]);
 const shortRuns = { maxEvents: 20, maxSignals: 100 };
 const notify = [{ workflowId: 'nobody', signal: 'rideChanged' }];
 
@@ -43,12 +36,14 @@ const whole = (stack: OrderStack, ...more: More) =>
   completed(stack.follow('partner', stack.newOrder('partner', course), ...more));
 
 /** Follows an order that stays `Driving`, until that was read. */
-async function driving(stack: OrderStack, ...more: More): Promise<Followed> {
+async function driving(stack: OrderStack, ...more: More) {
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   const handle = await stack.follow('business', orderId, ...more);
   await shows(handle, 'RideStatus', 'Driving');
   return { handle, orderId };
 }
+
+type Followed = Awaited<ReturnType<typeof driving>>;
 
 async function stopped(handle: FollowHandle): Promise<FollowHandle> {
   await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
@@ -66,7 +61,7 @@ async function announce(stack: OrderStack, { handle, orderId }: Followed, status
   await shows(handle, 'RideStatus', status);
 }
 
-async function announced(stack: OrderStack, statuses: string[]): Promise<Followed> {
+async function announced(stack: OrderStack, statuses: string[]) {
   const followed = await driving(stack);
   for (const status of statuses) await announce(stack, followed, status);
   return followed;
@@ -140,14 +135,11 @@ const orderPaths: Paths = {
   }),
   'order-expired': whileDriving(completed<FollowHandle>, { followForMs: 2_000 }),
   'order-moved-then-expired'(stack) {
-    const [scheduledAt, moved] = [1_000, 3_000].map((ms) => new Date(Date.now() + ms).toISOString()) as [
-      string,
-      string,
-    ];
+    const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
     const orderId = randomUUID();
     const script = [{ status: 'Reserved', afterMs: 0 }];
-    stack.sandbox.addOrder({ interface: 'business', orderId, script, scheduledAt: moved });
-    return completed(stack.follow('business', orderId, { scheduledAt, followForMs: 1_000 }));
+    stack.sandbox.addOrder({ interface: 'business', orderId, script, scheduledAt: inMs(3_000) });
+    return completed(stack.follow('business', orderId, { scheduledAt: inMs(1_000), followForMs: 1_000 }));
   },
   'order-with-attention': whileDriving(async (handle, stack, orderId) => {
     stack.sandbox.setFault({ kind: 'forbidden', orderId });
@@ -209,6 +201,19 @@ const orderPaths: Paths = {
     return ended(client.workflow.start('followOrder', start));
   },
   'order-with-bad-input': (stack) => ended(stack.follow('partner', randomUUID(), { poll: 5 } as never)),
+};
+
+/** Every way through `businessCall`. */
+const callPaths: Paths = {
+  'call-done': (stack) => completed(startCall(stack, 'createOrder', { body: newRide() })),
+  'call-refused': (stack) => ended(startCall(stack, 'createOrder', { body: newRide({ product_id: randomUUID() }) })),
+  'call-with-bad-input': (stack) => ended(startCall(stack, 'cancelOrder')),
+  async 'call-cancelled'(stack) {
+    const fault = stack.sandbox.setFault({ kind: 'slow', operation: 'orderDetails', delayMs: 5_000 });
+    const call = await cancelled(startCall(stack, 'orderDetails', { orderId: toOrderId('4711') }));
+    stack.sandbox.clearFault(fault);
+    return call;
+  },
 };
 
 /**

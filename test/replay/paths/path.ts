@@ -10,26 +10,25 @@ export interface RecordedRun {
 export type Path = (stack: OrderStack) => Promise<RecordedRun>;
 export type Paths = Record<string, Path>;
 
-/** The run once it has ended, well or not. */
-export async function ended<Run extends RecordedRun & { result(): Promise<unknown> }>(
-  run: Run | Promise<Run>,
-): Promise<Run> {
-  const handle = await run;
-  await handle.result().catch(() => undefined);
-  return handle;
+interface Awaitable extends RecordedRun {
+  result(): Promise<unknown>;
 }
 
 /** The run once it has ended well. */
-export async function completed<Run extends RecordedRun & { result(): Promise<unknown> }>(
-  run: Run | Promise<Run>,
-): Promise<Run> {
+export async function completed<Run extends Awaitable>(run: Run | Promise<Run>): Promise<Run> {
   const handle = await run;
   await handle.result();
   return handle;
 }
 
+/** The run once it has ended, well or not. */
+export async function ended<Run extends Awaitable>(run: Run | Promise<Run>): Promise<Run> {
+  await completed(run).catch(() => undefined);
+  return run;
+}
+
 /** The run once it was cancelled. */
-export async function cancelled<Run extends RecordedRun & { result(): Promise<unknown>; cancel(): Promise<unknown> }>(
+export async function cancelled<Run extends Awaitable & { cancel(): Promise<unknown> }>(
   run: Run | Promise<Run>,
 ): Promise<Run> {
   await (await run).cancel();

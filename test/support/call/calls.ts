@@ -1,24 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { sandboxProducts, sandboxReferenceFields } from '../../../sandbox/sandbox.js';
+import { sandboxReferenceFields } from '../../../sandbox/sandbox.js';
 import type { BusinessCallInput, BusinessOperation } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { businessCallStart } from '../../../src/temporal/starts.js';
 import type { businessCall } from '../../../src/workflows/business-call.js';
 import type { OrderStack } from '../order/stack.js';
-
-/** The body of a create that the sandbox accepts. */
-export const newOrder = (more: object = {}) => ({
-  category: 'transportation',
-  product_id: sandboxProducts.standard.id,
-  stops: [
-    {
-      type: 'origin',
-      actions: [{ type: 'pick_up', user: { name: 'A. Rider', phone: '15550001111' } }],
-      location: { lat: 51.5, lng: -0.12 },
-    },
-  ],
-  ...more,
-});
 
 export const referenceFieldId = String(sandboxReferenceFields[0].id);
 

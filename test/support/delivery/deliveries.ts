@@ -4,8 +4,10 @@ import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { CompanyReportInput } from '../../../src/domain/report.js';
 import { companyReportId } from '../../../src/domain/workflow-ids.js';
+import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
+import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import type { CompanyReportLimits, companyReport } from '../../../src/workflows/report/company-report.js';
-import type { OrderStack } from '../order/stack.js';
+import type { OrderStack, Place } from '../order/stack.js';
 
 /** A delivery that no run has seen yet. */
 export const newDelivery = (more: Partial<DeliveryNotice> = {}): DeliveryNotice => ({
@@ -22,6 +24,10 @@ export const newReport = (): DeliveryNotice => newDelivery({ eventType: 'busines
 /** Hands deliveries to a run, as the ingress does. */
 export const deliver = (run: Pick<WorkflowHandle, 'signal'>, ...deliveries: DeliveryNotice[]): Promise<void> =>
   run.signal('deliveryReceived', { deliveries });
+
+/** The way of the ingress to the runs of a stack. */
+export const portOf = ({ client, config }: Place, untracked: 'follow' | 'ignore' = 'follow'): DeliveryPort =>
+  createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => untracked });
 
 interface Reported {
   account?: AccountName;

@@ -1,5 +1,5 @@
 /** How a field of a JSON object is written by those who mean no good, or do not know better: the whole member. */
-export type HostileField = (name: string) => Buffer;
+type HostileField = (name: string) => Buffer;
 
 const text = (json: string): HostileField => written((name) => `${JSON.stringify(name)}:${json}`);
 const written =

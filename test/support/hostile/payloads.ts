@@ -35,7 +35,7 @@ export const misshapen: Record<string, RawValue> = {
   '1.9 MB': raw(JSON.stringify('x'.repeat(1_900_000))),
 };
 
-/** What this user of the codec has encrypted, with a key that nobody else holds or the one that is given. */
+/** What this user of the codec has encrypted, by default with a key that no other program holds. */
 export async function encrypted(
   value: RawValue,
   user: CodecUser = 'others',

@@ -6,7 +6,6 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll } from 'vitest';
-import type { SignalReceiver } from '../../../src/domain/notify/receivers.js';
 import type { OrderChange, OrderEvent } from '../../../src/domain/order/trail.js';
 import type { WorkerEnv } from '../accounts.js';
 import type { OrderStack } from '../order/stack.js';
@@ -14,7 +13,7 @@ import { signalsTo } from '../runs.js';
 import type { CertificateFiles } from '../server/certificates.js';
 
 /** One request that came. */
-export interface ReceivedNotice {
+interface ReceivedNotice {
   path: string;
   id: string;
   at: number;
@@ -23,20 +22,8 @@ export interface ReceivedNotice {
   event: OrderEvent;
 }
 
-/** A service that is told of changes by URL. It answers 401 to what is not signed with its secret. */
-export interface NotifyReceiver {
-  origin: string;
-  /** For the environment of the worker. */
-  env: WorkerEnv;
-  received: ReceivedNotice[];
-  /** The next answers at a path; the last one goes on for ever. 204 where nothing is set. */
-  answer(path: string, ...statuses: number[]): void;
-  /** Requests at a path wait; calling the answer lets all of them be answered. */
-  hold(path: string): () => void;
-  /** The statuses of which a path has taken notice. */
-  taken(path: string): (string | null)[];
-  close(): Promise<void>;
-}
+/** A service that takes notices at URLs. It answers 401 to what is not signed with its secret. */
+export type NotifyReceiver = Awaited<ReturnType<typeof startNotifyReceiver>>;
 
 const secret = Buffer.alloc(32, 7);
 
@@ -49,7 +36,7 @@ export function useNotifyReceiver(): NotifyReceiver {
 }
 
 /** `tls`: files with a certificate for `localhost` and its key; without them it speaks plain HTTP. */
-export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}): Promise<NotifyReceiver> {
+export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}) {
   const verifier = new Webhook(`whsec_${secret.toString('base64')}`);
   const answers = new Map<string, number[]>();
   const received: ReceivedNotice[] = [];
@@ -78,19 +65,23 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
   const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   return {
     origin,
+    /** For the environment of the worker. */
     env: {
       FARETRAIL_NOTIFY_ORIGINS: origin,
       FARETRAIL_NOTIFY_SECRETS: `n1:${secret.toString('base64url')}`,
       FARETRAIL_NOTIFY_PRIVATE: 'true',
-    },
+    } as WorkerEnv,
     received,
-    answer: (path, ...statuses) => void answers.set(path, statuses),
-    hold(path) {
+    /** The next answers at a path; the last one goes on for ever. 204 where nothing is set. */
+    answer: (path: string, ...statuses: number[]) => void answers.set(path, statuses),
+    /** Requests at a path wait; calling the answer lets all of them be answered. */
+    hold(path: string): () => void {
       let release = (): void => undefined;
       held.set(path, new Promise((resolve) => (release = resolve)));
       return () => release();
     },
-    taken: (path) =>
+    /** The statuses of the notices that a path has taken. */
+    taken: (path: string) =>
       received.filter((one) => one.path === path && one.status < 300).map(({ event }) => event.rawStatus),
     async close() {
       server.closeAllConnections();
@@ -99,23 +90,15 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
   };
 }
 
-/** A workflow that takes the signals of `notify`, and what it was told. */
-export interface ToldWorkflow {
-  receiver: SignalReceiver;
-  told(): Promise<OrderChange[]>;
-  /** Status and outcome of each. */
-  course(): Promise<[string | null, string | null][]>;
-  end(): Promise<unknown>;
-}
-
-/** Any workflow takes a signal; this one, of a type that no worker knows here, keeps it in its history. */
-export async function startToldWorkflow({ client }: OrderStack): Promise<ToldWorkflow> {
+/** A workflow that takes the signals of `notify`. Its type is known to no worker here, so it keeps all of them in its history. */
+export async function startToldWorkflow({ client }: OrderStack) {
   const workflowId = `receiver-${randomUUID()}`;
   const handle = await client.workflow.start('receiver', { workflowId, taskQueue: `none-${workflowId}` });
   const told = () => signalsTo<OrderChange>(handle);
   return {
     receiver: { workflowId, signal: 'rideChanged' },
     told,
+    /** Status and outcome of each change that it was told. */
     course: async () => (await told()).map(({ status, outcome }) => [status, outcome]),
     end: () => handle.terminate(),
   };

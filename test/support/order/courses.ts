@@ -6,14 +6,11 @@ import { expect, vi } from 'vitest';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
-import { followOrderId } from '../../../src/domain/workflow-ids.js';
-import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
-import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
-import { deliver, newDelivery } from '../delivery/deliveries.js';
+import { deliver, newDelivery, portOf } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
-import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, trailOf } from './stack.js';
+import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, startFollowing, trailOf } from './stack.js';
 
 const pushedMs = 400;
 
@@ -24,7 +21,7 @@ export const readStatuses = ({ timeline }: OrderTrail): string[] =>
   timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
 
 /** Do the words of `part` stand in `whole` in this order, others between them or not? */
-export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
   let at = 0;
   for (const word of whole) if (word === part[at]) at += 1;
   return at === part.length;
@@ -75,9 +72,6 @@ export async function goThroughAnnounced(stack: OrderStack, steps: readonly Step
 export const slowPolls: OrderStackOptions = {
   env: { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' },
 };
-
-const portOf = ({ client, config }: OrderStack): DeliveryPort =>
-  createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'follow' });
 
 /** So low that most runs continue as new more than once. */
 const limits = { maxEvents: 60, maxSignals: 5 };
@@ -139,15 +133,6 @@ async function quiet(stack: OrderStack, orderId: string): Promise<void> {
   }
 }
 
-async function followAgain(stack: OrderStack, { orderId }: Model, continues: string): Promise<void> {
-  const key = { account, orderId: toOrderId(orderId) };
-  await stack.client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId: followOrderId(key),
-    taskQueue: stack.config.taskQueue,
-    args: [key, { limits, continues }],
-  });
-}
-
 async function take(
   stack: OrderStack,
   model: Model,
@@ -167,7 +152,8 @@ async function take(
     await stack.startWorker();
   } else if (step.do === 'end by mistake and follow again') {
     await handle.terminate();
-    await followAgain(stack, model, (await handle.describe()).runId);
+    const { runId: continues } = await handle.describe();
+    await startFollowing(stack, { account, orderId: model.orderId }, { limits, continues });
   } else {
     await sleep(step.ms);
   }

@@ -5,8 +5,6 @@ import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { inputOf } from '../runs.js';
 import { type OrderStack, shows } from './stack.js';
 
-export { deliveryOf } from '../delivery/deliveries.js';
-
 /** What names an order of the sandbox. */
 export interface AnOrder {
   account: string;
@@ -35,7 +33,7 @@ export async function goesOnAfter(stack: OrderStack, order: AnOrder, before: str
 /** What the newest run was started with. */
 export const startedWith = (stack: OrderStack, order: AnOrder): Promise<unknown[]> => inputOf(orderRunOf(stack, order));
 
-/** Ends of which nobody can want that they last, and how each comes about. Gives the run that ended. */
+/** Ends that cannot be meant to last, and how each comes about. Gives the run that ended. */
 export const brokenOff: Record<string, (stack: OrderStack, order: AnOrder) => Promise<string>> = {
   async 'a start with a misspelt field'(stack, order) {
     const args = [{ account: order.account, orderId: order.orderId, reference_: 'trip-9' }];

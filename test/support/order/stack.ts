@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
-import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
+import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { loadWorkerConfig } from '../../../src/config.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowOrderInput } from '../../../src/domain/order/input.js';
@@ -14,7 +14,7 @@ import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
-import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
+import type { FollowOrderLimits, FollowOrderProgress, followOrder } from '../../../src/workflows/order/follow-order.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import { patient } from '../patience.js';
 import { quietRuntime } from '../worker/runtime.js';
@@ -31,37 +31,19 @@ export interface Place {
 export function startFollowing(
   { client, config }: Place,
   { account, orderId, ...more }: { account: string; orderId: string } & Omit<FollowOrderInput, 'account' | 'orderId'>,
-  limits?: FollowOrderLimits,
+  progress?: FollowOrderProgress,
 ): Promise<FollowHandle> {
   const key = { account: toAccountName(account), orderId: toOrderId(orderId) };
   const input: FollowOrderInput = { ...key, ...more };
   return client.workflow.start<typeof followOrder>('followOrder', {
     workflowId: followOrderId(key),
     taskQueue: config.taskQueue,
-    args: limits ? [input, { limits }] : [input],
+    args: progress ? [input, progress] : [input],
   });
 }
 
 /** A sandbox, a worker in this process, and a client, on the Temporal server of the test run. */
-export interface OrderStack {
-  sandbox: Sandbox;
-  client: Client;
-  config: WorkerConfig;
-  /** Adds an order with this script to the sandbox; durations in milliseconds of real time. */
-  newOrder(at: RideInterface, script: [status: string, afterMs: number][]): string;
-  follow(
-    at: RideInterface,
-    orderId: string,
-    more?: Partial<FollowOrderInput>,
-    limits?: FollowOrderLimits,
-  ): Promise<FollowHandle>;
-  /** Is the worker well? */
-  isWorkerRunning(): boolean;
-  stopWorker(): Promise<void>;
-  /** With other keys for payloads than before, if any are given. */
-  startWorker(payloads?: PayloadEncryption): Promise<void>;
-  close(): Promise<void>;
-}
+export type OrderStack = Awaited<ReturnType<typeof startOrderStack>>;
 
 export interface OrderStackOptions {
   sandbox?: SandboxOptions;
@@ -73,10 +55,12 @@ export interface OrderStackOptions {
 }
 
 /** A stack for all tests of a file or a block; it can be used from their `beforeAll` on. */
-export function useOrderStack(options: OrderStackOptions | (() => OrderStackOptions) = {}): OrderStack {
+export function useOrderStack(
+  options: OrderStackOptions | (() => OrderStackOptions | Promise<OrderStackOptions>) = {},
+): OrderStack {
   const stack = {} as OrderStack;
   beforeAll(async () => {
-    Object.assign(stack, await startOrderStack(typeof options === 'function' ? options() : options));
+    Object.assign(stack, await startOrderStack(typeof options === 'function' ? await options() : options));
   });
   afterAll(() => stack.close?.());
   return stack;
@@ -93,7 +77,7 @@ export async function startOrderStack({
   env,
   workflowBundle,
   options = {},
-}: OrderStackOptions = {}): Promise<OrderStack> {
+}: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
   const config = loadWorkerConfig(workerEnv(sandbox.url, env));
@@ -105,7 +89,7 @@ export async function startOrderStack({
   let stop: (() => Promise<void>) | undefined;
   let hasEnded = true;
 
-  async function startWorker(payloads = config.payloads): Promise<void> {
+  async function startWorker(payloads: PayloadEncryption = config.payloads): Promise<void> {
     const worker = await createOrderWorker({
       config: { ...config, payloads },
       rideApi,
@@ -119,7 +103,7 @@ export async function startOrderStack({
     const running = worker.run().finally(() => {
       hasEnded = true;
     });
-    running.catch(() => undefined); // told by whoever stops it
+    running.catch(() => undefined); // `stopWorker` rejects with it
     stop = async () => {
       worker.shutdown();
       await running;
@@ -135,17 +119,25 @@ export async function startOrderStack({
     sandbox,
     client,
     config,
+    /** Is the worker well? */
     isWorkerRunning: () => !hasEnded,
+    /** With other keys for payloads than before, if any are given. */
     startWorker,
     stopWorker,
-    newOrder(at, script) {
+    /** Adds an order with this script to the sandbox; durations in milliseconds of real time. */
+    newOrder(at: RideInterface, script: [status: string, afterMs: number][]): string {
       const orderId = randomUUID();
       sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
       return orderId;
     },
-    follow: async (at, orderId, more = {}, limits) =>
-      sentAgain(await startFollowing({ client, config }, { ...more, account: at, orderId }, limits)),
-    async close() {
+    follow: async (
+      at: RideInterface,
+      orderId: string,
+      more: Partial<FollowOrderInput> = {},
+      limits?: FollowOrderLimits,
+    ): Promise<FollowHandle> =>
+      sentAgain(await startFollowing({ client, config }, { ...more, account: at, orderId }, limits && { limits })),
+    async close(): Promise<void> {
       await stopWorker();
       await rideApi.close();
       await native.close();

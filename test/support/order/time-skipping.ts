@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { inject } from 'vitest';
@@ -21,9 +20,8 @@ import type { FollowOrderLimits } from '../../../src/workflows/order/follow-orde
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
-import type { RideRun } from '../ride/rides.js';
 import { quietRuntime } from '../worker/runtime.js';
-import { type FollowHandle, startFollowing } from './stack.js';
+import { startFollowing } from './stack.js';
 
 const attempts = 5;
 
@@ -42,25 +40,16 @@ export async function startTimeSkippingServer(): Promise<TestWorkflowEnvironment
 /** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
 export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
 
-type LeaseHandle = WorkflowHandleWithFirstExecutionRunId<typeof accessToken>;
-
 /** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
-export interface TimeSkippingStack {
-  env: TestWorkflowEnvironment;
-  taskQueue: string;
-  /** Of the account `partner`. */
-  credentialId: string;
+export type TimeSkippingStack = Awaited<ReturnType<typeof startTimeSkippingStack>>;
+
+/** What the worker did, and does. */
+interface Played {
   /** Instants, in virtual milliseconds, at which orders were read and tokens requested. */
   reads: number[];
   tokenRequests: number[];
   /** What a token request does; default: a token of an hour. */
   onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
-  start(service: ScriptedService, more?: Partial<FollowOrderInput>, limits?: FollowOrderLimits): Promise<FollowHandle>;
-  /** Starts a ride whose create succeeds at once; the service plays its order. */
-  startRide(service: ScriptedService): Promise<RideRun>;
-  /** Starts a token lease of this account, which need not exist elsewhere. */
-  startLease(more?: Partial<AccessTokenInput>): Promise<LeaseHandle>;
-  close(): Promise<void>;
 }
 
 const keyword = 2;
@@ -77,13 +66,13 @@ export const scripted =
   (elapsedMs) =>
     reading(script.findLast(([, fromMs]) => fromMs <= elapsedMs)?.[0] ?? 'Pending');
 
-export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<TimeSkippingStack> {
+export async function startTimeSkippingStack(more: WorkerEnv = {}) {
   quietRuntime();
   const env = await startTimeSkippingServer();
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
   await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
   const services = new Map<string, ScriptedService>();
-  const stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'> = {
+  const stack: Played = {
     reads: [],
     tokenRequests: [],
     onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeMs: 3_600_000, grantedScope: null }),
@@ -97,19 +86,22 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}): Promise<Time
   return Object.assign(stack, {
     env,
     taskQueue: taskQueueOf(worker),
+    /** Of the account `partner`. */
     credentialId,
     async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
       const orderId = randomUUID();
       services.set(orderId, service);
       const place = { client: env.client, config: { taskQueue: taskQueueOf(worker) } };
-      return await startFollowing(place, { ...more, account: 'partner', orderId }, limits);
+      return await startFollowing(place, { ...more, account: 'partner', orderId }, limits && { limits });
     },
+    /** Starts a ride whose create succeeds at once; the service plays its order. */
     async startRide(service: ScriptedService) {
       const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };
       services.set(orderOfRide(input.requestId), service);
       const { args, ...options } = rideStart(input, taskQueueOf(worker));
       return await env.client.workflow.start<typeof requestRide>('requestRide', { ...options, args });
     },
+    /** Starts a token lease of this account, which need not exist elsewhere. */
     async startLease(more: Partial<AccessTokenInput> = {}) {
       const key = { account: toAccountName('partner'), scope: toScope(randomUUID()), credentialId };
       return await env.client.workflow.start<typeof accessToken>('accessToken', {
@@ -134,7 +126,7 @@ async function startWorker(
   env: TestWorkflowEnvironment,
   config: WorkerConfig,
   services: Map<string, ScriptedService>,
-  stack: Pick<TimeSkippingStack, 'reads' | 'tokenRequests' | 'onTokenRequest'>,
+  stack: Played,
 ): Promise<OrderWorker> {
   // The server's clock: that of this process stands still while time is skipped.
   const startedAt = new AsyncLocalStorage<number>();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, inject, vi } from 'vitest';
+import { beforeAll, expect, inject, vi } from 'vitest';
 import { ensureEndpoint } from '../../../local/stack/nexus-endpoint.js';
 import {
   type CallInput,
@@ -13,7 +13,7 @@ import {
 import { runHere } from '../../cli/fake-process.js';
 import { jsonFile } from '../json-file.js';
 import { patient } from '../patience.js';
-import { type CallerWorker, startCallerWorker } from '../worker/caller-worker.js';
+import { type CallerWorker, useCallerWorker } from '../worker/caller-worker.js';
 import type { ask } from '../worker/caller-workflows.js';
 import type { OrderStack } from './stack.js';
 
@@ -33,8 +33,6 @@ export interface WayToFollow {
 
 /** What a caller can do about orders, rides and single calls. All of it fails with `Refusal`. */
 export interface WayIn extends WayToFollow {
-  /** What a caller is told of a ride that Temporal does not know. */
-  unknownRide: string;
   /** Orders it and waits for its end. */
   ride(input: RideInput): Promise<RideResult>;
   status(key: RideKey, orderId: string): Promise<string | null>;
@@ -55,25 +53,28 @@ export class Refusal extends Error {
 }
 
 /** The ways into the workers of a stack. */
-export interface WaysIn {
+interface WaysIn {
   client: WayIn;
   cli: WayIn;
   nexus: WayIn;
   temporal: WayToFollow;
 }
 
-/** Opens every way into the workers of this stack. `close` ends the worker of the caller in another namespace. */
-export async function startWaysIn(stack: OrderStack): Promise<{ ways: WaysIn; close(): Promise<void> }> {
+/** Every way into the workers of this stack; they can be used from the `beforeAll` of a file on. */
+export function useWaysIn(stack: OrderStack): WaysIn {
+  const ways = {} as WaysIn;
   const endpoint = `rides-${randomUUID()}`;
-  await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
-  const caller = await startCallerWorker(stack, { namespace: `trips-${randomUUID()}` });
-  const ways = {
-    client: throughClient(stack),
-    cli: throughCli(stack),
-    nexus: throughNexus(caller, endpoint),
-    temporal: throughTemporal(stack),
-  };
-  return { ways, close: () => caller.close() };
+  const caller = useCallerWorker(stack);
+  beforeAll(async () => {
+    await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
+    Object.assign(ways, {
+      client: throughClient(stack),
+      cli: throughCli(stack),
+      nexus: throughNexus(caller, endpoint),
+      temporal: throughTemporal(stack),
+    } satisfies WaysIn);
+  });
+  return ways;
 }
 
 /** The command line: each command in this process, of whose JSON the last line counts. */
@@ -87,7 +88,6 @@ function throughCli({ config }: OrderStack): WayIn {
   const given = (option: string, value: unknown): string[] => (value ? [option, String(value)] : []);
   return {
     continues: true,
-    unknownRide: 'NotRequested',
     follow({ account, orderId, reference, scheduledAt, notify }, again) {
       const receivers = (notify ?? []).map((who) => ('url' in who ? who.url : `${who.workflowId}:${who.signal}`));
       const options = [
@@ -131,7 +131,6 @@ function throughClient({ client, config }: OrderStack): WayIn {
   };
   return {
     continues: true,
-    unknownRide: 'NotFound',
     follow: (input, again) => (again ? rides.follow(input, { again }) : rides.follow(input)),
     ride: async (input) => await (await rides.request(input)).result().catch(refused),
     status: async (key) => (await of(key).status().catch(refused)).status,
@@ -175,7 +174,6 @@ function throughNexus(caller: CallerWorker, endpoint: string): WayIn {
   }
   return {
     continues: true,
-    unknownRide: 'RideNotRequested',
     // The operation ends with the order, so it is not awaited.
     async follow(input, again) {
       const asking = await start('followOrder', again ? { ...input, again } : input);

@@ -1,22 +1,15 @@
-import { fileURLToPath } from 'node:url';
-import { DefaultLogger } from '@temporalio/worker';
+import { afterAll, beforeAll } from 'vitest';
 import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../../sandbox/sandbox.js';
-import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
 import type { WorkerEnv } from '../accounts.js';
 import { jsonFile } from '../json-file.js';
 import { type OrderStack, startOrderStack } from '../order/stack.js';
+import { bundleOf } from '../worker/runtime.js';
+import { repeatsCreates } from './rides.js';
 
 /** A business account with a service of its own, so that what one ride suffers disturbs no other. */
 export interface Lane {
   account: string;
   sandbox: Sandbox;
-}
-
-/** A stack whose worker holds the accounts of all lanes. */
-export interface RideLanes {
-  stack: OrderStack;
-  lanes: Lane[];
-  close(): Promise<void>;
 }
 
 interface RideLanesOptions {
@@ -26,25 +19,26 @@ interface RideLanesOptions {
   isHurried?: boolean;
 }
 
-export async function startRideLanes(
-  count: number,
-  { sandbox: options, env: more, isHurried = true }: RideLanesOptions = {},
-): Promise<RideLanes> {
-  const lanes = await Promise.all(
-    Array.from({ length: count }, async (_, i) => ({ account: `lane-${i}`, sandbox: await startSandbox(options) })),
-  );
-  const hurried = fileURLToPath(new URL('./hurried-workflows.ts', import.meta.url));
-  const env = { FARETRAIL_ACCOUNTS_FILE: accountsFile(lanes), FARETRAIL_POLL_RESERVED_MS: '500', ...more };
-  const code = isHurried ? await bundleWorkflows(hurried, new DefaultLogger('ERROR')) : undefined;
-  const stack = await startOrderStack({ env, ...(code && { workflowBundle: { code } }) });
-  return {
-    stack,
-    lanes,
-    async close() {
-      await stack.close();
-      await Promise.all(lanes.map(({ sandbox }) => sandbox.close()));
-    },
-  };
+/** A stack whose worker holds the accounts of so many lanes, for all tests of a file; they can be used from its `beforeAll` on. */
+export function useRideLanes(count: number, { sandbox: options, env: more, isHurried = true }: RideLanesOptions = {}) {
+  const rides = { stack: {} as OrderStack, lanes: [] as Lane[] };
+  beforeAll(async () => {
+    const sandboxes = await Promise.all(Array.from({ length: count }, () => startSandbox(options)));
+    rides.lanes.push(...sandboxes.map((sandbox, i) => ({ account: `lane-${i}`, sandbox })));
+    const env = {
+      FARETRAIL_ACCOUNTS_FILE: accountsFile(rides.lanes),
+      FARETRAIL_POLL_RESERVED_MS: '500',
+      ...repeatsCreates,
+      ...more,
+    };
+    const hurried = isHurried ? { workflowBundle: await bundleOf('ride/hurried-workflows.ts') } : {};
+    Object.assign(rides.stack, await startOrderStack({ env, ...hurried }));
+  }, 120_000);
+  afterAll(async () => {
+    await rides.stack.close?.();
+    await Promise.all(rides.lanes.map(({ sandbox }) => sandbox.close()));
+  }, 60_000);
+  return rides;
 }
 
 function accountsFile(lanes: Lane[]): string {

@@ -12,6 +12,7 @@ import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { RequestRideProgress, requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
+import { jsonFile } from '../json-file.js';
 import { type OrderStack, type Place, useOrderStack } from '../order/stack.js';
 import { patient } from '../patience.js';
 
@@ -32,9 +33,14 @@ export const shortLimits = {
   receiptAtMostMs: 20_000,
 };
 
+/** The sandbox makes one order of all creates with the same id, and the workers know that. */
+export const repeatsCreates = {
+  FARETRAIL_CONTRACT_FILE: jsonFile({ operations: { createOrder: { repeatable: true } } }),
+};
+
 /** A stack that each test finds without faults, and with bookings as they usually are. */
 export function useRideStack(): OrderStack {
-  const stack = useOrderStack();
+  const stack = useOrderStack({ env: repeatsCreates });
   afterEach(() => {
     stack.sandbox.clearFaults();
     stack.sandbox.setBookingSettings({
@@ -64,7 +70,7 @@ export const standingOf = (handle: RideRun): Promise<RideStanding> => handle.que
 export const stands = (handle: RideRun, standing: Partial<RideStanding> | object) =>
   vi.waitFor(async () => expect(await standingOf(handle)).toMatchObject(standing), patient);
 
-/** A ride that is followed, with an order that goes on until somebody ends it. */
+/** A ride that is followed, with an order that goes on until the test ends it. */
 export async function rideUnderWay(
   stack: OrderStack,
   more: Partial<RequestRideInput> = {},

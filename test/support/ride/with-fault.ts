@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import type { Fault, FaultInput } from '../../../sandbox/faults.js';
 import type { OperationName } from '../../../sandbox/operations.js';
-import type { RideResult } from '../../../src/client/index.js';
 import { inMs, newRide } from '../../sandbox/booking-calls.js';
 import { Refusal, type RideKey, type WayIn } from '../order/ways-in.js';
 import type { Lane } from './lanes.js';
@@ -23,7 +22,7 @@ export type RideOperation = (typeof rideOperations)[number];
 const onEffect = <K extends Fault['kind']>(kind: K) => [{ kind }, { kind, when: 'answer' }] as FaultInput[];
 const onShapes = <K extends Fault['kind']>(kind: K) => [{ kind }, { kind, shape: 'envelope' }] as FaultInput[];
 
-/** Every fault of the sandbox, in all its forms; a new kind does not compile until it stands here. */
+/** Every fault of the sandbox, in all its forms; a new kind does not compile until it has a row. */
 export const faultForms: Record<Fault['kind'], readonly FaultInput[]> = {
   unauthorized: [{ kind: 'unauthorized' }],
   forbidden: [{ kind: 'forbidden' }],
@@ -89,19 +88,13 @@ async function insist<T>(ask: () => Promise<T>): Promise<T> {
 
 /** Waits for a condition, and no longer than there is a reason to. */
 const until = (what: string, isSo: () => boolean | Promise<boolean>, interval = 100): Promise<void> =>
-  vi.waitFor(async () => expect(await isSo(), `in vain: ${what}`).toBe(true), { timeout: 200_000, interval });
-
-interface Ordered {
-  key: RideKey;
-  end: Promise<RideResult>;
-  orderId: string;
-}
+  vi.waitFor(async () => expect(await isSo(), `waited for ${what}`).toBe(true), { timeout: 200_000, interval });
 
 /** Orders a ride and waits until the service has it. */
-async function order({ account, sandbox }: Lane, way: WayIn): Promise<Ordered> {
+async function order({ account, sandbox }: Lane, way: WayIn) {
   const before = sandbox.createdOrders().length;
   const made = () => sandbox.createdOrders().slice(before);
-  const key = { account, requestId: randomUUID() };
+  const key: RideKey = { account, requestId: randomUUID() };
   const end = way.ride({ ...key, order: newRide({ scheduled_at: inMs(7_200_000) }), receipt: true });
   let failure: unknown;
   end.catch((error: unknown) => {

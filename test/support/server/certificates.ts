@@ -9,19 +9,13 @@ export interface CertificateFiles {
   key: string;
 }
 
-/** A certificate authority that only this test trusts. */
-export interface TestAuthority {
-  /** The file of its own certificate. */
-  ca: string;
-  /** Good for `localhost` and 127.0.0.1. */
-  server(): CertificateFiles;
-  client(): CertificateFiles;
-}
-
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
+/** A certificate authority that only this test trusts. */
+export type TestAuthority = ReturnType<typeof createAuthority>;
+
 /** Makes one with `openssl`; its files are gone when the process ends. */
-export function createAuthority(name: string): TestAuthority {
+export function createAuthority(name: string) {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-ca-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const file = (ending: string): string => join(folder, ending);
@@ -37,7 +31,9 @@ export function createAuthority(name: string): TestAuthority {
   }
 
   return {
+    /** The file of its own certificate. */
     ca: file('ca.pem'),
+    /** Good for `localhost` and 127.0.0.1. */
     server: () => issue('server', 'serverAuth'),
     client: () => issue('client', 'clientAuth'),
   };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { WorkerEnv } from '../accounts.js';
 
 /** One span as it came, in the JSON of OTLP. */
-export interface ReceivedSpan {
+interface ReceivedSpan {
   service: string;
   name: string;
   traceId: string;
@@ -15,16 +15,6 @@ export interface ReceivedSpan {
   links?: { traceId: string; spanId: string }[];
 }
 
-/** A collector of traces. */
-export interface TraceReceiver {
-  /** For the environment of those who send. */
-  env: WorkerEnv;
-  spans(): ReceivedSpan[];
-  /** All that came, as text. */
-  text(): string;
-  close(): Promise<void>;
-}
-
 interface Export {
   resourceSpans: {
     resource: { attributes: { key: string; value: { stringValue?: string } }[] };
@@ -32,7 +22,10 @@ interface Export {
   }[];
 }
 
-export async function startTraceReceiver(): Promise<TraceReceiver> {
+/** A collector of traces. */
+export type TraceReceiver = Awaited<ReturnType<typeof startTraceReceiver>>;
+
+export async function startTraceReceiver() {
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -42,14 +35,16 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
+    /** For the environment of the processes that send traces. */
     env: {
       OTEL_TRACES_EXPORTER: 'otlp',
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       OTEL_BSP_SCHEDULE_DELAY: '100',
-    },
-    spans: () => bodies.flatMap((body) => spansOf(JSON.parse(body) as Export)),
+    } as WorkerEnv,
+    spans: (): ReceivedSpan[] => bodies.flatMap((body) => spansOf(JSON.parse(body) as Export)),
+    /** All that came, as text. */
     text: () => bodies.join('\n'),
-    async close() {
+    async close(): Promise<void> {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

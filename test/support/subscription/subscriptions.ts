@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { expect, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
 import type { SubscriptionInput } from '../../../src/domain/subscription/input.js';
@@ -13,16 +12,7 @@ import type { OrderStack } from '../order/stack.js';
 import { patient } from '../patience.js';
 
 /** One subscription under test. */
-export interface SubscriptionRun {
-  handle: WorkflowHandleWithFirstExecutionRunId<typeof subscription>;
-  /** What the ingress would accept, from the memo. */
-  accepted(): Promise<AcceptedGeneration[]>;
-  status(): Promise<SubscriptionStatus>;
-  /** Resolves once an address is in force. */
-  active(): Promise<SubscriptionStatus>;
-  /** Resolves once the run shows this attention; undefined: none. */
-  shows(attention: string | undefined): Promise<void>;
-}
+export type SubscriptionRun = Awaited<ReturnType<typeof subscribe>>;
 
 /** What a worker needs to subscribe. `managing`: the contract profile lets it list and delete subscribers. */
 export function webhookEnv({ managing = false } = {}): WorkerEnv {
@@ -36,7 +26,7 @@ export async function subscribe(
   { client, config }: Pick<OrderStack, 'client' | 'config'>,
   more: Partial<SubscriptionInput> = {},
   progress?: SubscriptionProgress,
-): Promise<SubscriptionRun> {
+) {
   const eventType: EventType = more.eventType ?? 'business_report';
   const key = { account: toAccountName('business'), eventType };
   const input: SubscriptionInput = { ...key, publicUrl: 'http://127.0.0.1:9/base', ...more };
@@ -50,12 +40,16 @@ export async function subscribe(
   return {
     handle,
     status,
-    accepted: async () => ((await describe()).memo?.subscription as SubscriptionMemo | undefined)?.accepted ?? [],
-    async active() {
+    /** What the ingress would accept, from the memo. */
+    accepted: async (): Promise<AcceptedGeneration[]> =>
+      ((await describe()).memo?.subscription as SubscriptionMemo | undefined)?.accepted ?? [],
+    /** Resolves once an address is in force. */
+    async active(): Promise<SubscriptionStatus> {
       await vi.waitFor(async () => expect((await status()).state).toBe('active'), patient);
       return await status();
     },
-    async shows(attention) {
+    /** Resolves once the run shows this attention; undefined: none. */
+    async shows(attention: string | undefined): Promise<void> {
       const shown = async () => (await describe()).searchAttributes.RideAttention?.[0] ?? undefined;
       await vi.waitFor(async () => expect(await shown()).toBe(attention), patient);
     },

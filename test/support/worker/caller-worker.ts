@@ -12,16 +12,12 @@ import {
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { underLock } from '../../../local/temporal/server-cache.js';
 import type { OrderStack } from '../order/stack.js';
 
-/** A worker of somebody else, with the workflows of the examples and `caller-workflows.ts`. */
-export interface CallerWorker {
-  client: Client;
-  taskQueue: string;
-  close(): Promise<void>;
-}
+/** A worker of a caller, with the workflow of an example and `caller-workflows.ts`. */
+export type CallerWorker = Awaited<ReturnType<typeof startCallerWorker>>;
 
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 /** The entries of the package, from the sources: tests never meet an outdated build. */
@@ -31,11 +27,20 @@ const entries = {
   'faretrail/workflow$': path('../../../src/client/in-workflow.ts'),
 };
 
-/** Starts it in `namespace`, which is made when missing. */
-export async function startCallerWorker(
+/** One for all tests of a file, by default in a new namespace; it can be used from their `beforeAll` on. */
+export function useCallerWorker(stack: OrderStack, options?: CallerOptions): CallerWorker {
+  const caller = {} as CallerWorker;
+  beforeAll(async () => void Object.assign(caller, await startCallerWorker(stack, options)), 120_000);
+  afterAll(() => caller.close?.());
+  return caller;
+}
+
+type CallerOptions = Pick<WorkerOptions, 'namespace' | 'activities'>;
+
+async function startCallerWorker(
   stack: OrderStack,
-  { namespace = 'default', activities = {} }: Pick<WorkerOptions, 'namespace' | 'activities'> = {},
-): Promise<CallerWorker> {
+  { namespace = `trips-${randomUUID()}`, activities = {} }: CallerOptions = {},
+) {
   if (namespace !== 'default') await makeNamespace(stack, namespace);
   const taskQueue = `callers-${randomUUID()}`;
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
@@ -45,7 +50,7 @@ export async function startCallerWorker(
   return {
     client: new Client({ connection: stack.client.connection, namespace }),
     taskQueue,
-    async close() {
+    async close(): Promise<void> {
       worker.shutdown();
       await running;
       await connection.close();

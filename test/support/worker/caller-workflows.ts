@@ -10,9 +10,8 @@ import { rideOrders } from '../../../src/client/ride-orders.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { innermostFailure } from '../../../src/temporal/failure-type.js';
 
-// The examples are tested as they stand.
+// The example is tested as it is.
 export { checkout } from '../../../examples/checkout/checkout.js';
-export { trip } from '../../../examples/nexus-caller/trip.js';
 
 /** What a caller's workflow sees of one operation. */
 export interface Seen {

@@ -1,30 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { loadTemporalSettings } from '../../../src/temporal/connection.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
-import { type FollowHandle, type Place, startFollowing } from '../order/stack.js';
+import { type FollowHandle, startFollowing } from '../order/stack.js';
 import { startWorkerProcess, type WorkerProcess } from './process.js';
 
 /** Worker processes and a sandbox, on the Temporal server of the test run. */
-export interface Fleet {
-  sandbox: Sandbox;
-  client: Client;
-  env: WorkerEnv;
-  /** As the helpers for runs want it. */
-  place: Place;
-  workers: WorkerProcess[];
-  /** Follows `count` new orders, by turns at both interfaces or those given, that all run through this script. */
-  followOrders(
-    count: number,
-    script: [status: string, afterMs: number][],
-    interfaces?: readonly RideInterface[],
-  ): Promise<FollowHandle[]>;
-  addWorker(): Promise<WorkerProcess>;
-  close(): Promise<void>;
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 interface FleetOptions {
   sandbox?: SandboxOptions;
@@ -46,7 +31,7 @@ export function useFleet(size: number, options: FleetOptions = {}): Fleet {
 export async function startFleet(
   size: number,
   { sandbox: sandboxOptions, env: extra, requestsPerSecond, address = inject('temporalAddress') }: FleetOptions = {},
-): Promise<Fleet> {
+) {
   const sandbox = await startSandbox(sandboxOptions);
   const connection = await Connection.connect({ address });
   const env = workerEnv(
@@ -61,14 +46,20 @@ export async function startFleet(
     sandbox,
     client,
     env,
+    /** As the helpers for runs want it. */
     place,
     workers,
-    async addWorker() {
+    async addWorker(): Promise<WorkerProcess> {
       const worker = await startWorkerProcess(env);
       workers.push(worker);
       return worker;
     },
-    followOrders(count, script, interfaces = ['partner', 'business']) {
+    /** Follows `count` new orders, by turns at both interfaces or those given, that all run through this script. */
+    followOrders(
+      count: number,
+      script: [status: string, afterMs: number][],
+      interfaces: readonly RideInterface[] = ['partner', 'business'],
+    ): Promise<FollowHandle[]> {
       const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
       const starts = Array.from({ length: count }, (_, index) => {
         const at = interfaces[index % interfaces.length] ?? 'business';
@@ -78,7 +69,7 @@ export async function startFleet(
       });
       return Promise.all(starts);
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.stop()));
       await connection.close();
       await sandbox.close();

@@ -7,20 +7,8 @@ import { projectRoot } from '../../../local/temporal/project-root.js';
 import type { WorkerEnv } from '../accounts.js';
 
 /** A process of ours, as it is deployed. */
-export interface OurProcess {
-  /** All that it has written so far. */
-  output(): string;
-  /** kill -9. */
-  kill(): Promise<void>;
-  /** By default SIGTERM; resolves to the exit code once it has drained. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-}
-
-export type WorkerProcess = OurProcess;
-
-export interface IngressProcess extends OurProcess {
-  url: string;
-}
+export type WorkerProcess = Awaited<ReturnType<typeof ready>>;
+export type IngressProcess = WorkerProcess & { url: string };
 
 /** Resolves when the worker polls. Rejects with its output when it ends before. */
 export const startWorkerProcess = (env: WorkerEnv): Promise<WorkerProcess> =>
@@ -40,7 +28,7 @@ export async function runIngressProcess(env: WorkerEnv): Promise<{ code: number 
   return { code: child.exitCode, output: output() };
 }
 
-function launch(name: 'worker' | 'ingress', env: WorkerEnv): { child: ChildProcess; output(): string } {
+function launch(name: 'worker' | 'ingress', env: WorkerEnv): { child: ChildProcess; output: () => string } {
   const child = spawn(process.execPath, nodeArgs(name), {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,7 +38,7 @@ function launch(name: 'worker' | 'ingress', env: WorkerEnv): { child: ChildProce
   return { child, output: () => output };
 }
 
-async function ready(name: 'worker' | 'ingress', env: WorkerEnv): Promise<OurProcess> {
+async function ready(name: 'worker' | 'ingress', env: WorkerEnv) {
   const { child, output } = launch(name, env);
   await new Promise<void>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`the ${name} ended before it was ready:\n${output()}`)));
@@ -65,7 +53,14 @@ async function ready(name: 'worker' | 'ingress', env: WorkerEnv): Promise<OurPro
     await closed;
     return child.exitCode;
   }
-  return { output, kill: () => end('SIGKILL').then(() => undefined), stop: (signal = 'SIGTERM') => end(signal) };
+  return {
+    /** All that it has written so far. */
+    output,
+    /** kill -9. */
+    kill: async () => void (await end('SIGKILL')),
+    /** Resolves to the exit code once it has drained. */
+    stop: (signal: NodeJS.Signals = 'SIGTERM') => end(signal),
+  };
 }
 
 /** What a program wrote, and how it ended. */

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, inject } from 'vitest';
@@ -6,6 +7,7 @@ import { converterPaths } from '../../../src/sealing/data-converter.js';
 import * as encodedFailures from '../../../src/sealing/encoded-failures.js';
 import * as payloadConverter from '../../../src/sealing/payload-converter.js';
 import * as plainFailures from '../../../src/sealing/plain-failures.js';
+import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
 
 let isInstalled = false;
 
@@ -46,6 +48,12 @@ export function useTemporal(): { client: Client; native: NativeConnection } {
     await temporal.client?.connection.close();
   });
   return temporal;
+}
+
+/** The workflows of a file of `test/support`, as one script. */
+export async function bundleOf(file: `${string}-workflows.ts`): Promise<{ code: string }> {
+  const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
+  return { code: await bundleWorkflows(path, new DefaultLogger('ERROR')) };
 }
 
 /** Starts a worker of the SDK. Gives what stops it. */

@@ -6,11 +6,11 @@ import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
 // What single tests need of a workflow that the product does not have.
 export { lateNotices } from '../../../src/workflows/notify/late-notices.js';
 
-/** What comes in the moment in which a run ends: one thing more to do, or one more who wants to be told. */
+/** What comes in the moment in which a run ends: one more change to tell, or one more receiver. */
 export type LateArrival = 'news' | 'newcomer';
 
-/** A run that hands over what it has told `url` of, while something comes. Whether it might end then, and after it saw to it. */
-export async function ending(url: string, arrival: LateArrival): Promise<boolean[]> {
+/** A run that hands over its notices to `url` while something comes. Gives whether it may end then, and whether after handing that over. */
+export async function ending({ url, arrival }: { url: string; arrival: LateArrival }): Promise<boolean[]> {
   const { firstExecutionRunId: firstRunId } = workflowInfo();
   const urls = createUrlNotices({
     urls: [{ url, entry: 0 }],

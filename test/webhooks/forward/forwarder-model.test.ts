@@ -11,77 +11,72 @@ import { recordedPort, unavailable } from './port.js';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-type Weather = 'fine' | 'down' | 'oneOrderStuck' | 'flaky' | 'checkUnknown';
-type Step =
-  | { do: 'append'; orderId: string | null; kind: 'plain' | 'unchecked' | 'parked' | 'report' | 'again' }
-  | { do: 'weather'; is: Weather }
-  | { do: 'wait'; ms: number }
-  | { do: 'crash' };
+const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown'] as const;
+const contents = {
+  plain: {},
+  unchecked: { uncheckedGeneration: 'g1' },
+  parked: { parkReason: 'otherCompany' },
+  report: { eventType: 'business_report' },
+} as const;
 
-const steps = fc.array(
-  fc.oneof(
-    {
-      weight: 10,
-      arbitrary: fc.record({
-        do: fc.constant('append' as const),
-        orderId: fc.option(fc.constantFrom('1', '2', '12', 'stuck')),
-        kind: fc.constantFrom('plain', 'plain', 'unchecked', 'parked', 'report', 'again'),
-      }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        do: fc.constant('weather' as const),
-        is: fc.constantFrom<Weather[]>('fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown'),
-      }),
-    },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(3_000) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
-  ),
-  { maxLength: 60 },
-) as fc.Arbitrary<Step[]>;
+const append = fc.record({
+  do: fc.constant('append' as const),
+  orderId: fc.option(fc.constantFrom('1', '2', '12', 'stuck')),
+  kind: fc.constantFrom('plain' as const, 'plain', 'unchecked', 'parked', 'report', 'again'),
+});
+const change = fc.record({ do: fc.constant('weather' as const), is: fc.constantFrom(...weathers) });
+const wait = fc.record({ do: fc.constant('wait' as const), ms: fc.nat(3_000) });
+const crash = fc.record({ do: fc.constant('crash' as const) });
+const step = fc.oneof(
+  { weight: 10, arbitrary: append },
+  { weight: 3, arbitrary: change },
+  { weight: 4, arbitrary: wait },
+  { weight: 1, arbitrary: crash },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 interface World {
+  folder: string;
   journal: Journal;
   forwarder: Forwarder;
-  weather: Weather;
+  weather: (typeof weathers)[number];
   acknowledged: string[];
   temporal: ReturnType<typeof recordedPort>;
 }
 
-async function open(world: World, folder: string): Promise<void> {
-  world.journal = await openJournal({ folder, maxBytes: 2 ** 24, stallMs: 1e9 });
+/** Opens the journal and starts a forwarder for it, at first and after each crash. */
+async function open(world: World): Promise<void> {
+  world.journal = await openJournal({ folder: world.folder, maxBytes: 2 ** 24, stallMs: 1e9 });
   const check = async () => {
-    if (world.weather === 'checkUnknown') throw new Error('nobody knows');
+    if (world.weather === 'checkUnknown') throw new Error('not known yet');
     return null;
   };
   world.forwarder = createForwarder({ journal: world.journal, port: world.temporal.port, check, concurrency: 3 });
   world.forwarder.start();
 }
 
-function refusal(weather: Weather, call: string, count: number): Error | undefined {
-  if (weather === 'down') return unavailable();
-  if (weather === 'oneOrderStuck' && call.startsWith('order stuck')) return new Error('takes no more signals');
-  return weather === 'flaky' && count % 3 !== 0 ? new Error('lost') : undefined;
+async function close({ forwarder, journal }: World): Promise<void> {
+  await forwarder.stop(0); // what is in flight goes on, and comes too late to be removed
+  await journal.close();
 }
 
-async function take(world: World, step: Step, folder: string): Promise<void> {
+function refusal({ weather, temporal }: World, call: string): Error | undefined {
+  if (weather === 'down') return unavailable();
+  if (weather === 'oneOrderStuck' && call.startsWith('order stuck')) return new Error('takes no more signals');
+  return weather === 'flaky' && temporal.calls.length % 3 !== 0 ? new Error('lost') : undefined;
+}
+
+async function take(world: World, step: Step): Promise<void> {
   if (step.do === 'weather') world.weather = step.is;
   if (step.do === 'wait') await pass(step.ms);
   if (step.do === 'crash') {
-    await world.forwarder.stop(0); // what is in flight goes on, and comes too late to be removed
-    await world.journal.close();
-    await open(world, folder);
+    await close(world);
+    await open(world);
   }
   if (step.do !== 'append') return;
-  const deliveryId = step.kind === 'again' ? world.acknowledged.at(-1) : undefined;
-  const delivery = aDelivery({
-    orderId: step.orderId,
-    ...(deliveryId !== undefined && { deliveryId }),
-    ...(step.kind === 'unchecked' && { uncheckedGeneration: 'g1' }),
-    ...(step.kind === 'parked' && { parkReason: 'otherCompany' as const }),
-    ...(step.kind === 'report' && { eventType: 'business_report' as const }),
-  });
+  const last = world.acknowledged.at(-1);
+  const content = step.kind !== 'again' ? contents[step.kind] : last === undefined ? {} : { deliveryId: last };
+  const delivery = aDelivery({ orderId: step.orderId, ...content });
   const appended = world.journal.append(delivery);
   await settle(appended);
   await appended;
@@ -100,32 +95,32 @@ async function pass(ms: number): Promise<void> {
   await realTime(1);
 }
 
-function expectNothingLost({ journal, acknowledged, temporal }: World): void {
-  const kept = contentOf(journal).map(({ deliveryId }) => deliveryId);
-  const held = new Set([...kept, ...temporal.delivered]);
-  expect(acknowledged.filter((id) => !held.has(id))).toEqual([]);
-}
+/** The acknowledged deliveries that are not among these. */
+const missing = ({ acknowledged }: World, ids: readonly string[]) => {
+  const held = new Set(ids);
+  return acknowledged.filter((id) => !held.has(id));
+};
 
 it(
   'whatever fails and whenever it crashes, all that was acknowledged is in the journal or at Temporal, and gets there',
   async () => {
     await fc.assert(
-      fc.asyncProperty(steps, async (script) => {
-        const folder = await aFolder();
-        const world = { weather: 'fine', acknowledged: [], temporal: recordedPort() } as unknown as World;
-        world.temporal.refuse = (call) => refusal(world.weather, call, world.temporal.calls.length);
-        await open(world, folder);
-        for (const step of script) {
-          await take(world, step, folder);
-          expectNothingLost(world);
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (script) => {
+        const start = { folder: await aFolder(), weather: 'fine', acknowledged: [], temporal: recordedPort() };
+        const world = start as unknown as World;
+        world.temporal.refuse = (call) => refusal(world, call);
+        await open(world);
+        for (const one of script) {
+          await take(world, one);
+          const kept = contentOf(world.journal).map(({ deliveryId }) => deliveryId);
+          expect(missing(world, [...kept, ...world.temporal.delivered])).toEqual([]);
         }
         world.weather = 'fine';
         const begunAt = performance.now();
         while (world.journal.depth() > 0 && performance.now() - begunAt < 20_000) await pass(500);
         expect(world.journal.depth()).toBe(0);
-        expect(world.acknowledged.filter((id) => !world.temporal.delivered.includes(id))).toEqual([]);
-        await world.forwarder.stop(0);
-        await world.journal.close();
+        expect(missing(world, world.temporal.delivered)).toEqual([]);
+        await close(world);
       }),
       { numRuns: isLong ? 1_000 : 40 },
     );

@@ -1,167 +1,144 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import { createFailureLog } from '../../../src/ingress-store.js';
 import { aDelivery, aJournal } from '../journal/folders.js';
 import { aForwarder, aScene, recordedPort, unavailable } from './port.js';
 
+afterEach(() => void vi.useRealTimers());
+
 const numbered = (count: number, orders = count) => Array.from({ length: count }, (_, n) => `${n % orders}`);
 
-describe('a forwarder', () => {
-  it('empties the journal, one call per order however many deliveries it has', async () => {
-    const { recorded, isEmpty } = await aScene(numbered(300, 3));
-    await isEmpty();
-    expect([recorded.calls.length, recorded.delivered.length]).toEqual([3, 300]);
-  });
-
-  it('forwards a new delivery at once', async () => {
-    const { journal, recorded } = await aScene();
-    const waits: number[] = [];
-    for (let made = 0; made < 20; made += 1) {
-      await journal.append(aDelivery());
-      const since = performance.now();
-      while (recorded.delivered.length <= made) await sleep(1);
-      waits.push(performance.now() - since);
-    }
-    expect(Math.min(...waits), 'with ticks, each would wait for most of one').toBeLessThan(50);
-  });
-
-  it('forwards once the deliveries that come for an order during a call for it', async () => {
-    const { journal, recorded, release, isEmpty } = await aScene(['42'], { isHeld: true });
-    await Promise.all([journal.append(aDelivery()), journal.append(aDelivery())]);
-    release();
-    await isEmpty();
-    expect([recorded.calls.length, recorded.delivered.length]).toEqual([2, 3]);
-  });
-
-  it('reads the journal again after it was reopened, without a second call for an order in flight', async () => {
-    const journal = await aJournal();
-    await journal.append(aDelivery());
-    const recorded = recordedPort();
-    const release = recorded.hold();
-    let reopened = () => {};
-    const onAppend: typeof journal.onAppend = (listener) => {
-      reopened = () => listener(null);
-    };
-    aForwarder({ journal: { ...journal, onAppend }, port: recorded.port });
-    await expect.poll(() => recorded.calls.length).toBe(1);
-    await journal.append(aDelivery({ orderId: 'untold' }));
-    reopened();
-    release();
-    await expect.poll(() => journal.depth()).toBe(0);
-    expect(recorded.delivered.length).toBe(2);
-  });
-
-  it('keeps what Temporal refuses and forwards the others', async () => {
-    const refuse = (call: string) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
-    const { journal, recorded, isEmpty } = await aScene(['stuck', ...numbered(100)], { refuse });
-    await expect.poll(() => journal.depth()).toBe(1);
-    expect(recorded.delivered.length).toBe(100);
-    recorded.refuse = () => undefined;
-    await isEmpty();
-  });
-
-  it('passes over what is gone from the journal by the time it is read', async () => {
-    const journal = await aJournal();
-    const kept = aDelivery();
-    for (const delivery of [aDelivery(), kept, aDelivery({ orderId: 'alone' })]) await journal.append(delivery);
-    const keys = journal.keysAfter(0, 3);
-    await journal.remove(keys.filter((_, index) => index !== 1));
-    const { port, calls } = recordedPort();
-    const failures: Error[] = [];
-    let reads = 0;
-    aForwarder({
-      journal: {
-        ...journal,
-        keysAfter: (seq) => keys.filter(([number]) => number > seq), // as they were a moment ago
-        read(wanted) {
-          reads += 1;
-          if (reads > 10) throw new Error('reads the same again and again');
-          return journal.read(wanted);
-        },
-      },
-      port,
-      onFailed: (error) => failures.push(error),
-    });
-    await expect.poll(() => journal.depth()).toBe(0);
-    expect({ calls, failures, reads }).toEqual({ calls: [`order 42: ${kept.deliveryId}`], failures: [], reads: 2 });
-  });
-
-  it('has no more groups in flight than it may', async () => {
-    let inFlight = 0;
-    let most = 0;
-    const toOrder = async () => {
-      inFlight += 1;
-      most = Math.max(most, inFlight);
-      await sleep(5);
-      inFlight -= 1;
-      return 'signalled' as const;
-    };
-    const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toOrder }, concurrency: 8 });
-    await isEmpty();
-    expect(most).toBe(8);
-  });
-
-  it('is not held up by a delivery that cannot be parked', async () => {
-    const refuse = (call: string) => (call.startsWith('parked otherCompany') ? new Error('no') : undefined);
-    const { journal, recorded } = await aScene([], { refuse });
-    await journal.append(aDelivery({ orderId: null, parkReason: 'otherCompany' }));
-    await journal.append(aDelivery({ orderId: null, parkReason: 'noOrderId' }));
-    await expect.poll(() => journal.depth()).toBe(1);
-    expect(recorded.delivered.length).toBe(1);
-  });
-
-  it('finishes what is in flight when it is stopped, and starts nothing more', async () => {
-    const { journal, recorded, forwarder, release } = await aScene(['first'], { isHeld: true });
-    const stopped = forwarder.stop(60_000);
-    await journal.append(aDelivery({ orderId: 'second' }));
-    release();
-    await stopped;
-    expect(recorded.calls.map((call) => call.split(':')[0])).toEqual(['order first']);
-    expect(journal.depth()).toBe(1);
-  });
-
-  it('does not wait longer than it may when it is stopped', async () => {
-    const { recorded, forwarder } = await aScene(['42'], { isHeld: true });
-    await forwarder.stop(50); // the call never ends
-    expect(recorded.delivered).toEqual([]);
-  });
+it('a forwarder empties the journal, with one call per order however many deliveries it has', async () => {
+  const { recorded, isEmpty } = await aScene(numbered(300, 3));
+  await isEmpty();
+  expect([recorded.calls.length, recorded.delivered.length]).toEqual([3, 300]);
 });
 
-describe('a forwarder while Temporal is down', () => {
-  it('makes few calls, and goes on within about a second once it is back', async () => {
-    const outages: boolean[] = [];
-    const onOutage = (isOut: boolean) => void outages.push(isOut);
-    const { journal, recorded, isEmpty } = await aScene(numbered(2_000), { refuse: unavailable, onOutage });
-    const outSince = Date.now();
-    for (let made = 0; made < 100; made += 1) {
-      await journal.append(aDelivery({ orderId: `new ${made}` }));
-      await sleep(20);
-    }
-    const probes = Math.ceil((Date.now() - outSince) / 500);
-    expect(recorded.calls.length).toBeLessThan(64 + 16 + probes);
-    recorded.refuse = () => undefined;
-    const backAt = Date.now();
-    await expect.poll(() => recorded.delivered.length, { interval: 10 }).toBeGreaterThan(0);
-    expect(Date.now() - backAt, 'half a second, on a quiet machine').toBeLessThan(3_000);
-    await isEmpty();
-    expect(new Set(recorded.delivered).size).toBe(2_100);
-    expect(outages).toEqual([true, false]);
-  });
+it('a forwarder forwards a new delivery at once', async () => {
+  const { journal, recorded } = await aScene();
+  const waits: number[] = [];
+  for (let made = 0; made < 20; made += 1) {
+    await journal.append(aDelivery());
+    const since = performance.now();
+    while (recorded.delivered.length <= made) await sleep(1);
+    waits.push(performance.now() - since);
+  }
+  expect(Math.min(...waits), 'with ticks, each would wait for most of one').toBeLessThan(50);
+});
 
-  it('asks with one delivery at a time, however many wait for an order', async () => {
-    const { recorded, isEmpty } = await aScene(numbered(200, 1), { refuse: unavailable });
-    await expect.poll(() => recorded.calls.length).toBeGreaterThan(2);
-    const sizes = recorded.calls.map((call) => call.split(': ')[1]?.split(' ').length);
-    expect(sizes).toEqual([200, ...sizes.slice(1).map(() => 1)]);
-    recorded.refuse = () => undefined;
-    await isEmpty();
-    expect(recorded.delivered.length).toBe(200);
-  });
+it('a forwarder keeps what Temporal refuses, and forwards the others', async () => {
+  const refuse = (call: string) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
+  const { journal, recorded, isEmpty } = await aScene(['stuck', ...numbered(100)], { refuse });
+  await expect.poll(() => journal.depth()).toBe(1);
+  expect(recorded.delivered.length).toBe(100);
+  recorded.refuse = () => undefined;
+  await isEmpty();
+});
 
-  it('still notices its return while all calls hang', async () => {
-    const { recorded, isEmpty } = await aScene(numbered(200), { refuse: unavailable, delayMs: 800 });
-    await sleep(2_500);
-    recorded.delayMs = 0;
-    recorded.refuse = () => undefined;
-    await isEmpty();
-  });
+it('a forwarder passes over what is gone from the journal by the time it reads it', async () => {
+  const journal = await aJournal();
+  const kept = aDelivery();
+  for (const delivery of [aDelivery(), kept, aDelivery({ orderId: 'alone' })]) await journal.append(delivery);
+  const keys = journal.keysAfter(0, 3);
+  await journal.remove(keys.filter((_, index) => index !== 1));
+  const keysAMomentAgo = (seq: number) => keys.filter(([number]) => number > seq);
+  let reads = 0;
+  const read: typeof journal.read = (wanted) => {
+    reads += 1;
+    if (reads > 10) throw new Error('reads the same again and again');
+    return journal.read(wanted);
+  };
+  const onFailed = vi.fn();
+  const { port, calls } = recordedPort();
+  aForwarder({ journal: { ...journal, keysAfter: keysAMomentAgo, read }, port, onFailed });
+  await expect.poll(() => journal.depth()).toBe(0);
+  expect({ calls, reads }).toEqual({ calls: [`order 42: ${kept.deliveryId}`], reads: 2 });
+  expect(onFailed).not.toHaveBeenCalled();
+});
+
+it('a forwarder has no more groups in flight than it may', async () => {
+  let inFlight = 0;
+  let most = 0;
+  const toOrder = async () => {
+    inFlight += 1;
+    most = Math.max(most, inFlight);
+    await sleep(5);
+    inFlight -= 1;
+    return 'signalled' as const;
+  };
+  const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toOrder }, concurrency: 8 });
+  await isEmpty();
+  expect(most).toBe(8);
+});
+
+it('a forwarder that is stopped finishes what is in flight, and starts nothing more', async () => {
+  const { journal, recorded, forwarder, release } = await aScene(['first'], { isHeld: true });
+  const stopped = forwarder.stop(60_000);
+  await journal.append(aDelivery({ orderId: 'second' }));
+  release();
+  await stopped;
+  expect(recorded.calls.map((call) => call.split(':')[0])).toEqual(['order first']);
+  expect(journal.depth()).toBe(1);
+});
+
+it('a forwarder that is stopped does not wait longer than it may for a call that never ends', async () => {
+  const { recorded, forwarder } = await aScene(['42'], { isHeld: true });
+  await forwarder.stop(50);
+  expect(recorded.delivered).toEqual([]);
+});
+
+it('a forwarder makes few calls while Temporal is down, and goes on within about a second once it is back', async () => {
+  const outages: boolean[] = [];
+  const onOutage = (isOut: boolean) => void outages.push(isOut);
+  const { journal, recorded, isEmpty } = await aScene(numbered(2_000), { refuse: unavailable, onOutage });
+  const outSince = Date.now();
+  for (let made = 0; made < 100; made += 1) {
+    await journal.append(aDelivery({ orderId: `new ${made}` }));
+    await sleep(20);
+  }
+  const probes = Math.ceil((Date.now() - outSince) / 500);
+  expect(recorded.calls.length).toBeLessThan(64 + 16 + probes);
+  recorded.refuse = () => undefined;
+  const backAt = Date.now();
+  await expect.poll(() => recorded.delivered.length, { interval: 10 }).toBeGreaterThan(0);
+  expect(Date.now() - backAt, 'half a second, on a quiet machine').toBeLessThan(3_000);
+  await isEmpty();
+  expect(new Set(recorded.delivered).size).toBe(2_100);
+  expect(outages).toEqual([true, false]);
+});
+
+it('a forwarder probes Temporal with one delivery at a time while it is down, however many wait for an order', async () => {
+  const { recorded, isEmpty } = await aScene(numbered(200, 1), { refuse: unavailable });
+  await expect.poll(() => recorded.calls.length).toBeGreaterThan(2);
+  const sizes = recorded.calls.map((call) => call.split(': ')[1]?.split(' ').length);
+  expect(sizes).toEqual([200, ...sizes.slice(1).map(() => 1)]);
+  recorded.refuse = () => undefined;
+  await isEmpty();
+  expect(recorded.delivered.length).toBe(200);
+});
+
+it('a forwarder notices that Temporal is back although all calls have hung', async () => {
+  const { recorded, isEmpty } = await aScene(numbered(200), { refuse: unavailable, delayMs: 800 });
+  await sleep(2_500);
+  recorded.delayMs = 0;
+  recorded.refuse = () => undefined;
+  await isEmpty();
+});
+
+it('the ingress warns once a minute why deliveries are not forwarded, and logs the rest for those who debug', () => {
+  vi.useFakeTimers();
+  const logger = { warn: vi.fn(), debug: vi.fn() };
+  const tell = createFailureLog(logger);
+  const countsAfter = (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    tell(new Error('the run takes no more'));
+    return [logger.warn.mock.calls.length, logger.debug.mock.calls.length];
+  };
+  expect([countsAfter(0), countsAfter(59_000), countsAfter(1_000)]).toEqual([
+    [1, 0],
+    [1, 1],
+    [2, 1],
+  ]);
+  const err = expect.objectContaining({ message: 'the run takes no more' });
+  expect(logger.warn).toHaveBeenLastCalledWith({ err }, expect.stringContaining('tried again'));
 });

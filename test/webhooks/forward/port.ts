@@ -3,50 +3,34 @@ import { TemporalUnavailable } from '../../../src/webhooks/delivery-port.js';
 import { createForwarder, type Forwarder, type ForwarderOptions } from '../../../src/webhooks/forward/forwarder.js';
 import { aDelivery, aJournal } from '../journal/folders.js';
 
-/** One call to Temporal, as text: `order 42: <delivery ids>`, `report 42: ...`, `parked noOrderId: ...`. */
-export interface RecordedPort {
-  port: ForwarderOptions['port'];
-  calls: string[];
-  /** Ids of the deliveries that Temporal has, with repetitions. */
-  delivered: string[];
-  /** The error that rejects this call; undefined lets it pass. */
-  refuse: (call: string) => Error | undefined;
-  /** How long every call takes. */
-  delayMs: number;
-  /** From now on calls end only when the result is called. */
-  hold(): () => void;
-}
-
 export const unavailable = () => new TemporalUnavailable();
 
 const idsOf = (deliveries: readonly { deliveryId: string }[]) => deliveries.map(({ deliveryId }) => deliveryId);
 
-export function recordedPort(): RecordedPort {
-  const recorded: RecordedPort = {
-    port: undefined as never,
-    calls: [],
-    delivered: [],
-    refuse: () => undefined,
+/** A Temporal that records the calls to it. The test sets how it answers. */
+export function recordedPort() {
+  const recorded = {
+    /** One call as text: `order 42: <delivery ids>`, `report 42: ...`, `parked noOrderId: ...`. */
+    calls: [] as string[],
+    /** Ids of the deliveries that Temporal has, with repetitions. */
+    delivered: [] as string[],
+    /** The error that rejects this call; undefined lets it pass. */
+    refuse: (_call: string): Error | undefined => undefined,
+    /** How long every call takes. */
     delayMs: 0,
-    hold() {
-      let release: () => void = () => undefined;
-      held = new Promise((resolve) => {
-        release = resolve;
-      });
-      return release;
-    },
+    /** Calls end after this. */
+    held: Promise.resolve(),
   };
-  let held: Promise<void> | undefined;
   async function take(what: string, ids: string[]): Promise<void> {
     const call = `${what}: ${ids.join(' ')}`;
     recorded.calls.push(call);
     if (recorded.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, recorded.delayMs));
-    await held;
+    await recorded.held;
     const error = recorded.refuse(call);
     if (error) throw error;
     recorded.delivered.push(...ids);
   }
-  recorded.port = {
+  const port: ForwarderOptions['port'] = {
     async toOrder({ orderId }, deliveries) {
       await take(`order ${orderId}`, idsOf(deliveries));
       return 'signalled';
@@ -57,7 +41,7 @@ export function recordedPort(): RecordedPort {
     },
     park: ({ reason, deliveryId }) => take(`parked ${reason}`, [deliveryId]),
   };
-  return recorded;
+  return Object.assign(recorded, { port });
 }
 
 /** A started forwarder that is stopped after the test. */
@@ -68,23 +52,22 @@ export function aForwarder(options: Partial<ForwarderOptions> & Pick<ForwarderOp
   return forwarder;
 }
 
-interface SceneOptions extends Pick<RecordedPort, 'refuse' | 'delayMs'> {
-  /** Holds the first call, for which the scene waits. */
-  isHeld: boolean;
+interface SceneOptions extends Partial<ForwarderOptions> {
+  refuse?: (call: string) => Error | undefined;
+  delayMs?: number;
+  /** Holds the first call, for which the scene waits, until `release`. */
+  isHeld?: boolean;
 }
 
 /** A recorded port, a journal with one delivery for each of these orders, and the forwarder between them. */
-export async function aScene(
-  orders: readonly string[] = [],
-  { refuse, delayMs = 0, isHeld = false, ...options }: Partial<ForwarderOptions & SceneOptions> = {},
-) {
+export async function aScene(orders: readonly string[] = [], options: SceneOptions = {}) {
+  const { refuse = () => undefined, delayMs = 0, isHeld = false, ...rest } = options;
   const journal = await aJournal();
   await Promise.all(orders.map((orderId) => journal.append(aDelivery({ orderId }))));
-  const recorded = recordedPort();
-  if (refuse) recorded.refuse = refuse;
-  recorded.delayMs = delayMs;
-  const release = isHeld ? recorded.hold() : () => undefined;
-  const forwarder = aForwarder({ journal, port: recorded.port, ...options });
+  let release: () => void = () => undefined;
+  const recorded = Object.assign(recordedPort(), { refuse, delayMs });
+  if (isHeld) recorded.held = new Promise((resolve) => (release = resolve));
+  const forwarder = aForwarder({ journal, port: recorded.port, ...rest });
   if (isHeld) await expect.poll(() => recorded.calls.length).toBe(1);
   const isEmpty = () => expect.poll(() => journal.depth()).toBe(0);
   return { journal, recorded, forwarder, release, isEmpty };

@@ -1,16 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { type DeliveryId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { openJournal } from '../../../src/webhooks/journal/journal.js';
 
-// Appends without end, sixteen at a time, and prints the id of each delivery once it is acknowledged. With
-// JOURNAL_DRAIN=true it removes the oldest when one is refused.
-const { JOURNAL_FOLDER: folder = '', JOURNAL_ROUND: round = '' } = process.env;
+// Appends without end, sixteen at a time, and prints the id of each delivery once the journal has acknowledged it. With
+// JOURNAL_DRAIN=true it removes the oldest ones when the journal refuses one.
+const { JOURNAL_FOLDER: folder = '', JOURNAL_DRAIN: drains } = process.env;
 const journal = await openJournal({ folder, maxBytes: 2 ** 30, retryMs: 50 });
 const say = (line: string) => writeSync(1, `${line}\n`);
 let made = 0;
 
-async function drainOne(): Promise<void> {
-  const keys = process.env.JOURNAL_DRAIN === 'true' ? journal.keysAfter(0, 100) : [];
+async function drainSome(): Promise<void> {
+  const keys = journal.keysAfter(0, 100);
   if (keys.length === 0) return;
   await journal.remove(keys);
   say(`removed ${keys.length}`);
@@ -19,7 +20,7 @@ async function drainOne(): Promise<void> {
 async function appendForEver(): Promise<never> {
   for (;;) {
     made += 1;
-    const deliveryId = `${round}-${made}` as DeliveryId;
+    const deliveryId = randomUUID() as string as DeliveryId;
     const orderId = toOrderId(`${made % 50}`);
     const delivery = { account: toAccountName('business'), eventType: 'status_changed' as const, orderId, deliveryId };
     try {
@@ -27,7 +28,7 @@ async function appendForEver(): Promise<never> {
       say(`kept ${deliveryId}`);
     } catch (error) {
       say(`refused ${(error as { code?: string }).code}; ${journal.whyUnwritable()}`);
-      await drainOne();
+      if (drains === 'true') await drainSome();
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

@@ -21,15 +21,15 @@ export async function aJournal(options: Partial<JournalOptions> = {}): Promise<J
   return { ...journal, folder };
 }
 
+interface DeliveryParts extends Partial<Omit<JournaledDelivery, 'orderId' | 'deliveryId'>> {
+  orderId?: string | null;
+  deliveryId?: string;
+}
+
 let made = 0;
 
 /** A delivery unlike any other; `orderId: null` for one without. */
-export function aDelivery(
-  more: Partial<Omit<JournaledDelivery, 'orderId' | 'deliveryId'>> & {
-    orderId?: string | null;
-    deliveryId?: string;
-  } = {},
-): JournaledDelivery {
+export function aDelivery(more: DeliveryParts = {}): JournaledDelivery {
   made += 1;
   const { orderId = '42', deliveryId = made.toString(16).padStart(32, '0'), ...rest } = more;
   return {
@@ -43,9 +43,5 @@ export function aDelivery(
 }
 
 /** All that the journal holds, oldest first. */
-export function contentOf(journal: Pick<Journal, 'keysAfter' | 'read'>): JournaledDelivery[] {
-  return journal.keysAfter(0, 1_000_000).flatMap((key) => {
-    const [entry] = journal.read([key]);
-    return entry?.delivery ? [entry.delivery] : [];
-  });
-}
+export const contentOf = (journal: Pick<Journal, 'keysAfter' | 'read'>): JournaledDelivery[] =>
+  journal.keysAfter(0, 1_000_000).flatMap((key) => journal.read([key])[0]?.delivery ?? []);

@@ -1,0 +1,44 @@
+import { BusinessCallInputSchema, BusinessCallResultSchema } from '../src/domain/call.js';
+import { DeliveryNoticeSchema } from '../src/domain/delivery.js';
+import { FollowOrderInputSchema, FollowRequestSchema } from '../src/domain/order/input.js';
+import { OrderChangeSchema, OrderEventSchema, OrderTrailSchema } from '../src/domain/order/trail.js';
+import { ParkedDeliverySchema } from '../src/domain/parked.js';
+import {
+  CompanyReportEventSchema,
+  CompanyReportInputSchema,
+  CompanyReportNoticeSchema,
+  CompanyReportSchema,
+} from '../src/domain/report.js';
+import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '../src/domain/ride/input.js';
+import { RideResultSchema, RideStandingSchema } from '../src/domain/ride/ride.js';
+import { SubscriptionInputSchema } from '../src/domain/subscription/input.js';
+
+/** Inputs and answers of workflows, by their published names in docs/schema. */
+export const publishedSchemas = {
+  'follow-order-input': FollowOrderInputSchema,
+  'order-trail': OrderTrailSchema,
+  'order-change': OrderChangeSchema,
+  'order-event': OrderEventSchema,
+  'delivery-notice': DeliveryNoticeSchema,
+  'follow-request': FollowRequestSchema,
+  'company-report-input': CompanyReportInputSchema,
+  'company-report': CompanyReportSchema,
+  'company-report-notice': CompanyReportNoticeSchema,
+  'company-report-event': CompanyReportEventSchema,
+  'parked-delivery': ParkedDeliverySchema,
+  'business-call-input': BusinessCallInputSchema,
+  'business-call-result': BusinessCallResultSchema,
+  'request-ride-input': RequestRideInputSchema,
+  'ride-standing': RideStandingSchema,
+  'ride-result': RideResultSchema,
+  'ride-update': UpdateRideSchema,
+  'ride-resolution': RideResolutionSchema,
+  'subscription-input': SubscriptionInputSchema,
+} as const;
+
+/** One of them as a JSON Schema of draft 2020-12. A later release may add fields to answers. */
+export const toPublishedSchema = (name: keyof typeof publishedSchemas): object => ({
+  title: name,
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  ...publishedSchemas[name].json,
+});

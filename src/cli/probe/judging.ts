@@ -1,0 +1,263 @@
+import { pointersWhere } from '../../contracts/body-shape.js';
+import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
+import { parseErrorBody } from '../../contracts/error-body.js';
+import { isJsonObject, parentPointer } from '../../contracts/json.js';
+import { findOrderId, findStatus, parseOrderReply } from '../../contracts/order-reply.js';
+import { FaretrailError } from '../../domain/errors.js';
+import type { OrderId } from '../../domain/keys.js';
+import { toKnownStatus } from '../../domain/order/status.js';
+import type { ApiReply } from '../../ride-api/http.js';
+import { isSuccess } from '../../ride-api/refusal.js';
+
+/** `open`: the answer proves nothing either way. `unanswered`: the service gave no answer to judge. */
+export type Verdict = 'fits' | 'wrong' | 'open' | 'unanswered';
+
+/** An operation whose answer is an order. */
+export type OrderRead = 'orderStatus' | 'orderDetails';
+
+/** One change of the contract profile that an answer suggests. */
+export type Change =
+  | { kind: 'success'; operation: OperationName; status: number }
+  | { kind: 'pointer'; operation: OrderRead; value: 'status' | 'orderId'; pointer: string }
+  | { kind: 'verified'; operation: OperationName };
+
+/** What an answer says about the profile. */
+export interface Judgement {
+  verdict: Verdict;
+  /** For a person: what does not fit, and which field to look at. */
+  remarks: string[];
+  changes: Change[];
+  /** Of the answer about an order: the first pointers that found something. */
+  matched?: { status: string | null; isKnownStatus: boolean; orderId: string | null };
+}
+
+const judged = (verdict: Verdict, ...remarks: string[]): Judgement => ({ verdict, remarks, changes: [] });
+
+/** The profile with a change in it. `day` is the date of the probe. */
+export function changed(profile: ContractProfile, change: Change, day: string): ContractProfile {
+  const copy = structuredClone(profile);
+  const operation = copy.operations[change.operation];
+  if (change.kind === 'success') operation.success = [...operation.success, change.status];
+  else if (change.kind === 'verified') Object.assign(operation, { source: 'verified', verifiedOn: day });
+  else {
+    const pointers = copy.pointers[change.operation];
+    const others = pointers[change.value].filter((one) => one !== change.pointer);
+    pointers[change.value] = [change.pointer, ...others];
+  }
+  return copy;
+}
+
+/** The change in words. */
+export function changeText(change: Change): string {
+  if (change.kind === 'success') return `operations.${change.operation}.success: add ${change.status}`;
+  if (change.kind === 'verified') return `operations.${change.operation}.source: "verified"`;
+  return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
+}
+
+/** The short code word of an error body: it tells a person whether the path or the id is not known. */
+function codeOf({ body }: ApiReply): string {
+  const { code } = parseErrorBody(body);
+  return code === null ? '' : ` (code word ${code})`;
+}
+
+/** What a refusal says about the profile's idea of this operation. */
+export function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
+  const { status } = reply;
+  const field = `operations.${name}`;
+  const path = `check ${field}.path`;
+  if (status === 429) return judged('unanswered', 'the rate limit is reached; try again later');
+  if (status >= 500) return judged('unanswered', `the service failed (HTTP ${status}); try again later`);
+  if (status < 300) return judged('wrong', `an error in an answer with HTTP ${status}: ${path}`);
+  if (status < 400) return judged('wrong', `the service redirects: ${path} and the base URL`);
+  if (status === 400 || status === 422)
+    return judged(
+      'wrong',
+      `the service does not accept the request${codeOf(reply)}: ${path}, and the id of the company in it`,
+    );
+  if (status === 401)
+    return judged('wrong', `the service does not accept the token${codeOf(reply)}: check ${field}.scope`);
+  if (status === 402) return judged('open', 'the service wants a payment first');
+  if (status === 403)
+    return judged(
+      'wrong',
+      `not allowed${codeOf(reply)}: check ${field}.scope, and what the client may do for this company`,
+    );
+  if (status === 405) return judged('wrong', `wrong method: check ${field}.method and ${field}.path`);
+  return judged('wrong', `refused with HTTP ${status}${codeOf(reply)}: ${path} and ${field}.method`);
+}
+
+/** Where a success code came that the profile does not list, it is to be added. */
+const successChanges = ({ status }: ApiReply, operation: OperationName, profile: ContractProfile): Change[] =>
+  profile.operations[operation].success.includes(status) ? [] : [{ kind: 'success', operation, status }];
+
+const codeRemarks = (changes: readonly Change[]): string[] =>
+  changes.flatMap((one) => (one.kind === 'success' ? [`HTTP ${one.status} is a success that the profile lacks`] : []));
+
+/** Judges an answer that has to be a JSON object, whatever is in it. */
+export function judgeObject(reply: ApiReply, operation: OperationName, profile: ContractProfile): Judgement {
+  if (operation === 'orderReceipt' && reply.status === 404)
+    return judged('open', 'no receipt: there is none yet, or operations.orderReceipt.path is wrong');
+  if (!isSuccess(reply)) {
+    if (reply.status === 404) return judged('wrong', `not found${codeOf(reply)}: check operations.${operation}.path`);
+    return judgeRefusal(reply, operation);
+  }
+  if (!isJsonObject(reply.body)) return judged('wrong', 'the answer is no JSON object');
+  const changes = successChanges(reply, operation, profile);
+  const verified: Change = { kind: 'verified', operation };
+  return {
+    ...{ verdict: changes.length === 0 ? 'fits' : 'wrong', remarks: codeRemarks(changes) },
+    changes: [...changes, verified],
+  };
+}
+
+/** Judges the answer about an order id that cannot exist. */
+export function judgeUnknownOrder(reply: ApiReply, operation: OrderRead): Judgement {
+  const { status } = reply;
+  if (isSuccess(reply)) return judged('wrong', `HTTP ${status} for an order that cannot exist`);
+  if (status === 404) {
+    const said = codeOf(reply) || ' (no code word at /error or /error/code)';
+    return judged('fits', `not found${said}; a wrong path may answer 404, too`);
+  }
+  if ([400, 403, 410, 422].includes(status))
+    return judged('open', `an unknown order answers HTTP ${status}, so its run will not show orderNotFound`);
+  return judgeRefusal(reply, operation);
+}
+
+/** Judges the answer about the operator's order, and proposes pointers where the profile's find nothing. */
+export function judgeOrder(
+  reply: ApiReply,
+  { operation, orderId, profile }: { operation: OrderRead; orderId: OrderId; profile: ContractProfile },
+): Judgement {
+  if (reply.status === 404)
+    return judged(
+      'wrong',
+      `not found${codeOf(reply)}: check the order id; if it is right, operations.${operation}.path is wrong`,
+    );
+  if (!isSuccess(reply)) return judgeRefusal(reply, operation);
+  const { body } = reply;
+  const { status, orderId: idPointers } = profile.pointers[operation];
+  const found = findStatus(body, status, profile.statuses.notOrderStatus);
+  const idAt = idPointers.find((pointer) => findOrderId(body, [pointer]) !== undefined) ?? null;
+  const isKnownStatus = found !== undefined && toKnownStatus(found.word) !== undefined;
+  const matched = { status: found?.pointer ?? null, isKnownStatus, orderId: idAt };
+
+  const idPlaces = pointersWhere(body, (value) => isId(value) && String(value) === orderId);
+  const isOther = idAt !== null && findOrderId(body, [idAt]) !== orderId;
+  const word = proposeStatus(body, { operation, idPlaces, matched });
+  const statusAt = word.changes.find((one) => one.kind === 'pointer')?.pointer ?? matched.status ?? '';
+  const besideStatus = idPlaces.filter((place) => parentPointer(place) === parentPointer(statusAt));
+  const isMissing = (idAt === null && idPlaces.length > 0) || isOther;
+  const id = isMissing ? proposal({ operation, value: 'orderId' }, [besideStatus, idPlaces], idPlaces) : nothing;
+  const strange = `${idAt} holds another id than that of the order: pointers.${operation}.orderId needs its place first, or ${idAt} out`;
+  const code = successChanges(reply, operation, profile);
+  const changes = [...code, ...id.changes, ...word.changes];
+  const remarks = [
+    ...codeRemarks(code),
+    ...(isOther && id.changes.length === 0 ? [strange] : []),
+    ...id.remarks,
+    ...word.remarks,
+  ];
+
+  const proposed = changes.reduce((before, change) => changed(before, change, ''), profile);
+  if (!isReadable(reply, { operation, orderId, profile: proposed }))
+    return { verdict: 'wrong', remarks, changes, matched };
+  const verdict = changes.length > 0 ? 'wrong' : remarks.length > 0 ? 'open' : 'fits';
+  // A word that we do not know proves the path only where it stands beside the order's id.
+  const isProven = isKnownStatus || word.changes.length > 0 || besideStatus.length > 0;
+  const verified: Change[] = isProven ? [{ kind: 'verified', operation }] : [];
+  return { verdict, remarks, changes: [...changes, ...verified], matched };
+}
+
+const isId = (value: unknown): boolean => typeof value === 'string' || Number.isSafeInteger(value);
+
+function isReadable(
+  { body }: ApiReply,
+  { operation, orderId, profile }: { operation: OrderRead; orderId: OrderId; profile: ContractProfile },
+): boolean {
+  try {
+    parseOrderReply(body, profile.pointers[operation], profile.statuses, orderId);
+    return true;
+  } catch (error) {
+    if (error instanceof FaretrailError) return false;
+    throw error;
+  }
+}
+
+/** What is to be changed, and what a person has to know or to decide. */
+type Proposal = Pick<Judgement, 'changes' | 'remarks'>;
+const nothing: Proposal = { changes: [], remarks: [] };
+
+const listSteps = (pointer: string): number => pointer.split('/').filter((name) => /^\d+$/.test(name)).length;
+
+/** Stops and items have a status and an id of their own; what stands in the fewest lists goes first. */
+function leastListed(pointers: readonly string[]): string[] {
+  const fewest = Math.min(...pointers.map(listSteps));
+  return pointers.filter((pointer) => listSteps(pointer) === fewest);
+}
+
+// A bare "status" may be one of the order; "payment_status" is one of something else.
+const plainName = /\/((current|latest|order|ride|trip|journey)_?)?(status|state|phase|stage)$/i;
+const isOfOther = (pointer: string): boolean =>
+  /(status|state|phase|stage)$/i.test(pointer) && !plainName.test(pointer);
+
+/** The top place, if all others stand below its object: they are then about its parts. Where its name does not say that it is a status,
+ *  the others must be in lists. */
+function topOfOneObject(places: readonly string[]): string[] {
+  const [top, ...others] = places.toSorted((one, other) => one.split('/').length - other.split('/').length);
+  if (top === undefined) return [];
+  const object = parentPointer(top);
+  const isPart = (place: string): boolean => place.startsWith(`${object}/`) && parentPointer(place) !== object;
+  const isClear = plainName.test(top) || others.every((place) => listSteps(place) > listSteps(top));
+  return others.every(isPart) && isClear ? [top] : [];
+}
+
+/** Proposes the first set that leaves no choice; otherwise names all `places` for a person. */
+function proposal(
+  { operation, value }: { operation: OrderRead; value: 'status' | 'orderId' },
+  sets: readonly (readonly string[])[],
+  places: readonly string[],
+): Proposal {
+  const field = `pointers.${operation}.${value}`;
+  const [pointer] = sets.find((one) => one.length === 1) ?? [];
+  if (pointer !== undefined)
+    return {
+      changes: [{ kind: 'pointer', operation, value, pointer }],
+      remarks: [`${pointer} holds what ${field} looks for`],
+    };
+  const found = places.length === 0 ? 'no place that we know fits' : `${places.join(', ')} may be right for`;
+  return { changes: [], remarks: [`${found} ${field}: a person must decide`] };
+}
+
+interface StatusSearch {
+  operation: OrderRead;
+  /** The places of the order's id. */
+  idPlaces: readonly string[];
+  matched: NonNullable<Judgement['matched']>;
+}
+
+/** The place of a known status word, where the body leaves no doubt about it: a wrong place could end the following of an order. */
+function proposeStatus(
+  body: unknown,
+  { operation, idPlaces, matched: { status: matched, isKnownStatus } }: StatusSearch,
+): Proposal {
+  const words = pointersWhere(body, (value) => typeof value === 'string' && toKnownStatus(value) !== undefined);
+  const known = words.filter((place) => !isOfOther(place));
+  const parents = idPlaces.map(parentPointer);
+  const isBesideId = (place: string): boolean => parents.includes(parentPointer(place));
+  const beside = leastListed(known.filter(isBesideId));
+  const plain = beside.filter((place) => plainName.test(place));
+  const hasRival = known.some((place) => !beside.includes(place) && plainName.test(place) && listSteps(place) === 0);
+  if (matched === null) {
+    const sets = [plain, known, topOfOneObject(known), hasRival ? [] : beside];
+    return proposal({ operation, value: 'status' }, sets, leastListed(words));
+  }
+  if (isKnownStatus) {
+    const [beside] = isBesideId(matched) ? [] : plain;
+    const doubt = `${matched} holds a known word, and so does ${beside}, beside the order's id: a person must decide`;
+    return beside === undefined ? nothing : { changes: [], remarks: [doubt] };
+  }
+  // The profile's pointer found a word, but no status that we know: either the word is new, or the place is wrong.
+  if (plain.length === 1 && !isBesideId(matched)) return proposal({ operation, value: 'status' }, [plain], plain);
+  const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
+  return { changes: [], remarks: [`the word at ${matched} is no status that we know${others}`] };
+}

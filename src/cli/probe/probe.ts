@@ -1,0 +1,110 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { ContractProfile } from '../../contracts/contract-profile.js';
+import { overridesOf, parseContractProfile } from '../../contracts/default-contract-profile.js';
+import type { Account } from '../../domain/account.js';
+import { InvalidInput } from '../../domain/errors.js';
+import type { AccountName, OrderId } from '../../domain/keys.js';
+import { createHttp } from '../../ride-api/http.js';
+import { type AddCommand, addCommand, type CommandContext } from '../command.js';
+import { exitCodes } from '../failure.js';
+import { changed, changeText } from './judging.js';
+import { askAll, type Finding } from './questions.js';
+import { closingText, findingText } from './view.js';
+
+const help = `
+Asks the service itself, without Temporal: a token for each scope, each read
+that the contract profile offers, and an order id that cannot exist. It asks
+each once, at most four times a second, and changes nothing. It shows what the
+profile expects beside what came: names and types of a body, never a value.
+
+fits: as expected. wrong: a guess of the profile is wrong, with the field to
+change. open: the answer proves nothing. unanswered: the service gave none.
+Ends with 1 when something is wrong or unanswered.
+
+--write makes a file for FARETRAIL_CONTRACT_FILE: what is in force now, with the
+changes that fit the answers, and "verified" at each operation that was seen to
+work. It needs the client secret of the account, as a worker does.`;
+
+interface Given {
+  account: AccountName;
+  orderId?: OrderId;
+  values?: true;
+  write?: string;
+  overwrite?: true;
+}
+
+/** `probe`: what the service really answers, beside what the contract profile expects. */
+export const addProbe: AddCommand = (program, run) => {
+  const does = 'compare the contract profile with what the service answers';
+  const examples = ['business 7b21', 'business 7b21 --write contract.json'];
+  addCommand(program, 'probe <account> [orderId]', { does, examples, more: help })
+    .option('--values', 'show values of the bodies, too, where they are not about persons')
+    .option('--write <file>', 'write the contract profile that fits the answers')
+    .option('--overwrite', 'let --write replace a file')
+    .action(run(probe));
+};
+
+async function probe(context: CommandContext, given: Given): Promise<number> {
+  const { accounts, profile } = context.loadSettingsWithSecrets();
+  const account = accounts.find(({ name }) => name === given.account);
+  if (account === undefined) {
+    const names = accounts.map(({ name }) => name).join(', ');
+    throw new InvalidInput(`account: ${given.account} is not set here; set are: ${names || 'none'}`);
+  }
+  refuseToReplace(given);
+  const findings = await ask(context, { account, profile, given });
+  const isAsExpected = findings.every(({ verdict }) => verdict === 'fits' || verdict === 'open');
+  const changes = findings.flatMap((one) => one.changes.map(changeText));
+  const hasNews = changes.length > 0;
+  const written = given.write && hasNews ? write(given.write, fitting(profile, findings), given) : null;
+  if (given.write && !hasNews) context.note(`${given.write} is not written: no answer proves or changes anything`);
+  const answer = { account: account.name, askedAt: new Date().toISOString(), isAsExpected, findings, changes, written };
+  context.tell(answer, `\n${closingText(findings, written, context.paint)}`);
+  return isAsExpected ? exitCodes.done : exitCodes.failed;
+}
+
+async function ask(
+  context: CommandContext,
+  { account, profile, given }: { account: Account; profile: ContractProfile; given: Given },
+): Promise<Finding[]> {
+  const http = createHttp();
+  const findings: Finding[] = [];
+  try {
+    const asking = { account, profile, http, orderId: given.orderId, withValues: given.values === true };
+    for await (const finding of askAll(asking)) {
+      findings.push(finding);
+      if (!context.isJson)
+        context.tell(finding, `${findings.length === 1 ? '' : '\n'}${findingText(finding, context.paint)}`);
+    }
+    return findings;
+  } finally {
+    await http.close();
+  }
+}
+
+/** The profile in force with every change that the answers suggest. */
+function fitting(profile: ContractProfile, findings: readonly Finding[]): ContractProfile {
+  const day = new Date().toISOString().slice(0, 10);
+  return findings.flatMap(({ changes }) => changes).reduce((before, one) => changed(before, one, day), profile);
+}
+
+function refuseToReplace({ write: file, overwrite }: Given): void {
+  if (file === undefined && overwrite) throw new InvalidInput('--overwrite: only with --write');
+  if (file !== undefined && !overwrite && existsSync(file))
+    throw new InvalidInput(`--write: ${file} is there already; name another file, or give --overwrite`);
+  if (file !== undefined && !existsSync(dirname(file)))
+    throw new InvalidInput(`--write: ${file} cannot be written: there is no such folder`);
+}
+
+function write(file: string, profile: ContractProfile, { overwrite }: Given): string {
+  const overrides = overridesOf(profile);
+  parseContractProfile(overrides); // what a worker would refuse is not written
+  try {
+    writeFileSync(file, `${JSON.stringify(overrides, null, 2)}\n`, { flag: overwrite ? 'w' : 'wx' });
+    return file;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new InvalidInput(`--write: ${file} cannot be written${code}`);
+  }
+}

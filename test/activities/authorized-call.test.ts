@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
+import { createOrderReader } from '../../src/activities/order.js';
+import type { TokenSource } from '../../src/activities/token-source.js';
+import { UnusableReply } from '../../src/contracts/unusable-reply.js';
+import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
+import { account, LookStage, lookAt, readingOf } from './attempts.js';
+import { apiError, apiErrorCodes, fakeRideApi, nextOf, tokensInOrder } from './service.js';
+import { iso, minute, start } from './temporal.js';
+
+const other = lookAt({ orderId: toOrderId('4712') });
+const rejected = apiError('TOKEN_REJECTED');
+
+interface CallSettings {
+  answers?: (string | Error)[];
+  /** How long the call waits for each token. */
+  tokenWaitMs?: number;
+  /** The wait of the account that begins meanwhile. */
+  quietMs?: number;
+  /** When the worker asked for the tokens. */
+  askedAt?: number[];
+}
+
+function callWith({ answers = ['answered'], tokenWaitMs = 0, quietMs = 0, askedAt = [] }: CallSettings) {
+  let nowMs = start;
+  const now = () => nowMs;
+  const quietTimes = createQuietTimes(now);
+  const tokens = tokensInOrder(askedAt);
+  const sent: string[] = [];
+  const get: TokenSource['get'] = async (...args) => {
+    nowMs += tokenWaitMs;
+    quietTimes.begin(account.name, quietMs);
+    return await tokens.get(...args);
+  };
+  const call = createAuthorizedCall({ tokens: { ...tokens, get }, quietTimes, now });
+  const send = async (token: string) => {
+    sent.push(token);
+    return nextOf(answers);
+  };
+  return { sent, tokens, called: () => call(account, toScope('order'), 'readOrder', send) };
+}
+
+it('a call is sent once, with the token of the fleet in clear', async () => {
+  const { sent, tokens, called } = callWith({});
+  expect(await called()).toBe('answered');
+  expect([sent, tokens.calls]).toEqual([['clear token-1'], [undefined]]);
+});
+
+it('a call whose token came in a moment is sent, and once more with another token after a 401', async () => {
+  const { sent, tokens, called } = callWith({ answers: [rejected, 'answered'], tokenWaitMs: 250 });
+  expect(await called()).toBe('answered');
+  expect(sent).toEqual(['clear token-1', 'clear token-2']);
+  expect(tokens.calls).toEqual([undefined, 'token-1']);
+});
+
+const repeated = [apiError('TOKEN_REJECTED'), apiError('UPSTREAM_FAILED')];
+it.each(repeated)('a call that is repeated after a 401 fails with the error of the repetition: %s', async (failed) => {
+  const { sent, called } = callWith({ answers: [rejected, failed, 'answered'] });
+  await expect(called()).rejects.toBe(failed);
+  expect(sent).toHaveLength(2);
+});
+
+it.each([
+  ...apiErrorCodes.filter((code) => code !== 'TOKEN_REJECTED').map((code) => apiError(code)),
+  new RideApiUnreachable('TOTAL_TIMEOUT', 'https://partner.example'),
+  new RideApiGarbled('NOT_JSON', 'https://partner.example', 200),
+  new UnusableReply('UNREADABLE_STATUS'),
+  new Error('a bug of ours'),
+])('a call is not repeated after any error but a 401: %s', async (error) => {
+  const { sent, tokens, called } = callWith({ answers: [error, 'answered'] });
+  await expect(called()).rejects.toBe(error);
+  expect([sent.length, tokens.calls]).toEqual([1, [undefined]]);
+});
+
+it('a call tries a third token, and no more, when the second one is older than the 401; the fleet hears of a newer one', async () => {
+  const tried = async (askedAt: number[], rejections: number) => {
+    const { sent, tokens, called } = callWith({
+      askedAt,
+      answers: [...Array(rejections).fill(rejected), 'answered'],
+    });
+    const outcome = await called().catch(({ code }: { code: string }) => code);
+    return [outcome, sent.length, ...tokens.rejectedAfresh.map(({ tokenId }) => tokenId)];
+  };
+  const old = start - 1;
+  expect(await tried([old, old], 2)).toEqual(['answered', 3]);
+  expect(await tried([old, start], 2)).toEqual(['TOKEN_REJECTED', 2, 'token-2']);
+  expect(await tried([old, old, old, old], 9)).toEqual(['TOKEN_REJECTED', 3]);
+});
+
+it.each([
+  // Or all calls would be sent at once when the token comes.
+  ['that waited long for its token', { tokenWaitMs: 251 }, 100],
+  ['whose account got a wait while the call got its token', { quietMs: 7_000 }, 7_000],
+])('a call %s goes back to Temporal and is not sent', async (_, settings, leftMs) => {
+  const { sent, called } = callWith(settings);
+  await expect(called()).rejects.toMatchObject({ code: 'QuietTime', leftMs });
+  expect(sent).toEqual([]);
+});
+
+/** One process reads both orders with these tokens. */
+function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensInOrder()) {
+  const requests: unknown[][] = [];
+  const stage = new LookStage(...answers);
+  const { quietTimes, provenPaths } = stage;
+  const rideApi = fakeRideApi({
+    async readOrder(...args) {
+      requests.push(args);
+      return stage.answer();
+    },
+  });
+  const call = createAuthorizedCall({ tokens, quietTimes, now: () => 0 }); // no wait for a token, however busy the machine is
+  stage.readOrder = createOrderReader({ rideApi, call, provenPaths });
+  return Object.assign(stage, { requests });
+}
+
+it('the reader of orders hands the order and the signal to each request, and proves the path of look-ups', async () => {
+  const stage = stageWith([rejected, readingOf('Driving')]);
+  const { signal } = new AbortController();
+  expect(await stage.readOrder(account, other.orderId, { signal })).toEqual(readingOf('Driving'));
+  expect(stage.requests).toEqual([1, 2].map((id) => [account, other.orderId, `clear token-${id}`, signal]));
+  expect(stage.provenPaths.isProven(account.name, start, lookAt().orderId)).toBe(true);
+});
+
+it('a short wait cuts no long one, and concerns no other account', () => {
+  const quietTimes = createQuietTimes(() => start);
+  for (const ms of [7_000, 1_000]) quietTimes.begin(account.name, ms);
+  expect(() => quietTimes.check(account.name)).toThrow(expect.objectContaining({ leftMs: 7_000 }));
+  expect(() => quietTimes.check(toAccountName('other'))).not.toThrow();
+});
+
+it('polls and one-shot reads of other orders make no call until the wait after a 429 is over', async () => {
+  const tokens = tokensInOrder();
+  const stage = stageWith([apiError('RATE_LIMITED', 30), readingOf('Driving')], tokens);
+  await stage.attempt('observeOrder', lookAt());
+  expect((await stage.attempt('readOrder', other)).failure?.nextRetryDelay).toBe(30_000);
+  stage.now += 10_000;
+  const { failure, heartbeats } = await stage.attempt('observeOrder', other);
+  expect(failure).toMatchObject({ type: 'UpstreamUnavailable', nextRetryDelay: 20_000 });
+  expect([stage.asked, tokens.calls]).toEqual([[start], [undefined]]);
+  stage.now += 20_000;
+  const next = await stage.attempt('observeOrder', other, { attempt: 2, heartbeatDetails: heartbeats.at(-1) });
+  expect(next.seen).toMatchObject({ reading: { status: 'Driving' } });
+  expect(stage.asked).toEqual([start, start + 30_000]);
+});
+
+it('every order shows a long wait at once, with its end', async () => {
+  const stage = stageWith([apiError('RATE_LIMITED', 599), readingOf('Driving')]);
+  await stage.attempt('observeOrder', lookAt());
+  const attempts = await stage.run('observeOrder', other);
+  const message = expect.stringContaining('until 2031-05-01 10:09:59 UTC');
+  const attention = { code: 'upstreamUnavailable', message };
+  expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
+  expect([stage.now, stage.asked]).toEqual([start, [start]]);
+});
+
+it('a refusal without Retry-After concerns only the order that got it', async () => {
+  const stage = stageWith([apiError('UPSTREAM_FAILED'), readingOf('Driving')]);
+  await stage.attempt('observeOrder', lookAt());
+  expect((await stage.attempt('observeOrder', other)).seen).toMatchObject({ kind: 'reading' });
+});
+
+describe('a read that a person asked for', () => {
+  const byPerson = lookAt({ forPerson: true });
+  const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
+  async function quietStage(...answers: LookStage['answers']) {
+    const stage = stageWith([apiError('RATE_LIMITED', 599), ...answers]);
+    await stage.attempt('observeOrder', other);
+    stage.asked.length = 0;
+    return stage;
+  }
+
+  it('a read for a person is sent at once, though the account and the run have to wait', async () => {
+    const stage = await quietStage(readingOf('Driving'));
+    const { seen } = await stage.attempt('readOrder', { ...byPerson, shown, notBefore: iso(start + 599_000) });
+    expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Driving' } });
+    expect(stage.asked).toEqual([start]);
+  });
+
+  it('reads for a person take turns, one a minute for each account, and none ends without a request', async () => {
+    const stage = await quietStage(readingOf('Driving'));
+    await stage.attempt('readOrder', byPerson);
+    stage.now += 1_000;
+    const attempts = await stage.run('readOrder', { ...byPerson, shown });
+    expect(attempts[0]?.failure).toMatchObject({ type: 'NotYet', nextRetryDelay: 59_000 });
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.asked).toEqual([start, start + minute]);
+  });
+
+  it('a read for a person ends with the answer of the service, even if that is to wait on', async () => {
+    const stage = await quietStage(apiError('RATE_LIMITED', 599));
+    const { seen } = await stage.attempt('readOrder', { ...byPerson, shown });
+    expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
+    expect(stage.asked).toEqual([start]);
+  });
+
+  it('a read for a person takes its turn when the wait begins while it gets its token', async () => {
+    const tokens = tokensInOrder();
+    const get: TokenSource['get'] = async (...args) => {
+      if (tokens.calls.length === 0) stage.quietTimes.begin(account.name, 599_000);
+      return await tokens.get(...args);
+    };
+    const stage = stageWith([readingOf('Driving')], { ...tokens, get });
+    const attempts = await stage.run('readOrder', byPerson);
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.now - start).toBeLessThan(1_000);
+  });
+
+  it('reads for a person take no turn while nothing has to wait', async () => {
+    const stage = stageWith([readingOf('Routing')]);
+    for (let times = 0; times < 3; times += 1) await stage.attempt('readOrder', byPerson);
+    expect(stage.asked).toHaveLength(3);
+    expect(stage.quietTimes.takeTurn(account.name)).toBe(0);
+  });
+
+  it('a read after a delivery waits, and the wait is not its answer', async () => {
+    const stage = await quietStage(readingOf('Driving'));
+    const attempts = await stage.run('readOrder', lookAt({ shown }));
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.asked).toEqual([start + 599_000]);
+  });
+});

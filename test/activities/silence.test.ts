@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { createSilenceActivities, type WatchSilenceInput } from '../../src/activities/subscription.js';
+import type { OrderCounts } from '../../src/domain/subscription/silence.js';
+import { businessAccount } from '../ride-api/accounts.js';
+import { iso, start } from './temporal.js';
+
+const hour = 3_600_000;
+const input = (more: Partial<WatchSilenceInput> = {}): WatchSilenceInput => ({
+  account: businessAccount().name,
+  everyMs: hour,
+  minOrders: 5,
+  registeredAt: iso(start - 100 * hour),
+  isSilent: false,
+  tellAgainAt: null,
+  ...more,
+});
+
+/** One look, with these counts in visibility. */
+async function look(counts: OrderCounts, more: Partial<WatchSilenceInput> = {}) {
+  const asked: number[] = [];
+  const { watchSilence } = createSilenceActivities({
+    async countOrders(_account, startedAfter) {
+      asked.push(startedAfter);
+      return counts;
+    },
+    now: () => start,
+    random: () => 0.5,
+  });
+  const verdict = await watchSilence(input(more)).catch((error: unknown) => error);
+  return { verdict, asked };
+}
+
+const notYet = { type: 'NotYet', category: 'BENIGN', nextRetryDelay: hour * 1.05 };
+
+it('the watch finds silence when enough orders ended and no delivery announced one', async () => {
+  const counts = { read: 5, delivered: 0 };
+  expect((await look(counts)).verdict).toEqual({ isSilent: true, counts });
+});
+
+it.each([
+  { read: 4, delivered: 0 },
+  { read: 100, delivered: 1 },
+  { read: 0, delivered: 0 },
+])('the watch goes on, as a benign failure, with %j', async (counts) => {
+  expect((await look(counts)).verdict).toMatchObject(notYet);
+});
+
+it('the first delivery ends the silence', async () => {
+  expect((await look({ read: 9, delivered: 1 }, { isSilent: true })).verdict).toMatchObject({ isSilent: false });
+  expect((await look({ read: 9, delivered: 0 }, { isSilent: true })).verdict).toMatchObject(notYet);
+  expect((await look({ read: 0, delivered: 0 }, { isSilent: true })).verdict).toMatchObject(notYet);
+});
+
+it('the watch reports lasting silence again from the given instant on', async () => {
+  const counts = { read: 5, delivered: 0 };
+  const again = (ms: number) => look(counts, { isSilent: true, tellAgainAt: iso(start + ms) });
+  expect((await again(1)).verdict).toMatchObject(notYet);
+  expect((await again(0)).verdict).toMatchObject({ isSilent: true });
+});
+
+it('the watch counts orders of the last 24 looks, except those older than the address', async () => {
+  const none = { read: 0, delivered: 0 };
+  expect((await look(none)).asked).toEqual([start - 24 * hour]);
+  expect((await look(none, { registeredAt: iso(start - hour) })).asked).toEqual([start - hour + 60_000]);
+  expect((await look(none, { registeredAt: iso(start), everyMs: 1_000 })).asked).toEqual([start + 1_000]);
+});

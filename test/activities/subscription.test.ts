@@ -1,0 +1,225 @@
+import type { Info } from '@temporalio/activity';
+import { describe, expect, it } from 'vitest';
+import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
+import { createSubscriberCalls, type SubscriberCallPorts } from '../../src/activities/subscriber-calls.js';
+import { createSubscriptionActivities } from '../../src/activities/subscription.js';
+import { type TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
+import type { Subscriber } from '../../src/contracts/subscriber-reply.js';
+import type { Account } from '../../src/domain/account.js';
+import type { CreateSubscriberInput } from '../../src/domain/subscription/state.js';
+import { subscriptionId } from '../../src/domain/workflow-ids.js';
+import { RideApiUnreachable } from '../../src/ride-api/errors.js';
+import { businessAccount, partnerAccount } from '../ride-api/accounts.js';
+import { apiError, fakeRideApi, nextOf, tokensInOrder } from './service.js';
+import { attemptOnce, iso, repeatAttempts, second, start } from './temporal.js';
+
+const origin = 'https://business.example';
+const lost = () => new RideApiUnreachable('CONNECTION_LOST', origin);
+const notSent = () => new RideApiUnreachable('CONNECTION_REFUSED', origin);
+
+/** A request for a new address. */
+const request = (more: Partial<CreateSubscriberInput> = {}): CreateSubscriberInput => ({
+  account: businessAccount().name,
+  eventType: 'status_changed',
+  generation: 'abc',
+  publicUrl: 'https://rides.example',
+  shown: null,
+  notBefore: null,
+  ...more,
+});
+
+/** Where `request` has the service deliver to. */
+const deliveryAddress = 'https://rides.example/webhooks/business/status_changed/abc.mac';
+
+/** A subscriber at the service. */
+const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
+  id: 'sub-1',
+  secretId: 'the-secret',
+  deliveryAddress,
+  createdAt: '2031-05-01T10:00:00.123456789Z',
+  updatedAt: null,
+  ...more,
+});
+
+type Listed = Subscriber[] | Error;
+type Parts = Partial<Pick<SubscriberCallPorts, 'webhooks' | 'enabled'>> & { account?: Account; tokens?: TokenSource };
+
+/** The service and Temporal, as far as the activities see them. */
+function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(), ...parts }: Parts = {}) {
+  /** `asked`: the addresses that the service was asked to deliver to. */
+  const stage = { now: start, answers, asked: [] as string[], deleted: [] as string[], listed: [] as Listed };
+  const now = () => stage.now;
+  const rideApi = fakeRideApi({
+    async createSubscriber(_account, wanted) {
+      stage.asked.push(wanted.deliveryAddress);
+      return nextOf(stage.answers);
+    },
+    async listSubscribers() {
+      if (stage.listed instanceof Error) throw stage.listed;
+      return stage.listed;
+    },
+    async deleteSubscriber(_account, id) {
+      stage.deleted.push(id);
+    },
+  });
+  const { tokens = tokensInOrder(), ...ports } = parts;
+  const calls = createSubscriberCalls({
+    account: () => account,
+    rideApi,
+    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
+    webhooks: {
+      pathOf: ({ account: name, eventType, generation }) => `/webhooks/${name}/${eventType}/${generation}.mac`,
+      seal: async (secretId, context) => `sealed ${secretId.length} for ${context}`,
+    },
+    enabled: { list: false, delete: false },
+    ...ports,
+  });
+  const activities = createSubscriptionActivities({ account: () => account, calls, now, random: () => 0 });
+  const attempt = (input = request(), info: Partial<Info> = {}) =>
+    attemptOnce({ scheduledTimestampMs: stage.now, ...info }, () => activities.createSubscriber(input));
+  const outcome = async (input = request()) =>
+    (await repeatAttempts(stage, {}, (info) => attempt(input, info))).at(-1)?.seen;
+  return Object.assign(stage, { activities, attempt, outcome });
+}
+
+/** Where the service lists these, a request whose answer is lost. */
+const listing = (listed: Listed) =>
+  Object.assign(stageWith([lost()], { enabled: { list: true, delete: false } }), { listed });
+
+it('a request brings the id and the times, and the secret sealed for this subscription alone', async () => {
+  const stage = stageWith([subscriber()]);
+  expect(await stage.outcome()).toEqual({
+    kind: 'registered',
+    subscriber: { id: 'sub-1', createdAt: '2031-05-01T10:00:00.123456789Z', updatedAt: null },
+    sealedSecret: `sealed 10 for ${subscriptionId(request())}`,
+  });
+  expect(stage.asked).toEqual([deliveryAddress]);
+});
+
+it('a subscription counts as made when the answer lacks the secret', async () => {
+  const made = await stageWith([subscriber({ secretId: null })]).outcome();
+  expect(made).toMatchObject({ kind: 'registered', sealedSecret: null });
+});
+
+describe('a request that may have been carried out', () => {
+  const unclear = [lost(), apiError('UNEXPECTED_STATUS'), new RideApiUnreachable('HEADERS_TIMEOUT', origin)];
+  it.each(unclear)('a request is not repeated at the same address after %s', async (error) => {
+    const stage = stageWith([error]);
+    const message = expect.stringContaining(error.message);
+    expect(await stage.outcome()).toMatchObject({ kind: 'unclear', message });
+    expect(stage.asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['its worker died', subscriber(), 2, { isSent: true }],
+    ['its worker died before it left anything', subscriber(), 2, undefined],
+    ['a later attempt left nothing, whatever the one before it left', apiError('RATE_LIMITED'), 3, { isSent: false }],
+  ])('a request is in doubt, and not repeated, after %s', async (_, answer, attempt, left) => {
+    const stage = stageWith([answer, subscriber()]);
+    const { heartbeats } = await stage.attempt();
+    const heartbeatDetails = left && heartbeats.at(-1);
+    expect(heartbeatDetails).toEqual(left && expect.objectContaining(left));
+    stage.now += 60_000;
+    const { seen } = await stage.attempt(request(), { attempt, heartbeatDetails });
+    expect(seen).toMatchObject({ kind: 'unclear' });
+    expect(stage.asked).toHaveLength(1);
+  });
+
+  it('a request whose answer was lost is found in the list where the service has one', async () => {
+    const other = subscriber({ id: 'other', deliveryAddress: 'https://rides.example/else' });
+    const stage = listing([subscriber({ id: 'older', secretId: null }), subscriber({ secretId: null }), other]);
+    const found = { kind: 'registered', subscriber: { id: 'sub-1' }, sealedSecret: null };
+    expect(await stage.outcome()).toMatchObject(found);
+  });
+
+  it.each([[[]], [notSent()]])('a request stays in doubt when the list does not tell: %s', async (listed) => {
+    expect(await listing(listed).outcome()).toMatchObject({ kind: 'unclear' });
+  });
+});
+
+it.each([
+  ['with growing pauses', [notSent(), apiError('UPSTREAM_FAILED'), notSent()], 1 + 2 + 4],
+  ['after the wait that the service asks for', [apiError('RATE_LIMITED', 17)], 17],
+  ['at once with another token after a 401', [apiError('TOKEN_REJECTED')], 0],
+])('a request that failed is repeated at the same address %s', async (_, errors, seconds) => {
+  const stage = stageWith([...errors, subscriber()]);
+  expect(await stage.outcome()).toMatchObject({ kind: 'registered' });
+  expect((stage.now - start) / second).toBe(seconds);
+  expect(stage.asked).toEqual(Array(errors.length + 1).fill(deliveryAddress));
+});
+
+it('a request shows after five minutes what may pass by itself', async () => {
+  const stage = stageWith([notSent()]);
+  const attention = { code: 'upstreamUnavailable', since: iso(start) };
+  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', attention });
+  expect((stage.now - start) / second).toBe(300);
+});
+
+it.each([
+  [apiError('FORBIDDEN'), 'forbidden'],
+  [apiError('UNPROCESSABLE'), 'forbidden'],
+  [apiError('NOT_FOUND'), 'forbidden'],
+  [apiError('TOKEN_REJECTED'), 'credentialsRejected'],
+])('a request shows at once what a person must repair: %s', async (error, code) => {
+  const shown = { kind: 'trouble', attention: { code }, notBefore: iso(start + 60_000) };
+  expect(await stageWith([error]).outcome()).toMatchObject(shown);
+});
+
+it('a request waits as its input says, and is repeated every minute while the run shows its trouble', async () => {
+  const stage = stageWith([apiError('FORBIDDEN'), apiError('FORBIDDEN'), subscriber()]);
+  const input = request({ shown: 'forbidden', notBefore: iso(start + 60_000) });
+  expect(await stage.outcome(input)).toMatchObject({ kind: 'registered' });
+  expect((stage.now - start) / second).toBe(180);
+});
+
+it.each([1, 2])('a request is in no doubt when there is no token for try %i', async (failing) => {
+  const tokens = tokensInOrder();
+  const get: TokenSource['get'] = async (...args) => {
+    const token = await tokens.get(...args);
+    if (tokens.calls.length === failing) throw new TokenUnavailable('scopeRejected', 'no token', start + 60_000);
+    return token;
+  };
+  const stage = stageWith([apiError('TOKEN_REJECTED')], { tokens: { ...tokens, get } });
+  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', attention: { code: 'scopeRejected' } });
+});
+
+it('a worker without webhook keys names the setting, and sends nothing', async () => {
+  const stage = stageWith([], { webhooks: null });
+  const attention = { code: 'credentialsRejected', message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS') };
+  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', attention });
+  expect(stage.asked).toEqual([]);
+});
+
+it('a request for an account of the partner interface fails for good', async () => {
+  const { failure } = await stageWith([], { account: partnerAccount() }).attempt();
+  expect(failure).toMatchObject({ type: 'InvalidInput', nonRetryable: true });
+});
+
+describe('a subscriber that is not wanted any more', () => {
+  const unwanted = { ...request(), subscriberId: 'sub-1' };
+  const nameless = { ...unwanted, subscriberId: null };
+  const both = { enabled: { list: true, delete: true } };
+
+  it('a subscriber is deleted only where the contract profile says so', async () => {
+    const idle = stageWith([]);
+    expect(await idle.activities.removeSubscriber(unwanted)).toEqual({ kind: 'registered', subscriberId: 'sub-1' });
+    expect(await idle.activities.removeSubscriber(nameless)).toEqual({ kind: 'unknown', subscriberId: null });
+    expect(idle.deleted).toEqual([]);
+    const stage = stageWith([], both);
+    expect(await stage.activities.removeSubscriber(unwanted)).toEqual({ kind: 'removed', subscriberId: 'sub-1' });
+    expect(stage.deleted).toEqual(['sub-1']);
+  });
+
+  it('a subscriber whose id the run never learnt is found by its address', async () => {
+    const stage = stageWith([], both);
+    expect(await stage.activities.removeSubscriber(nameless)).toEqual({ kind: 'removed', subscriberId: null });
+    stage.listed = [subscriber({ id: 'found' })];
+    expect(await stage.activities.removeSubscriber(nameless)).toEqual({ kind: 'removed', subscriberId: 'found' });
+    expect(stage.deleted).toEqual(['found']);
+  });
+
+  it('a removal that the service refuses is tried again', async () => {
+    const stage = Object.assign(stageWith([], both), { listed: apiError('FORBIDDEN') });
+    await expect(stage.activities.removeSubscriber(nameless)).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+});

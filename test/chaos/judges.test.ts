@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../chaos/faults.js';
+import { addRun, judgeDeliveries, type OrderRuns } from '../../chaos/judge-deliveries.js';
+import { judgeTokens } from '../../chaos/judge-tokens.js';
+import { untrueTrail } from '../../chaos/judge-work.js';
+import type { Run } from '../../chaos/runs.js';
+import { isNoFault } from '../../chaos/task-failures.js';
+import type { DeliveryAttempt } from '../../sandbox/delivery-ledger.js';
+import type { LedgerEntry } from '../../sandbox/ledger.js';
+import type { OrderTrail } from '../../src/client/index.js';
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+
+describe('the judge of deliveries', () => {
+  const order = 'order/business/o';
+  const attempt = (acknowledgedAs: string | undefined, answer: number | null = 202): DeliveryAttempt => ({
+    ...{ delivery: 1, subscriberId: 's', eventType: 'status_changed', orderId: 'o', attempt: 1, cause: 'change' },
+    ...{ at: instant(1_000), answer, acknowledgedAs, ms: 10 },
+  });
+  /** The run of the order, with what arrived at it; without `closedAt` it goes on. */
+  const ordersWith = (deliveries: string[], closedAt: number | null = null): Map<string, OrderRuns> =>
+    new Map([[order, { deliveries: new Set(deliveries), closedAt }]]);
+  const noOrder = new Map<string, OrderRuns>();
+  const judged = (attempts: DeliveryAttempt[], orders: Map<string, OrderRuns>, emptyAt: number[]) =>
+    judgeDeliveries(attempts, { orders, emptyAt, readAt: 5_000 });
+  const [a, b] = [attempt('a'), attempt('b')];
+
+  it('counts what arrived and what the ingress did not acknowledge', () => {
+    const unacknowledged = [attempt(undefined, null), attempt(undefined, 503)];
+    const { problems, figures } = judged([a, ...unacknowledged], ordersWith(['a']), []);
+    expect(problems).toEqual([]);
+    expect(figures).toMatchObject({ deliveriesAcknowledged: 1, deliveriesUnanswered: 1, deliveriesNotTaken: 1 });
+  });
+
+  it.each<[string, DeliveryAttempt[], Map<string, OrderRuns>, emptyAt: number[], figures: object]>([
+    ['missed after the end of its order', [a], ordersWith([], 3_000), [500, 4_000], { deliveriesAfterTheEnd: 1 }],
+    ['handed over after the runs were read', [a, b], ordersWith(['a']), [500, 5_500], { deliveriesUnderWay: 1 }],
+    ['missing at a living order', [a], ordersWith([]), [2_000], { deliveriesLost: 1 }],
+    ['handed over before the end', [a], ordersWith([], 3_000), [500, 2_000, 4_000], { deliveriesLost: 1 }],
+    ['for an order that no run has followed', [a], noOrder, [2_000], { deliveriesLost: 1 }],
+  ])('knows whether a delivery is lost: %s', (_, attempts, orders, emptyAt, expected) => {
+    const none = { deliveriesLost: 0, deliveriesAfterTheEnd: 0, deliveriesUnderWay: 0 };
+    const { problems, figures } = judged(attempts, orders, emptyAt);
+    expect(figures).toMatchObject({ ...none, ...expected });
+    const lost = [expect.stringContaining('delivery a of order o')];
+    expect(problems).toEqual('deliveriesLost' in expected ? lost : []);
+  });
+
+  it('finds a right delivery that the ingress refused', () => {
+    const { problems } = judged([attempt(undefined, 401)], noOrder, [2_000]);
+    expect(problems).toEqual(['deliveries were answered with 401: 1']);
+  });
+
+  it('takes runs that continue one another as one order, which is open while the last of them is', () => {
+    const orders = new Map<string, OrderRuns>();
+    const add = (id: string, closedAt: number | null) =>
+      addRun(orders, { workflowId: order, deliveries: [id], closedAt } as Run);
+    add('a', 1_000);
+    expect(orders).toEqual(ordersWith(['a'], 1_000));
+    add('b', null);
+    add('c', 3_000);
+    expect(orders).toEqual(ordersWith(['a', 'b', 'c']));
+  });
+});
+
+describe('the judge of token requests', () => {
+  const request = (seconds: number, more: Partial<LedgerEntry> = {}): LedgerEntry => ({
+    ...{ operation: 'businessToken', method: 'POST', path: '/oauth/token', scope: 'order', httpStatus: 200 },
+    at: instant(seconds * 1_000),
+    ...more,
+  });
+  const fault = (kind: Fault['kind'], target: Fault['target'], seconds: number, untilSeconds = seconds): Fault => ({
+    ...{ kind, target, atMs: 0, lastsMs: 0 },
+    ...{ beganAt: seconds * 1_000, endedAt: untilSeconds * 1_000 },
+  });
+  /** Tokens live a minute, so they are renewed from 48 s on. */
+  const judged = (requests: LedgerEntry[], faults: Fault[] = []) =>
+    judgeTokens(requests, { faults, lifetimeMs: 60_000 });
+
+  it('counts one request in each lifetime for each account and scope', () => {
+    const other = { operation: 'partnerToken', scope: 'demand_partner' } as const;
+    const { problems, figures } = judged([request(0), request(1, other), request(48), request(96), request(50, other)]);
+    expect(problems).toEqual([]);
+    expect(figures).toMatchObject({ tokenLeases: 2, tokensFirst: 2, tokensRenewed: 3 });
+  });
+
+  const revoked = fault('revokeTokens', 'sandbox', 10);
+  const killed = (seconds: number) => fault('kill', 'worker-1', seconds, seconds + 2);
+  const outage = [fault('kill', 'temporal', 9, 18), fault('kill', 'worker-1', 19)];
+  const soonAfter = [request(10), request(36)];
+  it.each<[string, requests: LedgerEntry[], faults: Fault[], problems: number]>([
+    ['finds a second request within a lifetime', [request(0), request(30)], [], 1],
+    ['excuses a request after one that failed', [request(0, { httpStatus: 500 }), request(2)], [], 0],
+    ['excuses a request after one without an answer', [request(0, { fault: 'dropConnection' }), request(2)], [], 0],
+    ['excuses two requests for a revocation', [request(0), request(10), request(11)], [revoked], 0],
+    ['finds a third request for a revocation', [request(0), request(10), request(11), request(12)], [revoked], 1],
+    ['excuses the repeat of a request whose worker died just after it', soonAfter, [killed(11)], 0],
+    ['finds the repeat of a request whose worker died long after it', soonAfter, [killed(20)], 1],
+    ['finds the repeat of a request whose worker was told to stop', soonAfter, [fault('restart', 'worker-1', 11)], 1],
+    ['excuses the repeat of a request whose worker died with the answer as Temporal came back', soonAfter, outage, 0],
+  ])('%s', (_, requests, faults, problems) => {
+    expect(judged(requests, faults).problems).toHaveLength(problems);
+  });
+});
+
+describe('the judge of work', () => {
+  const at = instant(0);
+  const course = ['Pending', 'Routing', 'Driving', 'Completed'].map((status) => ({ status, at }));
+  const trail = (seen: string[], more: Partial<OrderTrail> = {}): OrderTrail =>
+    ({
+      ...{ status: seen.at(-1), outcome: 'completed', attention: null },
+      timeline: seen.map((status) => ({ status, rawStatus: status, at, source: 'read' })),
+      ...more,
+    }) as OrderTrail;
+
+  it.each([
+    ['the whole course', ['Pending', 'Routing', 'Driving', 'Completed']],
+    ['some of the course, in order, and its end', ['Routing', 'Completed']],
+    [
+      'a word with a sign that cannot be shown, and a status that comes again after it',
+      ['Pending', 'Dri\uFFFDving', 'Pending', 'Routing', 'Completed'],
+    ],
+  ])('calls a trail true that shows %s', (_, seen) => {
+    expect(untrueTrail(trail(seen), course)).toBeNull();
+  });
+
+  it.each<[string, OrderTrail]>([
+    ['another end', trail(['Pending', 'Cancelled'], { outcome: 'cancelled' })],
+    ['another outcome', trail(['Pending', 'Completed'], { outcome: 'stopped' })],
+    ['a status that never was', trail(['Pending', 'Confirmed', 'Completed'])],
+    ['a status twice', trail(['Pending', 'Pending', 'Completed'])],
+    ['the course in another order', trail(['Driving', 'Routing', 'Completed'])],
+    ['attention after the end', trail(['Completed'], { attention: { code: 'forbidden', message: '', since: at } })],
+  ])('calls a trail untrue that shows %s', (_, wrong) => {
+    expect(untrueTrail(wrong, course)).toEqual(expect.any(String));
+  });
+});
+
+const unhandled = 'WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE';
+const unfetched = (code: string) => `Fetching history failed: Status { code: ${code}, message: "" }`;
+it.each([
+  ['new events overtook it', 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND', 'UnhandledCommand', true],
+  ['Temporal went away', unhandled, unfetched('Unavailable'), true],
+  ['Temporal does not know the history', unhandled, unfetched('NotFound'), false],
+  ['our code threw', unhandled, 'cannot read properties of undefined', false],
+  ['its history does not replay', 'WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR', 'Nondeterminism', false],
+])('the chaos run knows whether a workflow task failed by a fault of ours: %s', (_why, cause, message, isExcused) => {
+  expect(isNoFault(cause, message)).toBe(isExcused);
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { attentionText, commandFor, type RunInNeed } from '../../src/cli/attention.js';
+import { type ListedOrder, ordersText } from '../../src/cli/order/list.js';
+import { ageText, subscriptionsText, toListedSubscription } from '../../src/cli/subscription/list.js';
+import { subscriptionEndText, subscriptionText } from '../../src/cli/subscription/view.js';
+import { withoutColour } from '../../src/cli/text.js';
+import { tokensText, toListedToken } from '../../src/cli/token.js';
+import { attentionQuery, orderRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
+import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
+import { emptyLease, type TokenLease } from '../../src/domain/token/lease.js';
+import { quote } from '../../src/temporal/counts.js';
+
+describe('a query', () => {
+  it('of order list asks for runs of orders, each once, that fit the options', () => {
+    expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
+    const running = "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running'";
+    const query = orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', running: true });
+    expect(query).toBe(`${running} AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
+  });
+
+  it('of attention asks for the runs that need a person', () => {
+    const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery')";
+    const query = attentionQuery({ account: toAccountName('partner') });
+    expect(query).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
+  });
+
+  it('lets no status end its quotes', () => {
+    expect(quote("x' OR WorkflowType = 'y")).toBe("'x\\' OR WorkflowType = \\'y'");
+    expect(quote('x\\')).toBe("'x\\\\'");
+  });
+
+  it('takes a known status in any spelling and an unknown one as it is', () => {
+    expect(toStatusFilter('care_req')).toBe('CareReq');
+    expect(toStatusFilter('driver swapped')).toBe('driver swapped');
+    for (const text of ['', 'a\\b', 'a"b']) expect(() => toStatusFilter(text)).toThrow(InvalidInput);
+  });
+});
+
+describe('the table of order list', () => {
+  const order: ListedOrder = {
+    kind: 'order',
+    account: 'partner',
+    orderId: '1234567890',
+    status: 'Driving',
+    seenBy: 'read',
+    attention: 'credentialsRejected',
+    state: 'running',
+    startedAt: '2026-05-01T08:30:00.000Z',
+    endedAt: null,
+  };
+
+  it('has a line for each order, within 100 columns', () => {
+    const lines = ordersText([order, { ...order, status: null, seenBy: null }], withoutColour).split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^account +order +status +seen by +attention +started \(UTC\) +run$/);
+    expect(lines[1]).toMatch(/^partner +1234567890 +Driving +read +credentialsRejected +2026-05-01 08:30:00 +running$/);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+
+  it('says that no order fits, and lets no status steer the terminal', () => {
+    expect(ordersText([], withoutColour)).toBe('No order fits.');
+    expect(ordersText([{ ...order, status: '\u001b[2J' }], withoutColour)).not.toContain('\u001b');
+  });
+});
+
+describe('the table of attention', () => {
+  const run: RunInNeed = {
+    kind: 'order',
+    account: 'partner',
+    id: '4711',
+    workflowId: 'order/partner/4711',
+    code: 'forbidden',
+    message: 'The remedy.',
+    since: '2026-05-01T08:30:00.000Z',
+  };
+
+  it('has a line for each run, with the command that helps', () => {
+    const [head, line, ...more] = attentionText([run, { ...run, since: null }], withoutColour).split('\n');
+    expect(head).toMatch(/^kind +account +id +attention +since \(UTC\) +what helps$/);
+    expect(line).toMatch(/^order +partner +4711 +forbidden +2026-05-01 08:30:00 +order show partner 4711$/);
+    expect(more).toHaveLength(1);
+    expect(attentionText([], withoutColour)).toBe('Nothing needs a person.');
+    expect(attentionText([{ ...run, id: '47 11' }], withoutColour)).toMatch(/order show partner '47 11'$/);
+  });
+
+  it.each<[Partial<RunInNeed>, string]>([
+    [{ code: 'credentialsRejected' }, 'token list'],
+    [{ kind: 'token', code: 'upstreamUnavailable' }, 'token list'],
+    [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],
+    [{ kind: 'ride', code: 'upstreamUnavailable' }, 'doctor'],
+    [{ kind: 'subscription', code: 'subscriptionSilent', id: 'ab' }, 'subscription rotate partner ab'],
+    [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
+    [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
+    [{ kind: 'call', code: 'upstreamUnavailable' }, 'doctor'],
+  ])('names for %j the command %s', (more, command) => {
+    expect(commandFor({ ...run, ...more }).join(' ')).toBe(command);
+  });
+});
+
+const openedAt = '2031-05-01T10:00:00.000Z';
+const generation = Date.parse(openedAt).toString(36);
+const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
+const current: GenerationStatus = {
+  generation,
+  state: 'current',
+  publicUrl: 'https://rides.example',
+  openedAt,
+  until: null,
+  subscriberId: 'sub-1',
+  createdAt: '2031-05-01T10:00:01.5Z',
+  updatedAt: null,
+  isSecretKnown: true,
+};
+const status: SubscriptionStatus = {
+  ...key,
+  state: 'active',
+  publicUrl: 'https://rides.example',
+  generations: [current],
+  stillRegistered: [],
+  attention: null,
+};
+
+describe('the list of subscriptions', () => {
+  const now = Date.parse(openedAt) + 3 * 3_600_000;
+
+  it('shows state, age and subscriber', () => {
+    const text = subscriptionsText([toListedSubscription(key, status, [generation])], now, withoutColour);
+    expect(text).toMatch(/business +status_changed +active +3 h +sub-1 +-/);
+  });
+
+  it('shows what the memo holds when no worker answers', () => {
+    const listed = toListedSubscription(key, undefined, [generation]);
+    expect(listed).toMatchObject({ state: 'unknown', openedAt, accepted: 1, subscriberId: null });
+    expect(subscriptionsText([listed], now, withoutColour)).toMatch(/unknown +3 h +- +-/);
+  });
+
+  it.each([
+    [5_000, '5 s'],
+    [59 * 60_000, '59 min'],
+    [47 * 3_600_000, '1 d'],
+  ])('an age of %i ms is %s', (ms, text) => expect(ageText(ms)).toBe(text));
+});
+
+it('a subscription is shown with what needs a person and what the service still has, its end with what is left', () => {
+  const attention = { code: 'forbidden', message: 'Check \u001b[2J the id.', since: openedAt } as const;
+  const text = subscriptionText({ ...status, attention, stillRegistered: ['sub-0'] }, withoutColour);
+  expect(text).toContain('forbidden since 2031-05-01 10:00:00 UTC');
+  expect(text).toContain('still registered at the service: sub-0');
+  expect(text).not.toContain('\u001b');
+  const end = { ...key, reason: 'x', endedAt: openedAt, removed: ['a'], stillRegistered: ['b'], unclear: 1 };
+  const left = /Removed at the service: a[\s\S]*unknown outcome: 1[\s\S]*still registered at the service: b/;
+  expect(subscriptionEndText(end, withoutColour)).toMatch(left);
+});
+
+const token = {
+  id: 'token-id',
+  sealed: 'eyJ.sealed.text',
+  requestedAt: '2026-05-01T08:00:00.000Z',
+  renewAt: '2026-05-01T08:59:00.000Z',
+  expiresAt: '2026-05-01T09:00:00.000Z',
+  grantedScope: 'demand_partner',
+};
+const lease: TokenLease = { ...emptyLease, token, renewals: 3 };
+const refused: TokenLease = {
+  ...lease,
+  failure: {
+    code: 'credentialsRejected',
+    message: 'check the client secret.',
+    at: '2026-05-01T08:30:00.000Z',
+    retryAt: '2026-05-01T08:31:00.000Z',
+  },
+};
+
+describe('a token', () => {
+  const of = { account: toAccountName('partner'), scope: toScope('demand_partner'), credentialId: '0123456789abcdef' };
+  const listedAt = (time: string, lease: TokenLease | null, isOpen = true) =>
+    toListedToken(of, lease, { isOpen }, Date.parse(`2026-05-01T${time}Z`));
+  const listed = listedAt('08:30:00', refused);
+
+  it.each<[string, string, TokenLease | null, boolean?]>([
+    ['serving', '08:30:00', lease],
+    ['renewalDue', '08:59:30', lease],
+    ['expired', '09:00:00', lease],
+    ['failed', '08:30:00', refused],
+    ['waiting', '08:30:00', null],
+    ['waiting', '08:30:00', emptyLease],
+    ['ended', '08:30:00', lease, false],
+  ])('is %s at %s', (state, time, lease, isOpen) => expect(listedAt(time, lease, isOpen).state).toBe(state));
+
+  it('is one line of the list, with the reason of a failure below, and without its sealed text', () => {
+    expect(JSON.stringify(listed)).not.toMatch(/sealed|eyJ/);
+    expect(tokensText([listed], withoutColour).split('\n')).toEqual([
+      'account  scope           state                        obtained (UTC)       expires (UTC)        so far',
+      'partner  demand_partner  failed: credentialsRejected  2026-05-01 08:00:00  2026-05-01 09:00:00  3',
+      '',
+      'partner: check the client secret. Tried again from 2026-05-01 08:31:00 UTC.',
+    ]);
+  });
+
+  it('without scope is called unscoped, and the list says when it has no token', () => {
+    const unscoped = { ...listed, scope: toScope('') };
+    expect(tokensText([unscoped], withoutColour)).toContain('unscoped');
+    expect(tokensText([], withoutColour)).toContain('No token');
+  });
+});

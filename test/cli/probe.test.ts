@@ -1,0 +1,321 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { FaultInput } from '../../sandbox/faults.js';
+import { fakeDriver } from '../../sandbox/order-bodies.js';
+import type { OtherAnswer } from '../../sandbox/other-answers.js';
+import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
+import type { Finding } from '../../src/cli/probe/questions.js';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
+import { parseOrderReply } from '../../src/contracts/order-reply.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import { type WorkerEnv, workerEnv } from '../support/accounts.js';
+import { jsonFile, textFile } from '../support/json-file.js';
+import { type CliRun, nowhere, runHere } from './fake-process.js';
+
+const open: Sandbox[] = [];
+afterAll(async () => {
+  await Promise.all(open.splice(0).map((sandbox) => sandbox.close()));
+});
+
+const order = 'ride-7b21';
+
+/** A sandbox with an order at each interface, and the probe of it. */
+async function serve(options: SandboxOptions = {}, env: WorkerEnv = {}) {
+  const sandbox = await startSandbox(options);
+  open.push(sandbox);
+  for (const at of ['partner', 'business'] as const)
+    sandbox.addOrder({ interface: at, orderId: order, script: [{ status: 'Driving', afterMs: 0 }] });
+  const settings = { ...nowhere, ...workerEnv(sandbox.url), ...env };
+  const probe = (...argv: string[]): Promise<CliRun> => runHere(['probe', ...argv], settings);
+  return { sandbox, probe };
+}
+
+interface Answer {
+  isAsExpected: boolean;
+  findings: Finding[];
+  changes: string[];
+  written: string | null;
+}
+
+const answerOf = ({ stdout }: CliRun): Answer => JSON.parse(stdout) as Answer;
+const verdictsOf = (run: CliRun) =>
+  Object.fromEntries(answerOf(run).findings.map(({ asks, verdict }) => [asks, verdict]));
+const newFile = (): string => `${textFile('')}.json`;
+const readProfile = (file: string) => parseContractProfile(JSON.parse(readFileSync(file, 'utf8')));
+
+describe.concurrent('a service that answers as the profile expects', () => {
+  it('fits at the partner interface, with a table for a person', async () => {
+    const { probe } = await serve();
+    const { exitCode, stdout, stderr } = await probe('partner', order);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^orderStatus: fits$/m);
+    expect(stdout).toMatch(/request +GET \/v1\/private\/orders\/status\/\{order_id\}$/m);
+    expect(stdout).toMatch(/status at +\/order\/status, or 4 others +\/order\/status: a word that we know$/m);
+    expect(stdout).toMatch(/^ +\/order\/order_id: text$/m);
+    expect(stdout).toMatch(/token_type +bearer, in any spelling +Bearer$/m);
+    expect(stdout).toMatch(/expires_in +seconds +3600$/m);
+  });
+
+  it('fits at the business interface; each question is asked once, slowly, and none changes anything', async () => {
+    const { sandbox, probe } = await serve();
+    const run = await probe('business', order, '--json');
+    expect(run.exitCode).toBe(0);
+    expect(verdictsOf(run)).toEqual({
+      ...{ 'token for scope order': 'fits', 'token for scope company.reference': 'fits' },
+      ...{ 'token for scope finance': 'fits', 'token without scope': 'fits', orderDetails: 'fits' },
+      ...{ 'orderDetails of an id that cannot exist': 'fits', companySettings: 'fits', orderReceipt: 'open' },
+    });
+    const calls = sandbox.ledger();
+    const reads = ['orderDetails', 'orderDetails', 'companySettings', 'orderReceipt'];
+    expect(calls.map(({ operation }) => operation)).toEqual([...Array(4).fill('businessToken'), ...reads]);
+    const times = calls.map(({ at }) => Date.parse(at));
+    const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(Math.min(...pauses)).toBeGreaterThan(200);
+  });
+
+  it('is asked without an order, too, and then the order stays open', async () => {
+    const { probe } = await serve();
+    const run = await probe('partner', '--json');
+    expect(run.exitCode).toBe(0);
+    expect(verdictsOf(run)).toMatchObject({ orderStatus: 'open', 'orderStatus of an id that cannot exist': 'fits' });
+  });
+});
+
+describe.concurrent('what is not asked', () => {
+  it.each([
+    ['an operation that is switched off', { companySettings: { enabled: false } }, undefined],
+    ['a read that the profile sends as a POST', { companySettings: { method: 'POST' } }, 'open'],
+    ['an operation of the other interface', { companySettings: { interface: 'partner' } }, undefined],
+  ])('is %s', async (_, operations, verdict) => {
+    const { sandbox, probe } = await serve({}, { FARETRAIL_CONTRACT_FILE: jsonFile({ operations }) });
+    const run = await probe('business', '--json');
+    expect(verdictsOf(run).companySettings).toBe(verdict);
+    expect(sandbox.ledger().filter(({ operation }) => operation === 'companySettings')).toEqual([]);
+  });
+});
+
+describe.concurrent('a service that answers otherwise', () => {
+  const bare = (status: string) => ({ id: order, status, stops: [{ status: 'Confirmed' }, { status: 'Pending' }] });
+  const deviations: [what: string, OtherAnswer, body: (status: string) => unknown][] = [
+    ['a body in other objects', { under: ['result', 'ride'] }, (word) => ({ result: { ride: bare(word) } })],
+    ['another name for the status', { names: { status: 'state' } }, (word) => ({ id: order, state: word })],
+    ['other names for both', { names: { id: 'ref', status: 'phase' } }, (word) => ({ ref: order, phase: word })],
+    [
+      'a message of its own',
+      { under: ['ride'], beside: { status: 'fine', id: 'm-1' } },
+      (word) => ({ id: 'm-1', status: 'fine', ride: bare(word) }),
+    ],
+    ['another success code', { status: 203 }, bare],
+    [
+      'the status of something else',
+      { under: ['o'], beside: { pay: { state: 'Completed' } } },
+      (word) => ({ o: bare(word), pay: { state: 'Completed' } }),
+    ],
+    [
+      'all of it',
+      { status: 206, under: ['a', 'b'], names: { status: 's' } },
+      (word) => ({ a: { b: { id: order, s: word } } }),
+    ],
+  ];
+
+  it.each(deviations)(
+    '%s: the written profile reads the order, and the probe fits with it',
+    async (_, other, bodyWith) => {
+      const file = newFile();
+      const { sandbox, probe } = await serve({ otherAnswers: { orderDetails: other } });
+      const first = await probe('business', order, '--json', '--write', file);
+      expect(first).toMatchObject({ exitCode: 1, stderr: '' });
+      expect(verdictsOf(first)).toMatchObject({ orderDetails: 'wrong' });
+      expect(answerOf(first)).toMatchObject({ isAsExpected: false, written: file });
+
+      const profile = readProfile(file);
+      expect(profile.operations.orderDetails).toMatchObject({
+        source: 'verified',
+        verifiedOn: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      });
+      expect(profile.operations.orderReceipt.source).toBe('assumed');
+      for (const status of ['Driving', 'Completed']) {
+        const read = parseOrderReply(
+          bodyWith(status),
+          profile.pointers.orderDetails,
+          profile.statuses,
+          toOrderId(order),
+        );
+        expect(read).toMatchObject({ status, terminal: status === 'Completed' });
+      }
+      const env = { ...nowhere, ...workerEnv(sandbox.url), FARETRAIL_CONTRACT_FILE: file };
+      const again = await runHere(['probe', 'business', order, '--json'], env);
+      expect(verdictsOf(again)).toMatchObject({ orderDetails: 'fits' });
+      expect(again.exitCode).toBe(0);
+    },
+  );
+
+  it.each<[what: string, OtherAnswer | FaultInput, remark: RegExp]>([
+    ['another path', { url: '/v2/rides/:orderId' }, /check the order id; .*operations\.orderStatus\.path/],
+    ['403', { kind: 'forbidden' }, /operations\.orderStatus\.scope/],
+    ['401', { kind: 'unauthorized' }, /operations\.orderStatus\.scope/],
+    ['405', { kind: 'reply', status: 405, body: '' }, /operations\.orderStatus\.method/],
+    ['a redirect', { kind: 'redirect' }, /redirects: .*operations\.orderStatus\.path/],
+    ['a page', { kind: 'html' }, /NOT_JSON.*path/],
+    ['an error in a success', { kind: 'errorInSuccess' }, /operations\.orderStatus\.path/],
+    ['an empty success', { kind: 'emptyBody' }, /no place that we know fits pointers\.orderStatus\.status/],
+    [
+      'no word that we know',
+      { kind: 'reply', status: 200, body: { order: { id: order, zustand: 'unterwegs' } } },
+      /status: a person/,
+    ],
+    [
+      'another order',
+      { kind: 'reply', status: 200, body: { order: { id: 'x', status: 'Driving' } } },
+      /another id than that of the order/,
+    ],
+    [
+      'two places',
+      { kind: 'reply', status: 200, body: { a: { s: 'Driving' }, b: { s: 'Waiting' } } },
+      /\/a\/s, \/b\/s may be right.*a person/,
+    ],
+  ])('%s: names what a person must look at, and proposes nothing', async (_, deviation, remark) => {
+    const isFault = 'kind' in deviation;
+    const { sandbox, probe } = await serve(
+      isFault ? {} : { otherAnswers: { orderStatus: { under: ['x'], ...deviation } } },
+    );
+    if (isFault) sandbox.setFault({ ...deviation, operation: 'orderStatus', times: 1 });
+    const run = await probe('partner', order, '--json');
+    const found = answerOf(run).findings.find(({ asks }) => asks === 'orderStatus');
+    expect(found).toMatchObject({ verdict: 'wrong' });
+    expect(found?.remarks.join('\n')).toMatch(remark);
+    expect(found?.changes).toEqual([]);
+    expect(run.exitCode).toBe(1);
+  });
+
+  it('names the headers about limits, and stops asking once the limit is reached', async () => {
+    const headers = { 'x-ratelimit-limit': '7', 'x-ratelimit-remaining': '6' };
+    const { sandbox, probe } = await serve({ otherAnswers: { orderStatus: { headers } } });
+    const { stdout } = await probe('partner', order);
+    expect(stdout).toMatch(/rate limit headers +unknown +x-ratelimit-limit, x-ratelimit-remaining$/m);
+    sandbox.setFault({ kind: 'tooManyRequests', operation: 'orderStatus', retryAfterSeconds: 9 });
+    const before = sandbox.ledger().length;
+    const limited = await probe('partner', order, '--json');
+    expect(limited.exitCode).toBe(1);
+    expect(Object.values(verdictsOf(limited))).toEqual(['fits', 'unanswered', 'unanswered']);
+    expect(sandbox.ledger().length - before).toBe(2);
+  });
+
+  it('says that a token names no lifetime, and how its type is spelled', async () => {
+    const { sandbox, probe } = await serve();
+    sandbox.setFault({ kind: 'tokenAnswer', without: ['expires_in'], with: { token_type: 'BEARER' } });
+    const [token] = answerOf(await probe('partner', order, '--json')).findings;
+    expect(token).toMatchObject({ verdict: 'open', token: { expiresIn: 'not named', tokenType: 'BEARER' } });
+  });
+
+  it('says that nothing answers', async () => {
+    const { sandbox, probe } = await serve();
+    await sandbox.close();
+    const run = await probe('business', order, '--json');
+    expect(run.exitCode).toBe(1);
+    expect(answerOf(run).findings[0]).toMatchObject({
+      verdict: 'unanswered',
+      remarks: [expect.stringContaining('CONNECTION_REFUSED')],
+    });
+  });
+
+  it('names the refusal of a token, and asks nothing that needs it', async () => {
+    const { sandbox, probe } = await serve();
+    sandbox.setFault({ kind: 'invalidScope', times: 1 });
+    const run = await probe('business', order, '--json');
+    const [token, ...others] = answerOf(run).findings;
+    expect(token).toMatchObject({ verdict: 'wrong', remarks: [expect.stringContaining('scopeRejected')] });
+    expect(others.find(({ asks }) => asks === 'orderDetails')).toMatchObject({ verdict: 'open', came: null });
+    expect(run.exitCode).toBe(1);
+  });
+});
+
+describe.concurrent('what the probe shows', () => {
+  const secrets = [sandboxCredentials.partner.clientSecret, sandboxCredentials.business.clientSecret];
+
+  it('holds no value of a body, and with --values none about a person, no secret and no token', async () => {
+    const { sandbox, probe } = await serve();
+    const [plainly, withValues] = [await probe('business', order), await probe('business', order, '--values')];
+    for (const { stdout } of [plainly, withValues]) {
+      for (const value of [
+        fakeDriver.name,
+        fakeDriver.phone,
+        fakeDriver.image_url,
+        fakeDriver.vehicle.license_plate,
+        ...secrets,
+      ])
+        expect(stdout).not.toContain(value);
+      for (const token of sandbox.issuedTokens()) expect(stdout).not.toContain(token);
+    }
+    expect(plainly.stdout).not.toContain('Driving');
+    expect(withValues.stdout).toContain('/status = Driving');
+  });
+
+  it('hides the secret and the token where the service repeats them', async () => {
+    const [secret = ''] = secrets;
+    const { sandbox, probe } = await serve();
+    const repeated = { error: { code: secret.slice(0, -3) }, [secret]: secret, status: 'error' };
+    sandbox.setFault({
+      kind: 'reply',
+      operation: 'orderStatus',
+      status: 418,
+      body: repeated,
+      headers: { [`x-trace-${secret}`]: '1' },
+    });
+    const said = { token_type: 'Bearer', scope: `demand_partner ${secret}`, expires_in: '60' };
+    sandbox.setFault({ kind: 'tokenAnswer', with: said });
+    for (const argv of [['--json', '--values'], ['--values']]) {
+      const { stdout, exitCode } = await probe('partner', order, ...argv);
+      expect(exitCode).toBe(1);
+      expect(stdout).toContain('demand_partner [secret]');
+      expect(stdout).not.toContain(secret.slice(0, -3));
+    }
+  });
+});
+
+describe.concurrent('--write', () => {
+  it('keeps what another file has changed, and writes the differences alone', async () => {
+    const before = { statuses: { terminal: ['Completed', 'Archived'] }, limits: { requestsPerSecond: 4 } };
+    const { probe } = await serve({}, { FARETRAIL_CONTRACT_FILE: jsonFile(before) });
+    const file = newFile();
+    await probe('partner', order, '--write', file);
+    const verified = { source: 'verified', verifiedOn: new Date().toISOString().slice(0, 10) };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ ...before, operations: { orderStatus: verified } });
+  });
+
+  it('never replaces a file without being told, and then asks nothing', async () => {
+    const { sandbox, probe } = await serve();
+    const file = textFile('precious');
+    const refused = await probe('partner', order, '--write', file);
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--overwrite') });
+    expect({ text: readFileSync(file, 'utf8'), calls: sandbox.ledger() }).toEqual({ text: 'precious', calls: [] });
+    expect((await probe('partner', order, '--write', file, '--overwrite')).exitCode).toBe(0);
+    expect(readProfile(file).operations.orderStatus.source).toBe('verified');
+  });
+
+  it('writes nothing where the answers prove nothing', async () => {
+    const { probe } = await serve();
+    const file = newFile();
+    const run = await probe('partner', '--write', file);
+    expect(run).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is not written') });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it.each([
+    [['--overwrite'], '--overwrite: only with --write'],
+    [['--write', '/nonexistent/folder/c.json'], '--write: /nonexistent/folder/c.json cannot be written'],
+  ])('%j is wrong usage', async (argv, reason) => {
+    const { sandbox, probe } = await serve();
+    expect(await probe('partner', order, ...argv)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(reason),
+    });
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  it('refuses an account that is not set', async () => {
+    const { probe } = await serve();
+    const run = await probe('elsewhere', '--write', newFile());
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('set are: partner, business') });
+  });
+});

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
+import { nowhere, runHere } from '../cli/fake-process.js';
+import { newRide } from '../sandbox/booking-calls.js';
+import { newDelivery } from '../support/delivery/deliveries.js';
+import { jsonFile } from '../support/json-file.js';
+import { useNotifyReceiver } from '../support/notify/receiver.js';
+import { useOrderStack } from '../support/order/stack.js';
+import { account, completes, goesOn, requestedRide } from '../support/ride/rides.js';
+import { webhookEnv } from '../support/subscription/subscriptions.js';
+
+const receiver = useNotifyReceiver();
+const stack = useOrderStack(() => ({ env: { ...webhookEnv(), ...receiver.env } }));
+afterEach(() => {
+  stack.sandbox.clearFaults();
+  stack.sandbox.setBookingSettings({ script: null });
+});
+
+const cli = (...argv: string[]) =>
+  runHere(argv, {
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
+    PATH: '',
+  });
+
+/** What a command printed as JSON, a line each: its answer, or its error. */
+async function told(...argv: string[]) {
+  const { exitCode, stdout, stderr } = await cli(...argv, '--json');
+  const lines = (stdout || stderr).trim().split('\n');
+  return { exitCode, lines: lines.map((line) => JSON.parse(line)) };
+}
+const refused = (code: string, message: string | RegExp = '') => ({
+  exitCode: 1,
+  lines: [{ error: { code, message: expect.stringMatching(message) } }],
+});
+
+const orderFile = jsonFile(newRide());
+const ride = (verb: string, id: string, ...more: string[]) => ['ride', verb, 'business', id, ...more];
+const request = (id: string, ...more: string[]) =>
+  ['ride', 'request', 'business', '--input', orderFile, '--request-id', id, ...more] as const;
+const ordersOf = (id: string) => stack.sandbox.createdOrders().filter(({ requestId }) => requestId?.endsWith(id));
+/** The next create makes its order and loses the answer. */
+function loseNextCreate(): void {
+  stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
+}
+
+describe('the commands of rides', () => {
+  it('order a ride and watch it to its end; the same request id orders nothing', async () => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    const id = randomUUID();
+    const { exitCode, lines } = await told(...request(id, '--watch'));
+    expect(exitCode).toBe(0);
+    expect(lines[0]).toMatchObject({
+      workflowId: `ride/business/${id}`,
+      requestId: id,
+      state: 'started',
+      warnings: [],
+    });
+    expect(lines.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
+    const again = await told(...request(id));
+    expect(again.lines).toMatchObject([{ state: 'alreadyEnded', result: { outcome: 'completed' } }]);
+    const late = await cli(...ride('cancel', id));
+    expect(late).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('has already ended') });
+    expect(ordersOf(id)).toHaveLength(1);
+  });
+
+  it('change a ride where the service allows it, print its words where not, and cancel the ride', async () => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    const id = randomUUID();
+    const started = await cli(...request(id));
+    expect(started).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`ride/business/${id}`) });
+    const change = jsonFile({ note_to_driver: 'blue door' });
+    const words = /only a scheduled order/;
+    expect(await told(...ride('update', id, '--input', change))).toMatchObject(refused('Refused', words));
+    expect(await told(...ride('resolve', id, '--try-again'))).toMatchObject(refused('AlreadyDecided'));
+    const { lines } = await told(...ride('cancel', id));
+    expect(lines).toMatchObject([{ state: 'done', ride: { status: 'Cancelled', outcome: 'cancelled' } }]);
+  });
+
+  it('show a ride whose create had an unknown outcome with what to do, and give it up', async () => {
+    loseNextCreate();
+    const id = randomUUID();
+    await cli(...request(id));
+    expect(await told(...ride('cancel', id))).toMatchObject(refused('OutcomeUnknown'));
+    const given = await cli(...ride('resolve', id, '--give-up', 'booked by phone'));
+    expect(given).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('ended') });
+    expect(await told(...request(id))).toMatchObject(refused('OutcomeUnknown', /phone/));
+  });
+
+  it('end with 3 for a ride that Temporal does not know', async () => {
+    expect(await cli(...ride('cancel', randomUUID()))).toMatchObject({ exitCode: 3 });
+  });
+});
+
+describe('the command call', () => {
+  const call = (...argv: string[]) => ['call', 'business', ...argv] as const;
+
+  it('carries out an operation and prints its outcome', async () => {
+    const { exitCode, stdout, stderr } = await cli(...call('companySettings'));
+    expect({ exitCode, stdout }).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('companySettings: done (HTTP 200)'),
+    });
+    expect(stdout).toContain('mandatory_destination');
+    expect(stderr).toMatch(/key {7}[0-9a-f-]{36}/);
+  });
+
+  it('shows the first outcome when it is used twice with one key, and says so', async () => {
+    const key = `trip-${randomUUID()}`;
+    const given = call('createOrder', '--input', orderFile, '--key', key);
+    const [first] = (await told(...given)).lines;
+    expect(first).toMatchObject({ state: 'started', result: { status: 201, orderId: expect.any(String) } });
+    const again = await cli(...given);
+    expect(again).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('This key was used before') });
+    expect(again.stdout).toContain(first.result.orderId);
+    expect(ordersOf(key)).toHaveLength(1);
+  });
+
+  it('tells a failure with its code, the remedy and the words of the service', async () => {
+    const input = jsonFile(newRide({ product_id: randomUUID() }));
+    const words = /PRODUCT_NOT_FOUND.*use another key.*The service says: "no such product/;
+    expect(await told(...call('createOrder', '--input', input))).toMatchObject(refused('Refused', words));
+  });
+
+  it('refuses a bad body before anything is started', async () => {
+    const { exitCode, stderr } = await cli(...call('createOrder', '--input', jsonFile(newRide({ stops: [] }))));
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('body.stops: must hold') });
+  });
+});
+
+describe('the option --notify', () => {
+  const notify = (...paths: string[]) => paths.flatMap((path) => ['--notify', `${receiver.origin}${path}`]);
+
+  it('of order follow tells each URL, also of an order that is followed already', async () => {
+    const orderId = stack.newOrder('business', [['Routing', 0]]);
+    const follow = (...paths: string[]) => cli('order', 'follow', 'business', orderId, ...notify(...paths));
+    expect(await follow('/first', '/second')).toMatchObject({ exitCode: 0 });
+    await expect.poll(() => receiver.taken('/second')).toEqual(['Routing']);
+    expect(await follow('/third', '/first')).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Already/) });
+    await expect.poll(() => receiver.taken('/third')).toEqual(['Routing']);
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    for (const path of ['/first', '/second', '/third']) {
+      await expect.poll(() => receiver.taken(path)).toEqual(['Routing', 'Completed']);
+    }
+  });
+
+  it('of ride request tells of the order that is made', async () => {
+    stack.sandbox.setBookingSettings({ script: completes });
+    expect(await cli(...request(randomUUID(), ...notify('/ride')))).toMatchObject({ exitCode: 0 });
+    await expect.poll(() => receiver.taken('/ride').at(-1)).toBe('Completed');
+  });
+
+  it('names a workflow by id and signal', async () => {
+    const orderId = stack.newOrder('business', [['Completed', 0]]);
+    await cli('order', 'follow', 'business', orderId, '--notify', 'trip:9:orderChanged');
+    const handle = stack.client.workflow.getHandle(`order/business/${orderId}`);
+    await handle.result();
+    const { events } = await handle.fetchHistory();
+    const sent = events?.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    expect(sent).toMatchObject([{ workflowExecution: { workflowId: 'trip:9' }, signalName: 'orderChanged' }]);
+  });
+
+  it.each(['orders', 'ftp://x/', ':signal', 'workflow:', 'http://'])('does not take %s', async (who) => {
+    const { exitCode, stderr } = await runHere(['order', 'follow', 'partner', '42', '--notify', who], nowhere);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(/notify/) });
+  });
+});
+
+// The last one: an account whose credentials were rejected rests for a minute.
+describe('the command attention', () => {
+  const attention = ['attention', '--account', account, '--limit', '1000'] as const;
+  const listed = async (): Promise<Record<string, unknown>[]> => (await told(...attention)).lines[0].runs;
+
+  /** The list shows the run like this, until the run has ended. */
+  async function shows(run: Pick<WorkflowHandle, 'workflowId' | 'terminate'>, shown: object): Promise<void> {
+    const found = async () => (await listed()).find(({ workflowId }) => workflowId === run.workflowId);
+    await expect.poll(found).toMatchObject(shown);
+    await run.terminate();
+  }
+
+  it('shows an order with what is wrong, since when, and what helps', async () => {
+    const orderId = stack.newOrder('business', [['Driving', 0]]);
+    stack.sandbox.setFault({ kind: 'forbidden', orderId });
+    const handle = await stack.follow('business', orderId);
+    const line = new RegExp(`^order +business +${orderId} +forbidden +20.* order show business`, 'm');
+    await expect.poll(async () => (await cli(...attention)).stdout).toMatch(line);
+    await shows(handle, {
+      kind: 'order',
+      account,
+      id: orderId,
+      code: 'forbidden',
+      message: expect.stringContaining('403'),
+      since: expect.stringMatching(/Z$/),
+      command: `order show business ${orderId}`,
+    });
+  });
+
+  it('shows a ride whose create had an unknown outcome', async () => {
+    loseNextCreate();
+    const { handle, requestId } = await requestedRide(stack);
+    await shows(handle, {
+      kind: 'ride',
+      id: requestId,
+      code: 'outcomeUnknown',
+      message: expect.stringContaining('resolveRide'),
+      command: `ride resolve business ${requestId}`,
+    });
+  });
+
+  it('shows a delivery that is parked', async () => {
+    const parked = { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' };
+    const { deliveryId: id, receivedAt: since } = parked;
+    const start = { workflowId: parkedDeliveryId(parked), taskQueue: stack.config.taskQueue, args: [parked] };
+    const handle = await stack.client.workflow.start('parkedDelivery', start);
+    await shows(handle, { kind: 'parked', id, code: 'noOrderId', since });
+  });
+
+  it('shows a subscription and the token that it waits for, while credentials are refused', async () => {
+    stack.sandbox.setFault({ kind: 'invalidClient' });
+    const key = { account, eventType: 'business_report' as const };
+    const handle = await stack.client.workflow.start('subscription', {
+      workflowId: subscriptionId(key),
+      taskQueue: stack.config.taskQueue,
+      args: [{ ...key, publicUrl: 'http://127.0.0.1:9' }],
+    });
+    const wrong = {
+      code: 'credentialsRejected',
+      message: expect.any(String),
+      since: expect.any(String),
+      command: 'token list',
+    };
+    const tokens = async () => (await listed()).filter(({ kind, id }) => kind === 'token' && id === 'unscoped');
+    await expect.poll(tokens).toContainEqual(expect.objectContaining(wrong));
+    await shows(handle, { kind: 'subscription', id: 'business_report', ...wrong });
+  });
+});

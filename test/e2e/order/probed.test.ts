@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { runHere } from '../../cli/fake-process.js';
+import { workerEnv } from '../../support/accounts.js';
+import { textFile } from '../../support/json-file.js';
+import { shows, useOrderStack } from '../../support/order/stack.js';
+
+/** A service whose answers about orders the built-in profile cannot read. */
+const stranger: SandboxOptions = {
+  otherAnswers: {
+    orderStatus: { status: 203, under: ['result'], beside: { status: 'fine' } },
+    orderDetails: { under: ['ride', 'current'], names: { status: 'phase', id: 'ride_ref' } },
+  },
+};
+
+/** The profile that the probe writes of it, account by account. */
+async function probed(): Promise<string> {
+  const sandbox = await startSandbox(stranger);
+  const file = textFile('{}');
+  for (const at of ['partner', 'business'] as const) {
+    sandbox.addOrder({ interface: at, orderId: '7b21', script: [{ status: 'Routing', afterMs: 0 }] });
+    const env = workerEnv(sandbox.url, { FARETRAIL_CONTRACT_FILE: file });
+    const { exitCode } = await runHere(['probe', at, '7b21', '--write', file, '--overwrite'], env);
+    expect(exitCode).toBe(1);
+  }
+  await sandbox.close();
+  return file;
+}
+
+const stack = useOrderStack(async () => ({ sandbox: stranger, env: { FARETRAIL_CONTRACT_FILE: await probed() } }));
+
+it.each(['partner', 'business'] as const)(
+  'an order of %s is followed with the profile that the probe wrote',
+  async (at) => {
+    const orderId = stack.newOrder(at, [['Routing', 0]]);
+    const handle = await stack.follow(at, orderId);
+    await shows(handle, { status: 'Routing', attention: null });
+    stack.sandbox.setStatus(at, orderId, 'Driving');
+    await shows(handle, { status: 'Driving' });
+    stack.sandbox.setStatus(at, orderId, 'Completed');
+    expect(await handle.result()).toMatchObject({ status: 'Completed', outcome: 'completed', terminal: true });
+  },
+);

@@ -1,0 +1,320 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { sandboxProducts } from '../../sandbox/catalogue.js';
+import type { FaultInput } from '../../sandbox/faults.js';
+import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
+import { inMs, newRide, stop } from './booking-calls.js';
+import { call, codeOf, newToken, readBusinessOrder, type Seen, sandboxOfOneTest } from './calls.js';
+
+const hour = 3_600_000;
+const { businessId } = sandboxCredentials.business;
+let sandbox: Sandbox;
+let token: string;
+beforeEach(async () => {
+  sandbox = await sandboxOfOneTest();
+  token = await newToken(sandbox, 'business', { scope: 'order company.reference' });
+});
+
+/** How a call differs from a correct one. */
+interface CallChange {
+  token?: string;
+  requestId?: string;
+  query?: string;
+  headers?: Record<string, string>;
+}
+
+/** One call of the business interface with all that it must carry. A string is sent as it is. */
+function ask(method: string, path: string, body?: unknown, change: CallChange = {}): Promise<Seen> {
+  const sent = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    authorization: `Bearer ${change.token ?? token}`,
+    ...(change.requestId === undefined ? {} : { 'x-request-id': change.requestId }),
+    ...change.headers,
+  };
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  return call(method, `${sandbox.url}${path}${change.query ?? `?businessId=${businessId}`}`, sent, text);
+}
+
+const create = (body: unknown = newRide(), change: CallChange = {}) => ask('POST', '/v1/orders', body, change);
+const update = (orderId: string, body: unknown) => ask('PATCH', `/v1/orders/${orderId}`, body);
+const cancel = (orderId: string) => ask('POST', `/v1/orders/${orderId}/cancel`);
+const idOf = ({ json }: Seen) => (json as { id: string }).id;
+const created = async (body?: unknown) => idOf(await create(body));
+const details = async (orderId: string) => (await readBusinessOrder(sandbox, orderId, token)).json;
+const outcomeOf = (seen: Seen) => [seen.status, codeOf(seen)];
+
+describe('an order that is created', () => {
+  it('has an id, can be read under it, and advances; the sandbox shows its ledger entry and its body', async () => {
+    const ride = newRide({ note_to_driver: 'at the gate', of_later_versions: { kept: true } });
+    const seen = await create(ride, { requestId: 'r-1' });
+    expect(seen).toMatchObject({ status: 201, json: { id: expect.stringMatching(/^\d{14}$/) } });
+    const orderId = idOf(seen);
+    const entry = { operation: 'createOrder', requestId: 'r-1', tokenNumber: 1, httpStatus: 201 };
+    expect(sandbox.ledger({ orderId })).toMatchObject([entry]);
+    const made = { orderId, requestId: 'r-1', createdAt: expect.any(String), order: ride };
+    expect(sandbox.createdOrders()).toEqual([made]);
+    expect(await details(orderId)).toMatchObject({ id: orderId, status: 'Pending' });
+    expect(sandbox.advance('business', orderId)).toBe('Routing');
+  });
+
+  it('has an id that is a number when the sandbox is told so', async () => {
+    sandbox.setBookingSettings({ idsAreNumbers: true });
+    expect((await create()).text).toMatch(/^\{"id":\d{14}\}$/);
+  });
+
+  it('is reserved first when it is scheduled, and keeps its pick-up time', async () => {
+    const scheduledAt = inMs(2 * hour);
+    const id = await created(newRide({ scheduled_at: scheduledAt }));
+    expect(await details(id)).toMatchObject({ status: 'Reserved', scheduled_at: scheduledAt });
+    expect(sandbox.advance('business', id)).toBe('Routing');
+  });
+});
+
+describe('the same X-Request-ID again', () => {
+  const again = (change: Record<string, unknown> = {}) => create(newRide(change), { requestId: 'r-1' });
+
+  it('gives the same order for the same body, is a conflict with another body and free after a refusal', async () => {
+    expect((await again({ stops: [] })).status).toBe(400);
+    const first = await again();
+    expect(first.status).toBe(201);
+    expect(await again()).toMatchObject({ status: 200, json: first.json as object });
+    expect(outcomeOf(await again({ note_to_driver: 'other' }))).toEqual([409, 'REQUEST_ID_REUSED']);
+    expect(sandbox.createdOrders()).toHaveLength(1);
+  });
+
+  it('books twice when the service forgets it', async () => {
+    sandbox.setBookingSettings({ forgetsRequestIds: true });
+    expect(idOf(await again())).not.toBe(idOf(await again()));
+  });
+});
+
+describe('a fault of a create', () => {
+  const once = { operation: 'createOrder', times: 1 } as const;
+  it.each<[FaultInput, number | null]>([
+    [{ kind: 'dropConnection', ...once }, null],
+    [{ kind: 'serverError', ...once }, 500],
+    [{ kind: 'unavailable', retryAfterSeconds: 1, ...once }, 503],
+    [{ kind: 'reply', status: 502, body: 'gone', ...once }, 502],
+  ])(
+    'leaves an order behind when it comes after the effect, and none when it comes before: %j',
+    async (fault, httpStatus) => {
+      const createUnder = async (when: string) => {
+        sandbox.setFault({ ...fault, when } as FaultInput);
+        return (await create(newRide(), { requestId: 'r-1' }).catch(() => ({ status: null }))).status;
+      };
+      expect(await createUnder('request')).toBe(httpStatus);
+      expect(sandbox.createdOrders()).toEqual([]);
+      expect(await createUnder('answer')).toBe(httpStatus);
+      const { orderId } = sandbox.createdOrders()[0] ?? expect.fail('no order');
+      const entry = { orderId, requestId: 'r-1', fault: fault.kind, httpStatus };
+      expect(sandbox.ledger({ operation: 'createOrder' }).at(-1)).toMatchObject(entry);
+      expect((await create(newRide(), { requestId: 'r-1' })).json).toEqual({ id: orderId });
+    },
+  );
+});
+
+describe('a scheduled order that is changed', () => {
+  it('has the new time, note and stops', async () => {
+    const id = await created(newRide({ scheduled_at: inMs(2 * hour) }));
+    const stops = [stop('origin', 'pick_up', { lat: 1, lng: 2 })];
+    const change = { scheduled_at: inMs(3 * hour), note_to_driver: 'new', stops };
+    expect(await update(id, change)).toMatchObject({ status: 200, json: { id } });
+    expect(await details(id)).toMatchObject({ status: 'Reserved', scheduled_at: change.scheduled_at });
+    expect(sandbox.createdOrders()[0]?.order).toMatchObject(change);
+  });
+
+  const { executive } = sandboxProducts;
+  const scheduled = { scheduled_at: inMs(2 * hour) };
+  const note = { note_to_driver: 'please' };
+  const tooLate = { scheduled_at: inMs(hour / 2 - 60_000) };
+  it.each([
+    ['is not scheduled', {}, note, 422, 'ORDER_NOT_EDITABLE'],
+    ['is of a fixed product', { ...scheduled, product_id: executive.id }, note, 422, 'PRODUCT_NOT_EDITABLE'],
+    ['begins soon', tooLate, note, 422, 'TOO_LATE_TO_EDIT'],
+    ['is to begin in the past', scheduled, { ...note, scheduled_at: inMs(-hour) }, 422, 'SCHEDULED_IN_THE_PAST'],
+    ['is to change in no way', scheduled, {}, 400, 'VALIDATION_ERROR'],
+    ['is to lose its stops', scheduled, { ...note, stops: [] }, 400, 'VALIDATION_ERROR'],
+    ['is to change by a text', scheduled, 'nonsense', 400, 'VALIDATION_ERROR'],
+  ])('is left as it is when it %s', async (_case, ride, change, status, code) => {
+    const id = await created(newRide(ride));
+    expect(outcomeOf(await update(id, change))).toEqual([status, code]);
+    expect(sandbox.createdOrders()[0]?.order).not.toHaveProperty('note_to_driver');
+  });
+});
+
+describe('an order that is cancelled', () => {
+  it('is answered with 204 without a body and reads Cancelled, as late as the sandbox is told', async () => {
+    const [atOnce, later] = [await created(), await created()];
+    expect(await cancel(atOnce)).toMatchObject({ status: 204, text: '' });
+    expect(await details(atOnce)).toMatchObject({ status: 'Cancelled' });
+    sandbox.setBookingSettings({ cancelTakesMs: 1_000 });
+    expect((await cancel(later)).status).toBe(204);
+    expect(await details(later)).toMatchObject({ status: 'Pending' });
+    await expect.poll(() => details(later)).toMatchObject({ status: 'Cancelled' });
+  });
+
+  it.each(['Driving', 'Completed', 'Cancelled', 'DriverSwapped'])('goes on while it is %s', async (status) => {
+    const id = await created();
+    sandbox.setStatus('business', id, status);
+    expect(outcomeOf(await cancel(id))).toEqual([422, 'ORDER_NOT_CANCELLABLE']);
+    expect(await details(id)).toMatchObject({ status });
+  });
+});
+
+describe('a create is refused', () => {
+  const origin = stop('origin', 'pick_up');
+  const destination = stop('destination', 'drop_off');
+  const withPhone = (phone: string) => ({ ...origin, actions: [{ type: 'pick_up', user: { name: 'Pat', phone } }] });
+
+  it.each([
+    [newRide({ category: 'teleport' }), 'category'],
+    [newRide({ product_id: undefined }), 'product_id'],
+    [newRide({ scheduled_at: '2031-01-01T10:00:00' }), 'scheduled_at'],
+    [newRide({ quote_id: 'q' }), 'quote_id'],
+    [newRide({ stops: [] }), 'stops'],
+    [newRide({ stops: [destination] }), 'stops.0.type'],
+    [newRide({ stops: [origin, destination, stop('on_going', 'stop_by')] }), 'stops.1.type'],
+    [newRide({ stops: [{ ...origin, actions: [] }] }), 'stops.0.actions'],
+    [newRide({ stops: [withPhone('+15550100200')] }), 'stops.0.actions.0.user.phone'],
+    [newRide({ stops: [stop('origin', 'pick_up', { lat: 91, lng: 0 })] }), 'stops.0.location.lat'],
+    [newRide({ note_to_driver: 'x'.repeat(101) }), 'note_to_driver'],
+    [newRide({ references: [{ id: 11, value: 'A1' }] }), 'references.0.title'],
+    [newRide({ category: 'delivery' }), 'stops.0.actions.0.parcel'],
+    ['{"category":', 'body'],
+  ])('with 400 that names the field for %j', async (body, field) => {
+    const seen = await create(body);
+    expect(outcomeOf(seen)).toEqual([400, 'VALIDATION_ERROR']);
+    expect(Object.keys((seen.json as { error: { details: object } }).error.details)).toContain(field);
+    expect(sandbox.createdOrders()).toEqual([]);
+  });
+
+  it.each([
+    [{ product_id: sandboxProducts.parcel.id }, 'PRODUCT_NOT_FOUND'],
+    [{ scheduled_at: inMs(-1_000) }, 'SCHEDULED_IN_THE_PAST'],
+    [{ scheduled_at: inMs(31 * 24 * hour) }, 'SCHEDULED_TOO_FAR_AHEAD'],
+    [{ references: [{ id: 99, title: 'Cost centre', value: 'A1' }] }, 'REFERENCE_UNKNOWN'],
+  ])('with 422 for %j', async (change, code) => {
+    expect(outcomeOf(await create(newRide(change)))).toEqual([422, code]);
+  });
+});
+
+describe('the company', () => {
+  const products = (body: unknown) => ask('POST', '/v1/products', body);
+  const addCodes = (body: unknown, field = '11') => ask('POST', `/v1/reference-fields/${field}/codes`, body);
+  const at = { lat: 52.5, lng: 13.4 };
+
+  it('has settings that say what an order must name, as the sandbox is told', async () => {
+    sandbox.setBookingSettings({ mandatoryReferences: [12], mandatoryDestination: true });
+    const seen = await ask('GET', '/v1/companies/settings');
+    const references = [
+      { id: 11, title: 'Cost centre', mandatory: false },
+      { id: 12, title: 'Project', mandatory: true },
+    ];
+    expect(seen).toMatchObject({ status: 200, json: { mandatory_destination: true, references } });
+  });
+
+  it('has products, in two groups', async () => {
+    const { standard, executive, parcel } = sandboxProducts;
+    const transportation = [
+      { product_id: standard.id, edit_future_order_enabled: true, edit_before_scheduled_at_min: 30 },
+      { product_id: executive.id, edit_future_order_enabled: false },
+    ];
+    const delivery = [{ product_id: parcel.id }];
+    expect(await products({ origin: at })).toMatchObject({ json: { products: { transportation, delivery } } });
+    expect(outcomeOf(await products({}))).toEqual([400, 'VALIDATION_ERROR']);
+    expect(outcomeOf(await products({ origin: { lat: 89, lng: 1 } }))).toEqual([422, 'AREA_NOT_SERVED']);
+  });
+
+  it('takes reference codes one by one: the good ones are added, and the others say why not', async () => {
+    const seen = await addCodes([{ value: 'A1' }, { value: 'not good' }, { value: 'A1' }, {}, { value: 'B2' }]);
+    const errors = [
+      { index: 1, code: 'INVALID_VALUE', field_errors: [{ field: 'value', code: 'INVALID_VALUE' }] },
+      { index: 2, code: 'ALREADY_EXISTS' },
+      { index: 3, code: 'INVALID_VALUE' },
+    ];
+    const data = ['A1', 'B2'].map((value) => ({ id: expect.any(Number), value }));
+    expect(seen).toMatchObject({ status: 200, json: { has_errors: true, data, errors } });
+    expect(sandbox.referenceCodes().map(({ value }) => value)).toEqual(['A1', 'B2']);
+    expect(outcomeOf(await addCodes([]))).toEqual([400, 'VALIDATION_ERROR']);
+    expect(outcomeOf(await addCodes([{ value: 'A1' }], '99'))).toEqual([404, 'REFERENCE_FIELD_NOT_FOUND']);
+  });
+});
+
+describe('a subscription', () => {
+  const hook_address = 'https://ingress.example/webhooks/business/status_changed/1.x';
+  beforeEach(async () => {
+    token = await newToken(sandbox, 'business', { scope: null });
+  });
+  const subscribe = (change: object = {}) =>
+    ask('POST', '/v1/subscribers', { hook_address, event_types: 'status_changed', ...change });
+
+  it('is answered with 201 and exactly the given fields, listed without its secret and deleted once', async () => {
+    const { status, json } = await subscribe();
+    const { secret_id, ...shown } = json as Record<string, unknown>;
+    expect([status, secret_id]).toEqual([201, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    expect(shown).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      hook_address,
+      event_types: [{ event_type: 'status_changed' }],
+      business_ids: [{ business_id: businessId }],
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/),
+      updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(await ask('GET', '/v1/subscribers')).toMatchObject({
+      status: 200,
+      text: JSON.stringify({ subscribers: [shown] }),
+    });
+    expect(await ask('DELETE', `/v1/subscribers/${shown.id}`)).toMatchObject({ status: 204, text: '' });
+    expect(outcomeOf(await ask('DELETE', `/v1/subscribers/${shown.id}`))).toEqual([404, 'SUBSCRIBER_NOT_FOUND']);
+  });
+
+  it.each([
+    ['a list of event types', { event_types: ['status_changed'] }, 'event_types'],
+    ['an unknown event type', { event_types: 'order_changed' }, 'event_types'],
+    ['no address', { hook_address: undefined }, 'hook_address'],
+    ['an address that is no URL', { hook_address: 'ingress.example/x' }, 'hook_address'],
+    ['an address without TLS', { hook_address: 'http://ingress.example/x' }, 'hook_address'],
+    ['a field that was not asked for', { secret_id: 'mine' }, 'secret_id'],
+  ])('with %s is refused with 400 that names the field', async (_, change, field) => {
+    expect(await subscribe(change)).toMatchObject({ status: 400, text: expect.stringContaining(field) });
+    expect(sandbox.subscribers()).toEqual([]);
+  });
+});
+
+describe('an operation of the business interface', () => {
+  const reads = [
+    ['GET', '/v1/orders/none', 'order'],
+    ['GET', '/v1/orders/none/receipt', 'finance'],
+  ] as const;
+  const calls = [
+    ['GET', '/v1/companies/settings', 'order'],
+    ['POST', '/v1/products', 'order'],
+    ['POST', '/v1/orders', 'order'],
+    ['PATCH', '/v1/orders/none', 'order'],
+    ['POST', '/v1/orders/none/cancel', 'order'],
+    ['POST', '/v1/reference-fields/11/codes', 'company.reference'],
+    ['POST', '/v1/subscribers', null],
+  ] as const;
+  const tokenFor = (scope: string | null) => newToken(sandbox, 'business', { scope });
+
+  it.each([...reads, ...calls])(
+    '%s %s wants a live token with its scope, of its company',
+    async (method, path, scope) => {
+      token = await tokenFor(scope);
+      const statusOf = async (change: CallChange) => (await ask(method, path, undefined, change)).status;
+      expect(await statusOf({ token: 'nonsense' })).toBe(401);
+      for (const other of ['order', 'finance', null].filter((one) => one !== scope))
+        expect(await statusOf({ token: await tokenFor(other) }), `scope ${other}`).toBe(403);
+      expect(await statusOf({ token: await newToken(sandbox, 'partner') })).toBe(403);
+      const queries = ['?businessId=another', '', `?businessId=${businessId}&businessId=x`];
+      expect(await Promise.all(queries.map((query) => statusOf({ query })))).toEqual([403, 400, 400]);
+      expect([200, 400, 404]).toContain(await statusOf({}));
+    },
+  );
+
+  it.each(calls)('%s %s sends and accepts JSON alone', async (method, path, scope) => {
+    token = await tokenFor(scope);
+    for (const headers of [{ 'content-type': 'text/plain' }, { accept: '*/*' }])
+      expect((await ask(method, path, undefined, { headers })).status).toBe(400);
+  });
+});
