@@ -2,6 +2,7 @@ import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile, parseContractProfile } from './contracts/default-contract-profile.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
+import { isLoopbackAddress } from './domain/web-address.js';
 import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
 import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
 import type { PayloadEncryption } from './sealing/payload-codec.js';
@@ -87,6 +88,8 @@ export interface CliConfig {
   /** A longer `Retry-After` of the service is cut to it. */
   readonly retryAfterMaxMs: number;
   readonly metricsPort: number | null;
+  /** `null`: the ingress shows its pages for probes and Prometheus where it takes deliveries. */
+  readonly ingressMetricsPort: number | null;
   readonly logLevel: LogLevel;
 }
 
@@ -189,6 +192,8 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
   const poll = readPoll(read);
   const requestsPerSecond = profile.limits.requestsPerSecond;
   const { accounts, secretVariables } = readAccounts(read, { poll, requestsPerSecond, withSecrets });
+  const elsewhere = accounts.filter((account) => ![account.baseUrl, account.authUrl].every(isLoopbackAddress));
+  if (read.text(uncheckedTls) === '0' && elsewhere.length > 0) read.refuse(uncheckedTls, useOwnAuthority);
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
   const settings: CliConfig = {
     accounts,
@@ -208,13 +213,21 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
     poll,
     retryAfterMaxMs: read.integer('FARETRAIL_RETRY_AFTER_MAX_MS', { min: 1_000, max: 86_400_000 }) ?? defaultMaxWaitMs,
-    metricsPort: read.text('FARETRAIL_METRICS_PORT') === 'off' ? null : (read.port('FARETRAIL_METRICS_PORT') ?? null),
+    metricsPort: readMetricsPort(read, 'FARETRAIL_METRICS_PORT'),
+    ingressMetricsPort: readMetricsPort(read, 'FARETRAIL_INGRESS_METRICS_PORT'),
     logLevel: read.oneOf('FARETRAIL_LOG_LEVEL', logLevels) ?? 'info',
   };
   // Every setting has been looked up by now. While the accounts file cannot be read, the variables that it names are not known.
   if (secretVariables) source.problems.push(...findUnknownSettings(source.env, read.names, secretVariables));
   return Object.freeze(settings);
 }
+
+const readMetricsPort = (read: EnvReader, name: string): number | null =>
+  read.text(name) === 'off' ? null : (read.port(name) ?? null);
+
+/** Node then trusts any certificate, so anybody on the way reads client secrets and tokens. */
+const uncheckedTls = 'NODE_TLS_REJECT_UNAUTHORIZED';
+const useOwnAuthority = 'unset it; for an authority of your own set NODE_EXTRA_CA_CERTS to its certificate';
 
 function readProfile(read: EnvReader): ContractProfile {
   const name = 'FARETRAIL_CONTRACT_FILE';

@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
-import { openIngressStore } from './ingress-store.js';
+import { type IngressStore, openIngressStore } from './ingress-store.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/ingress-metrics.js';
 import { createLogger, type Logger } from './observability/logging.js';
+import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
 import { traceIntake, traceSignals } from './observability/traced-work.js';
 import { openTracing, type Tracing } from './observability/tracing.js';
 import { failProcess } from './process-failure.js';
@@ -34,31 +35,50 @@ async function main(): Promise<void> {
   const tracing = config.sendsTraces ? await openTracing({ process: 'ingress', logger }) : null;
   const port = createPort(config, logger);
   const { intake, store, observer, shapes } = await assemble({ config, logger, metrics, port, tracing });
+  const pages = await servePages(config, store, metrics);
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
     intake: tracing ? traceIntake(intake, tracing) : intake,
     observer,
     shapes,
-    whyNotReady: store.whyNotReady,
-    metricsPage: async () => ({ type: metrics.registry.contentType, body: await metrics.registry.metrics() }),
+    pages: pages ? null : { whyNotReady: store.whyNotReady, metricsPage: () => pageOf(metrics) },
   });
   const accounts = config.accounts.map(({ name }) => name);
   const journal = config.journalDir === null ? 'off' : 'on';
   logger.info(
-    { host: config.ingressHost, port: server.port, accounts, journal, address, namespace },
+    { host: config.ingressHost, port: server.port, metricsPort: pages?.port, accounts, journal, address, namespace },
     'ingress started',
   );
 
   await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   logger.info('ingress stopping');
   await server.close();
+  await pages?.close();
   await shapes?.close();
   await store.close();
   await tracing?.close();
   logger.info('ingress stopped: all requests have ended, and what is not forwarded is kept');
   // The thread and its connection end with the process.
   process.exit(0);
+}
+
+const pageOf = async ({ registry }: IngressMetrics) => ({ type: registry.contentType, body: await registry.metrics() });
+
+/** The pages for probes and Prometheus at a port of their own, where the settings name one. */
+async function servePages(
+  { ingressMetricsPort }: IngressConfig,
+  { whyNotReady }: IngressStore,
+  { registry }: IngressMetrics,
+): Promise<MetricsServer | null> {
+  if (ingressMetricsPort === null) return null;
+  return await startMetricsServer({
+    port: ingressMetricsPort,
+    setting: 'FARETRAIL_INGRESS_METRICS_PORT',
+    registry,
+    isLive: () => true,
+    whyNotReady: async () => await whyNotReady(),
+  });
 }
 
 function createPort({ taskQueue, accounts }: IngressConfig, logger: Logger): DeliveryPort {

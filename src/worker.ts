@@ -81,6 +81,7 @@ async function servePages({ metricsPort }: WorkerConfig, shown: Shown): Promise<
   const { metrics, worker, connection, sdkMetricsPort } = shown;
   return await startMetricsServer({
     port: metricsPort,
+    setting: 'FARETRAIL_METRICS_PORT',
     registry: metrics.registry,
     sdkMetricsUrl: `http://127.0.0.1:${sdkMetricsPort}/metrics`,
     isLive: worker.isLive,

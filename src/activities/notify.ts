@@ -37,6 +37,9 @@ export function createNotifyActivities({ send, now = Date.now, random = Math.ran
   };
 }
 
+/** A name may stand for a private address by mistake and for a while, such as during a change of its records. */
+const addressAgainMs = 600_000;
+
 const forGood = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
 
 function toFailure(outcome: Exclude<NotifyOutcome, { kind: 'busy' }>, host: string, now: number): ApplicationFailure {
@@ -44,7 +47,11 @@ function toFailure(outcome: Exclude<NotifyOutcome, { kind: 'busy' }>, host: stri
     case 'originNotAllowed':
       return forGood('OriginNotAllowed', `Add the origin of ${host} to FARETRAIL_NOTIFY_ORIGINS.`);
     case 'addressNotAllowed':
-      return forGood('AddressNotAllowed', `${host} is at an address that is not public (FARETRAIL_NOTIFY_PRIVATE).`);
+      return ApplicationFailure.create({
+        type: 'AddressNotAllowed',
+        message: `${host} is at an address that is not public (FARETRAIL_NOTIFY_PRIVATE).`,
+        nextRetryDelay: toDelay(addressAgainMs),
+      });
     case 'unreachable':
       return ApplicationFailure.retryable(`${host} does not answer: ${outcome.code}.`, 'ReceiverUnavailable');
     case 'answered':

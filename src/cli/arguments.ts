@@ -9,6 +9,7 @@ import { toDeliveryId } from '../domain/parked.js';
 import { toRideRequestId } from '../domain/ride/input.js';
 import { wordOf } from '../domain/schema.js';
 import { eventTypes } from '../domain/subscription/subscription.js';
+import { originRule, toOrigin } from '../domain/web-address.js';
 
 /** The shells that `completion` knows. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
@@ -25,6 +26,12 @@ export const checked =
     }
   };
 
+function toKnownOrigin(text: string): string {
+  const origin = toOrigin(text);
+  if (origin === undefined) throw new InvalidInput(`origin: ${originRule}`);
+  return origin;
+}
+
 /** The arguments of commands by name: their help, and the parser that checks them before any connection or the closed set of
  *  their words. */
 const known: Readonly<Record<string, [what: string, read: ((text: string) => unknown) | readonly string[]]>> = {
@@ -35,6 +42,7 @@ const known: Readonly<Record<string, [what: string, read: ((text: string) => unk
   eventType: ['what the service reports', eventTypes],
   operation: ['what to do', businessOperations],
   shell: ['shell to print it for', shells],
+  origin: ['where the URLs of a receiver begin', toKnownOrigin],
 };
 
 /** The argument of a form such as `<account>`, or `[orderId]` for one that may be left out. Help and completion show the words of a closed

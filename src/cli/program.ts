@@ -20,6 +20,7 @@ import { addSend } from './delivery/send.js';
 import { addShapes } from './delivery/shapes.js';
 import { addDoctor } from './doctor/doctor.js';
 import { exitCodes, toCliError } from './failure.js';
+import { addNoticeSecret } from './notice.js';
 import { addRefresh, addStop } from './order/change.js';
 import { addFollow } from './order/follow.js';
 import { addOrderList } from './order/list.js';
@@ -57,6 +58,7 @@ const entries: readonly Entry[] = [
     does: 'place parked deliveries, send a test one, show shapes',
     verbs: [addParked, addRoute, addDiscard, addSend, addShapes],
   },
+  { noun: 'notice', does: 'what receivers of notices need', verbs: [addNoticeSecret] },
   addCall,
   { noun: 'token', does: "show the fleet's access tokens", verbs: [addTokenList] },
   addAttention,

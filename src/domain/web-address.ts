@@ -8,6 +8,16 @@ export function toWebAddress(text: string): string | undefined {
   return url && isCallable(url) ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : undefined;
 }
 
+/** The rule for the origins of receivers, for error messages. */
+export const originRule =
+  'must be an https origin (http only at a loopback address) such as https://orders.example.com';
+
+/** Reads an origin as `URL` writes it; undefined when it breaks `originRule`. */
+export function toOrigin(text: string): string | undefined {
+  const address = toWebAddress(text);
+  return address !== undefined && address === new URL(address).origin ? address : undefined;
+}
+
 /** In characters. */
 export const maxReceiverUrl = 2_000;
 
@@ -31,6 +41,9 @@ function readUrl(text: string): URL | undefined {
     return undefined;
   }
 }
+
+/** Is this an address of this machine? For addresses that `toWebAddress` has read. */
+export const isLoopbackAddress = (address: string): boolean => isLoopback(new URL(address).hostname);
 
 // `URL` has brought every spelling of an IPv4 address to four decimal parts, and put IPv6 in brackets.
 const isLoopback = (host: string): boolean =>

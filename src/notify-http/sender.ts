@@ -9,6 +9,7 @@ import {
   maxReplyBytes,
   type NotifyLimits,
 } from './guarded-agent.js';
+import { receiverSecret } from './receiver-secret.js';
 
 /** One change for one URL. */
 export interface NotifyInput {
@@ -29,21 +30,25 @@ export type NotifyOutcome =
   /** Too many requests of this process are under way; nothing was sent. */
   | { kind: 'busy' };
 
-/** Ranges of networks that are somebody's own. Link-local stays out: cloud providers keep credentials of machines there. */
+/** Ranges of networks that are somebody's own. Link-local stays out: cloud providers keep credentials of machines there ... */
 const privateRanges: readonly string[] = ['private', 'uniqueLocal', 'loopback', 'carrierGradeNat'];
+/** ... and at these addresses within the ranges. */
+const metadataAddresses: readonly string[] = ['fd00:ec2::254', 'fd20:ce::254', '100.100.100.200'];
 
 /** May this IP address be called? `unicast` is what is left of all addresses when the special ranges are taken away. */
 export function isCallableAddress(address: string, { allowsPrivate }: { allowsPrivate: boolean }): boolean {
   if (!ipaddr.isValid(address)) return false;
-  const range = ipaddr.process(address).range(); // of an IPv4 address in IPv6 clothes: that of the IPv4 address
-  return range === 'unicast' || (allowsPrivate && privateRanges.includes(range));
+  const parsed = ipaddr.process(address); // of an IPv4 address in IPv6 clothes: the IPv4 address
+  const range = parsed.range();
+  if (range === 'unicast') return true;
+  return allowsPrivate && privateRanges.includes(range) && !metadataAddresses.includes(parsed.toString());
 }
 
 /** Whom to call, and with which secrets. */
 export interface NotifySenderOptions {
   /** Such as `https://orders.example.com`. */
   origins: readonly string[];
-  /** All of them sign; a receiver needs one. */
+  /** Each origin has secrets of its own made from these. All sign; a receiver needs one. */
   secrets: readonly Uint8Array[];
   allowsPrivate: boolean;
   limits?: Partial<NotifyLimits>;
@@ -64,7 +69,7 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
   const agent = createGuardedAgent({ allows, ...(lookUp && { lookUp }) }, limits);
-  const sign = createSignature(secrets);
+  const signs = new Map(origins.map((origin) => [origin, createSignature(origin, secrets)]));
   const underWay = new Map<string, number>();
   let inAll = 0;
 
@@ -77,7 +82,8 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
   return {
     async send({ url, id, event }) {
       const target = new URL(url);
-      if (!origins.includes(target.origin)) return { kind: 'originNotAllowed' };
+      const sign = signs.get(target.origin);
+      if (!sign) return { kind: 'originNotAllowed' };
       // A receiver that hangs must not take all the places of this worker.
       if (inAll >= limits.inAll || (underWay.get(target.origin) ?? 0) >= limits.perOrigin) return { kind: 'busy' };
       const body = JSON.stringify(event);
@@ -98,8 +104,8 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
 }
 
 /** One signature for each secret: while secrets change, receivers have the old one or the new one. */
-function createSignature(secrets: readonly Uint8Array[]) {
-  const webhooks = secrets.map((secret) => new Webhook(secret, { format: 'raw' }));
+function createSignature(origin: string, secrets: readonly Uint8Array[]) {
+  const webhooks = secrets.map((secret) => new Webhook(receiverSecret(secret, origin), { format: 'raw' }));
   return (id: string, at: Date, body: string): Record<string, string> => ({
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),

@@ -7,6 +7,8 @@ import { FaretrailError } from '../domain/errors.js';
 export interface MetricsServerOptions {
   /** 0 takes any free port. */
   port: number;
+  /** Where the port comes from, for the error. */
+  setting: 'FARETRAIL_METRICS_PORT' | 'FARETRAIL_INGRESS_METRICS_PORT';
   /**
    * Default: every address, since scrapers and probes come from outside the container. The pages hold no secret and no
    * personal data, and the server runs only if the operator sets its port. The local stack passes 127.0.0.1.
@@ -54,13 +56,13 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   };
 }
 
-async function listen(server: Server, { port, host }: MetricsServerOptions): Promise<void> {
+async function listen(server: Server, { port, host, setting }: MetricsServerOptions): Promise<void> {
   try {
     server.listen(host === undefined ? { port } : { port, host });
     await once(server, 'listening');
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
-    throw new FaretrailError('MetricsPortUnusable', `FARETRAIL_METRICS_PORT: cannot listen at ${port} (${code})`, {
+    throw new FaretrailError('MetricsPortUnusable', `${setting}: cannot listen at ${port} (${code})`, {
       cause,
     });
   }

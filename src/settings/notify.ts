@@ -1,4 +1,4 @@
-import { toWebAddress } from '../domain/web-address.js';
+import { originRule, toOrigin } from '../domain/web-address.js';
 import { type KeyRing, signingForm } from '../sealing/key-ring.js';
 import type { EnvReader } from './env-reader.js';
 
@@ -6,7 +6,7 @@ import type { EnvReader } from './env-reader.js';
 export interface NotifySettings {
   /** As `URL` writes them, such as `https://orders.example.com`. Empty: none. */
   readonly origins: readonly string[];
-  /** All sign. */
+  /** Each receiver gets secrets of its own made from these. */
   readonly secrets: KeyRing | null;
   readonly allowsPrivate: boolean;
 }
@@ -27,15 +27,9 @@ export function readNotify(read: EnvReader): NotifySettings {
 function readOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
   const entries = read.list('FARETRAIL_NOTIFY_ORIGINS', (entry) => {
     const origin = toOrigin(entry);
-    if (origin === undefined)
-      return 'must be an https origin (http only at a loopback address) such as https://orders.example.com';
+    if (origin === undefined) return originRule;
     if (allowsPrivate || !origin.startsWith('http:')) return null;
     return 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
   });
   return Object.freeze((entries ?? []).flatMap((entry) => toOrigin(entry) ?? []));
-}
-
-function toOrigin(text: string): string | undefined {
-  const address = toWebAddress(text);
-  return address !== undefined && address === new URL(address).origin ? address : undefined;
 }

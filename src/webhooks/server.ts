@@ -31,11 +31,17 @@ export interface IngressServerOptions {
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
   /** Learns what deliveries at our addresses look like; null: the shapes are not kept. */
   shapes?: Pick<ShapeNotebook, 'note'> | null;
+  /** The pages for probes and Prometheus; null: they are at a port of their own. */
+  pages: IngressPages | null;
+  deadlines?: Partial<Deadlines>;
+}
+
+/** What the pages for probes and Prometheus show. */
+interface IngressPages {
   /** Why the ingress cannot store deliveries now, in one line and without secrets; null when it can. */
   whyNotReady(): string | null | Promise<string | null>;
   /** The text of `/metrics`. */
   metricsPage(): Promise<{ type: string; body: string }>;
-  deadlines?: Partial<Deadlines>;
 }
 
 /** A server that listens. */
@@ -54,7 +60,7 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
-  addPages(app, options);
+  if (options.pages) addPages(app, options.pages);
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
@@ -160,7 +166,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typ
   return reply.code(problem.status).header('content-type', contentType).send(problem.body);
 }
 
-function addPages(app: FastifyInstance, { whyNotReady, metricsPage }: IngressServerOptions): void {
+function addPages(app: FastifyInstance, { whyNotReady, metricsPage }: IngressPages): void {
   app.get('/healthz', (_request, reply) => reply.type('text/plain; charset=utf-8').send('live\n'));
   app.get('/readyz', async (_request, reply) => {
     const reason = await whyNotReady();

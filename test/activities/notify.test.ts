@@ -23,7 +23,6 @@ it.each<[string, NotifyOutcome]>([
   ['NotifyRefused', answered(401)],
   ['NotifyRefused', answered(404)],
   ['OriginNotAllowed', { kind: 'originNotAllowed' }],
-  ['AddressNotAllowed', { kind: 'addressNotAllowed' }],
 ])('a notice fails for good as %s after %j', async (type, outcome) => {
   expect(await failureOf(outcome)).toMatchObject({ type, nonRetryable: true });
 });
@@ -36,6 +35,11 @@ it('a notice is tried again when the receiver does not answer', async () => {
   const message = expect.stringContaining('ECONNREFUSED');
   const failed = { type: 'ReceiverUnavailable', nonRetryable: false, message };
   expect(await failureOf({ kind: 'unreachable', code: 'ECONNREFUSED' })).toMatchObject(failed);
+});
+
+it('a notice to an address that is not allowed is tried again slowly, since a name may change its address', async () => {
+  const failed = { type: 'AddressNotAllowed', nonRetryable: false, nextRetryDelay: 600_000 };
+  expect(await failureOf({ kind: 'addressNotAllowed' })).toMatchObject(failed);
 });
 
 it.each<[string, number]>([

@@ -41,7 +41,7 @@ beforeAll(async () => {
   }
 });
 
-const withVerbs = ['order', 'ride', 'subscription', 'delivery', 'token'];
+const withVerbs = ['order', 'ride', 'subscription', 'delivery', 'notice', 'token'];
 const nouns = [...withVerbs, 'call', 'attention', 'doctor', 'probe', 'codec', 'completion'];
 const verbs = ['follow', 'show', 'watch', 'refresh', 'stop', 'list'];
 

@@ -213,7 +213,7 @@ describe('the help', () => {
       if (verbs.length > 0) nouns.push(name);
       commands.push(...(verbs.length > 0 ? verbs.map((verb) => `${name} ${verb}`) : [name]));
     }
-    expect(nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'token']);
+    expect(nouns).toEqual(['order', 'ride', 'subscription', 'delivery', 'notice', 'token']);
     expect(commands.length).toBeGreaterThan(20);
     for (const command of commands) {
       const help = await helpOf(command.split(' '));

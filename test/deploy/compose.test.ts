@@ -98,7 +98,7 @@ describe('the settings in the compose file', () => {
 
   it.each(ours.filter(([, { command }]) => command?.[0] === 'ingress'))('are those that %s takes', (_name, service) => {
     const config = loadIngressConfig(environment(service), inContainer(service));
-    expect(service.healthcheck?.test.join(' ')).toContain(`127.0.0.1:${config.ingressPort}/readyz`);
+    expect(service.healthcheck?.test.join(' ')).toContain(`127.0.0.1:${config.ingressMetricsPort}/readyz`);
     expect(service.volumes?.[0]).toContain('journal:/var/lib/faretrail/journal');
     // It spends no credentials and opens no token.
     const read = inContainer(service);

@@ -117,7 +117,10 @@ it('the Deployment gives a worker settings that it takes, and time to end the ca
 
 it('an ingress gets settings that it takes, a journal that outlives it, and neither credentials nor keys of tokens', () => {
   const config = loadIngressConfig(environment(ingress), inPod(ingress));
-  expect(containerOf(ingress).ports).toEqual([{ name: 'http', containerPort: config.ingressPort }]);
+  expect(containerOf(ingress).ports).toEqual([
+    { name: 'http', containerPort: config.ingressPort },
+    { name: 'metrics', containerPort: config.ingressMetricsPort },
+  ]);
   const journal = containerOf(ingress).volumeMounts.find(({ name }) => name === 'journal');
   expect(config.journalDir?.startsWith(`${journal?.mountPath}/`)).toBe(true);
   expect(() => inPod(ingress)('/run/secrets/keys/sealing-keys')).toThrow();

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished } from 'vitest';
 import { AddressNotAllowed, createGuardedAgent, defaultNotifyLimits } from '../../src/notify-http/guarded-agent.js';
+import { receiverSecret, toWebhookSecret } from '../../src/notify-http/receiver-secret.js';
 import { createNotifySender, isCallableAddress, type NotifySenderOptions } from '../../src/notify-http/sender.js';
 import { serve, serveBytes, textOf } from '../ride-api/loopback-server.js';
 
@@ -25,7 +26,9 @@ async function serveAndKeep(listener: RequestListener = (_, response) => void re
   return { base, kept };
 }
 
-it('a notice is signed so that the holder of any of the secrets can verify it', async () => {
+const verifierAt = (origin: string, secret: Uint8Array) => new Webhook(toWebhookSecret(receiverSecret(secret, origin)));
+
+it('a notice is signed so that its receiver can verify it with any of its secrets, and no other receiver can', async () => {
   const { base, kept } = await serveAndKeep();
   expect(await senderTo(base)('/hook?shop=9')).toEqual({ kind: 'answered', status: 204, retryAfter: undefined });
   const [{ url, headers, body } = { url: '', headers: {}, body: '' }] = kept;
@@ -33,11 +36,12 @@ it('a notice is signed so that the holder of any of the secrets can verify it', 
   expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': id });
   const given = headers as Record<string, string>;
   for (const secret of secrets) {
-    const verifier = new Webhook(`whsec_${secret.toString('base64')}`);
+    const verifier = verifierAt(new URL(base).origin, secret);
     expect(verifier.verify(body, given)).toEqual(event);
     expect(() => verifier.verify(`${body} `, given)).toThrow();
+    const others = [verifierAt('http://127.0.0.1:9', secret), new Webhook(secret, { format: 'raw' })];
+    for (const other of others) expect(() => other.verify(body, given)).toThrow();
   }
-  expect(() => new Webhook(Buffer.alloc(32, 9), { format: 'raw' }).verify(body, given)).toThrow();
 });
 
 it('the sender follows no redirect', async () => {
@@ -146,11 +150,12 @@ it.each([...inV4, ...inV6])('a notice may be sent to %s only where private addre
   expect(may(address)).toEqual([false, true]);
 });
 
-const cloudCredentials = '169.254.169.254';
+const cloudCredentials = ['169.254.169.254', 'fd00:ec2::254', 'fd20:ce:0::254', '100.100.100.200'];
 const loopbackBehindNat64 = '64:ff9b::7f00:1';
 const loopbackBehind6to4 = '2002:7f00:1::';
 it.each([
-  ...[cloudCredentials, 'fe80::1', 'fe80::1%eth0', '0.0.0.0', '::', '255.255.255.255', '224.0.0.1', 'ff02::1'],
+  ...cloudCredentials,
+  ...['fe80::1', 'fe80::1%eth0', '0.0.0.0', '::', '255.255.255.255', '224.0.0.1', 'ff02::1'],
   ...['192.0.0.8', '198.18.0.1', '2001:db8::1', loopbackBehindNat64, loopbackBehind6to4, 'nonsense', ''],
 ])('a notice may never be sent to %j', (address) => {
   expect(may(address)).toEqual([false, false]);

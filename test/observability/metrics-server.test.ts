@@ -6,7 +6,7 @@ import { serve } from '../ride-api/loopback-server.js';
 async function start(options: Partial<MetricsServerOptions> = {}) {
   const metrics = createWorkerMetrics();
   const server = await startMetricsServer({
-    ...{ port: 0, host: '127.0.0.1', registry: metrics.registry },
+    ...{ port: 0, setting: 'FARETRAIL_METRICS_PORT', host: '127.0.0.1', registry: metrics.registry },
     isLive: () => true,
     whyNotReady: async () => null,
     ...options,

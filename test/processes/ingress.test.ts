@@ -169,6 +169,17 @@ describe('an ingress and Temporal, without a worker', () => {
   });
 });
 
+it('an ingress with a port for metrics shows its pages there, and only deliveries where the service sends them', async () => {
+  const ingress = await start({ ...withTemporal(), FARETRAIL_INGRESS_METRICS_PORT: '0' });
+  const [, port] = /"metricsPort":(\d+)/.exec(ingress.output()) ?? [];
+  const statusesAt = (base: string) =>
+    Promise.all(['/healthz', '/readyz', '/metrics'].map(async (path) => (await fetch(base + path)).status));
+  expect(await statusesAt(ingress.url)).toEqual([404, 404, 404]);
+  expect(await statusesAt(`http://127.0.0.1:${port}`)).toEqual([200, 200, 200]);
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(metrics).toContain('faretrail_delivery_seconds');
+});
+
 describe('an ingress that cannot start', () => {
   it('says which settings are wrong and ends with 2', async () => {
     const { code, output } = await runIngressProcess({ FARETRAIL_INGRESS_PORT: 'x', FARETRAIL_WEBHOOK_KEYS: 'w1:no' });

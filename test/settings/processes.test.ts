@@ -72,6 +72,19 @@ describe.each([
   });
 });
 
+it('no process runs where TLS proves nothing, but for a service on this machine', () => {
+  const unchecked = { NODE_TLS_REJECT_UNAUTHORIZED: '0', ...sealingEnv, FARETRAIL_WEBHOOK_KEYS: keys };
+  const here = { ...unchecked, ...businessEnv, FARETRAIL_BUSINESS_BASE_URL: 'http://127.0.0.1:8490' };
+  const authElsewhere = { ...here, FARETRAIL_BUSINESS_AUTH_URL: 'https://auth.example' };
+  for (const load of [loadWorkerConfig, loadIngressConfig, loadCliConfig]) {
+    const { FARETRAIL_BUSINESS_AUTH_URL: _elsewhere, ...env } = here as Record<string, string>;
+    expect(() => load(env)).not.toThrow();
+    expectProblem(() => load(authElsewhere), 'NODE_TLS_REJECT_UNAUTHORIZED: unset it; ');
+    expectProblem(() => load({ ...unchecked, ...partnerEnv }), 'NODE_TLS_REJECT_UNAUTHORIZED: unset it; ');
+    expect(() => load({ ...unchecked, ...partnerEnv, NODE_TLS_REJECT_UNAUTHORIZED: '1' })).not.toThrow();
+  }
+});
+
 it('the CLI requires nothing, and reports settings that are wrong', () => {
   expect(loadCliConfig({}).accounts).toEqual([]);
   expect(problemsOf(() => loadCliConfig({ FARETRAIL_ACCOUNTS_FILE: 'gone.json' }, files({})))).toHaveLength(1);

@@ -23,6 +23,7 @@ describe('the configuration', () => {
       poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 },
       retryAfterMaxMs: 600_000,
       metricsPort: null,
+      ingressMetricsPort: null,
       logLevel: 'info',
     });
   });
@@ -59,6 +60,7 @@ describe('the configuration', () => {
       FARETRAIL_POLL_ACTIVE_MS: '100',
       FARETRAIL_RETRY_AFTER_MAX_MS: '30000',
       FARETRAIL_METRICS_PORT: '9464',
+      FARETRAIL_INGRESS_METRICS_PORT: '9465',
       FARETRAIL_LOG_LEVEL: 'debug',
     });
     expect(config).toMatchObject({
@@ -71,6 +73,7 @@ describe('the configuration', () => {
       poll: { activeMs: 100, reservedMs: 300_000 },
       retryAfterMaxMs: 30_000,
       metricsPort: 9464,
+      ingressMetricsPort: 9465,
       logLevel: 'debug',
     });
   });

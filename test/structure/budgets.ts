@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 240, lines: 23_050 },
-  test: { lines: 28_850 },
+  src: { files: 240, lines: 23_136 },
+  test: { lines: 28_902 },
   file: { p95: 300, cap: 400 },
   function: { p95: 50, cap: 80 },
   /** A file with fewer lines and a single importer belongs into that importer. */
@@ -13,11 +13,13 @@ export const budgets = {
 
 /** Small files that stand alone all the same, and why. */
 export const smallFiles: Readonly<Record<string, string>> = {
+  'src/cli/notice.ts': 'a noun of the command line',
   'src/client/in-workflow.ts': 'a door of the package: for the workflow code of others, which may load little',
   'src/client/ride-orders.ts': 'a door of the package: the Nexus service, for the workflow code of others',
   'src/ingress-thread.ts': 'a process: the thread of the ingress',
   'src/sealing/encoded-failures.ts': 'Temporal loads it by its path',
   'src/sealing/plain-failures.ts': 'Temporal loads it by its path',
+  'src/settings/notify.ts': 'one group of settings',
   'src/starter.ts': 'a process: the CLI',
   'src/workflows/index.ts': 'Temporal loads it by its path: the bundle of workflows',
 };

@@ -87,8 +87,11 @@ export async function startIngressStand(options: StandOptions = {}) {
           onFailure: (error) => observed.failures.push(error),
         });
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, intake, observer, shapes, whyNotReady: store.whyNotReady },
-    metricsPage: async () => ({ type: 'text/plain', body: 'some 1\n' }),
+    ...{ host: '127.0.0.1', port: 0, intake, observer, shapes },
+    pages: {
+      whyNotReady: store.whyNotReady,
+      metricsPage: async () => ({ type: 'text/plain', body: 'some 1\n' }),
+    },
     ...(options.deadlines && { deadlines: options.deadlines }),
   });
   const url = `http://127.0.0.1:${server.port}`;

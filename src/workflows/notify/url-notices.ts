@@ -195,7 +195,7 @@ async function requestNotice(url: string, { number, at, event }: Notice, id: str
     const last = lastFailure(error);
     // Temporal does not repeat a cancelled activity, so a retryable failure does not decide what becomes of the notice.
     if (!last?.nonRetryable && (isCancellation(error) || scope.consideredCancelled)) return null;
-    const fate = last?.nonRetryable ? toFate(last) : expired;
+    const fate = last ? toFate(last) : expired;
     log.warn('notify failed', { number, reason: fate.reason });
     const isAllowed = last !== undefined && fate.reason !== 'originNotAllowed';
     countNotices({ outcome: fate.reason, ...(isAllowed && { origin }) });
@@ -220,11 +220,11 @@ const reasonByType: ReadonlyMap<string, MissedReason> = new Map([
   ['AddressNotAllowed', 'addressNotAllowed'],
 ]);
 
-const toFate = ({ type, message: why }: ApplicationFailure): Missed => ({
-  kind: 'missed',
-  reason: reasonByType.get(type ?? '') ?? 'refused',
-  why,
-});
+function toFate({ type, message: why, nonRetryable }: ApplicationFailure): Missed {
+  const reason = reasonByType.get(type ?? '');
+  if (reason === undefined && !nonRetryable) return expired;
+  return { kind: 'missed', reason: reason ?? 'refused', why };
+}
 
 interface CountedNotices {
   outcome: 'told' | MissedReason;

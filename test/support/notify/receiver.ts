@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll } from 'vitest';
 import type { OrderChange, OrderEvent } from '../../../src/domain/order/trail.js';
+import { receiverSecret, toWebhookSecret } from '../../../src/notify-http/receiver-secret.js';
 import type { WorkerEnv } from '../accounts.js';
 import type { OrderStack } from '../order/stack.js';
 import { signalsTo } from '../runs.js';
@@ -22,10 +23,11 @@ interface ReceivedNotice {
   event: OrderEvent;
 }
 
-/** A service that takes notices at URLs. It answers 401 to what is not signed with its secret. */
+/** A service that takes notices at URLs. It answers 401 to what is not signed for it. */
 export type NotifyReceiver = Awaited<ReturnType<typeof startNotifyReceiver>>;
 
 const secret = Buffer.alloc(32, 7);
+const verifierOf = (origin: string) => new Webhook(toWebhookSecret(receiverSecret(secret, origin)));
 
 /** One for all tests of a file; it can be used from their `beforeAll` on. */
 export function useNotifyReceiver(): NotifyReceiver {
@@ -37,7 +39,6 @@ export function useNotifyReceiver(): NotifyReceiver {
 
 /** `tls`: files with a certificate for `localhost` and its key; without them it speaks plain HTTP. */
 export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}) {
-  const verifier = new Webhook(`whsec_${secret.toString('base64')}`);
   const answers = new Map<string, number[]>();
   const received: ReceivedNotice[] = [];
   const held = new Map<string, Promise<void>>();
@@ -48,7 +49,7 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
     const statuses = answers.get(path) ?? [204];
     const status = statuses.length > 1 ? (statuses.shift() ?? 204) : (statuses[0] ?? 204);
     try {
-      const event = verifier.verify(Buffer.concat(chunks), headers as Record<string, string>) as OrderEvent;
+      const event = verifierOf(origin).verify(Buffer.concat(chunks), headers as Record<string, string>) as OrderEvent;
       received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event });
       await held.get(path);
       response.writeHead(status).end();

@@ -1,0 +1,26 @@
+import { InvalidInput } from '../domain/errors.js';
+import { receiverSecret, toWebhookSecret } from '../notify-http/receiver-secret.js';
+import { type AddCommand, addCommand, type CommandContext } from './command.js';
+import { exitCodes } from './failure.js';
+
+const help = `
+Each origin has a secret of its own, made from FARETRAIL_NOTIFY_SECRETS: its
+holder cannot sign for another. While secrets change, the command shows one for
+each, the one that stays first; a receiver needs one of them.`;
+
+/** `notice secret`: what a receiver of notices needs to verify them. */
+export const addNoticeSecret: AddCommand = (notice, run) => {
+  const does = 'show the secret that a receiver at this origin verifies with';
+  const examples = ['https://orders.example.com'];
+  addCommand(notice, 'secret <origin>', { does, more: help, examples }).action(run(showSecrets));
+};
+
+async function showSecrets(context: CommandContext, { origin }: { origin: string }): Promise<number> {
+  const { origins, secrets } = context.loadSettings().notify;
+  if (secrets === null) throw new InvalidInput('FARETRAIL_NOTIFY_SECRETS: missing; set what the workers sign with');
+  if (!origins.includes(origin))
+    context.note(`Workers send nothing to ${origin} until FARETRAIL_NOTIFY_ORIGINS names it.`);
+  const shown = secrets.map(({ kid, key }) => ({ kid, secret: toWebhookSecret(receiverSecret(key, origin)) }));
+  context.tell({ origin, secrets: shown }, shown.map(({ secret }) => secret).join('\n'));
+  return exitCodes.done;
+}
