@@ -50,8 +50,6 @@ export type NewOrder = z.output<typeof NewOrderSchema>;
 
 /** The body of an update: any field of a create, and at least one. */
 export const OrderChangeSchema = Fields.partial().refine((change) => Object.keys(change).length > 0, 'names no field');
-export type OrderChange = z.output<typeof OrderChangeSchema>;
-
 type Problem = [path: (string | number)[], message: string];
 type Stops = NewOrder['stops'];
 

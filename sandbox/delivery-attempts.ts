@@ -20,8 +20,6 @@ export interface AttemptPorts {
   isLive(subscriberId: string): boolean;
 }
 
-export type DeliveryAttempts = ReturnType<typeof createDeliveryAttempts>;
-
 /** Sends deliveries, a limited number at a time. Sends a delivery again that got no 2xx. */
 export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive }: AttemptPorts) {
   let isClosed = false;

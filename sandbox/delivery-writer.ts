@@ -15,8 +15,6 @@ export interface NumberedTidings extends Tidings {
   timestamp: string;
 }
 
-export type DeliveryWriter = ReturnType<typeof createDeliveryWriter>;
-
 /** Makes deliveries as the settings say. */
 export function createDeliveryWriter({ settings, businessId }: { settings(): DeliverySettings; businessId: string }) {
   let lastNumber = 0;

@@ -21,8 +21,6 @@ interface Watch {
   timer?: NodeJS.Timeout | undefined;
 }
 
-export type OrderAnnouncer = ReturnType<typeof createOrderAnnouncer>;
-
 const longestTimerMs = 2_147_483_647; // the limit of setTimeout
 
 const reachedSteps = ({ steps }: LiveOrder, now: number): number => {

@@ -5,7 +5,7 @@ import { createCommands, type SandboxCommands } from './commands.js';
 import { createSandboxState, type SandboxOptions } from './sandbox-state.js';
 import { addServiceRoutes, refuser, unreadable } from './service-routes.js';
 
-export { sandboxProducts, sandboxReferenceFields } from './catalogue.js';
+export { sandboxReferenceFields } from './catalogue.js';
 export { sandboxCredentials } from './credentials.js';
 export type { SandboxOptions } from './sandbox-state.js';
 

@@ -1,5 +1,3 @@
-export type WorkQueue<T> = ReturnType<typeof createWorkQueue<T>>;
-
 // Removing the first element of a long array again and again would be slow.
 const compactAfter = 10_000;
 

@@ -8,4 +8,4 @@ export * from './runs.js';
 export { createSubscriberCalls } from './subscriber-calls.js';
 export * from './subscription.js';
 export * from './token.js';
-export { createTokenSource, type TokenLeases, type TokenSource } from './token-source.js';
+export { createTokenSource, type TokenSource } from './token-source.js';
