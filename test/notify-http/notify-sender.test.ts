@@ -56,7 +56,8 @@ it('the sender follows no redirect', async () => {
 it('a notice is answered whatever the body is, and the outcome holds the wait that the receiver asks for', async () => {
   const { base } = await serveAndKeep((_, response) => {
     response.writeHead(503, { 'retry-after': '7' });
-    const more = (): void => void (response.destroyed || response.write('x'.repeat(65_536), more));
+    const more = (error?: Error | null): void =>
+      void (error || response.destroyed || response.write('x'.repeat(65_536), more));
     more();
   });
   expect(await senderTo(base)()).toEqual({ kind: 'answered', status: 503, retryAfter: '7' });

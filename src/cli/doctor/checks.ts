@@ -18,7 +18,7 @@ import { accountQueue, hasWorker, mainQueue, noWorkerText } from '../workers-ali
 /** One line of the doctor. The message of a failed check ends with the remedy. */
 export interface Check {
   name: string;
-  result: 'ok' | 'failed' | 'skipped';
+  result: 'ok' | 'warned' | 'failed' | 'skipped';
   message: string;
 }
 
@@ -49,6 +49,22 @@ export function checkSettings(context: CommandContext): SettingsCheck {
     const checks = error.problems.map((message): Check => ({ name: 'settings', result: 'failed', message }));
     return { checks, accounts: [], accountNames: namesWithoutSecrets(context) };
   }
+}
+
+/** The lines of Node that get security releases, and until when (the release schedule of Node). */
+const nodeLines: Readonly<Record<string, string>> = { 22: '2027-04-30', 24: '2028-04-30', 26: '2029-04-30' };
+const newestKnownLine = Math.max(...Object.keys(nodeLines).map(Number));
+
+/** Does this Node still get security releases? That is a warning alone: nothing fails because of it yet. */
+export function checkNode(version = process.versions.node, now = Date.now()): Check {
+  const name = 'Node';
+  const [line = ''] = version.split('.');
+  const until = nodeLines[line];
+  if (Number(line) > newestKnownLine) return { name, result: 'ok', message: version };
+  if (until !== undefined && now < Date.parse(until))
+    return { name, result: 'ok', message: `${version}, with security releases until ${until}` };
+  const message = `${version} gets no security releases any more; run a newer line, such as that of the image`;
+  return { name, result: 'warned', message };
 }
 
 const contractSetting = 'FARETRAIL_CONTRACT_FILE';

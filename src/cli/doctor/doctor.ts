@@ -21,6 +21,7 @@ import {
   type Check,
   checkAddresses,
   checkContract,
+  checkNode,
   checkScopes,
   checkSearchAttributes,
   checkSettings,
@@ -31,9 +32,9 @@ import {
 } from './checks.js';
 
 const help = `
-Checks the settings, Temporal, the search attributes, the workers, a token for
-each account, the addresses of the accounts, and the ingress where its keys are
-set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
+Checks Node, the settings, Temporal, the search attributes, the workers, a token
+for each account, the addresses of the accounts, and the ingress where its keys
+are set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
 when a check failed; a line marked "skip" could not be checked from here. Over
 TLS it connects to Temporal twice: as commands do, and as a worker does.
 With --contract it uses this contract profile in place of the one in force. It
@@ -71,6 +72,7 @@ interface Examined {
 }
 
 async function examine({ context, aboutProfile }: Examined, report: Report): Promise<void> {
+  report(checkNode());
   const settings = checkSettings(context);
   [...settings.checks, ...(aboutProfile ?? [])].forEach(report);
   if (settings.accountNames === null) skip(report, 'Temporal', 'correct the settings first');
@@ -120,8 +122,8 @@ function skip(report: Report, name: string, message: string): void {
   report({ name, result: 'skipped', message: `not checked: ${message}` });
 }
 
-const words = { ok: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const;
-const tones = { ok: 'good', failed: 'bad', skipped: 'faint' } as const;
+const words = { ok: 'ok  ', warned: 'warn', failed: 'FAIL', skipped: 'skip' } as const;
+const tones = { ok: 'good', warned: 'bad', failed: 'bad', skipped: 'faint' } as const;
 
 /** One check as one line. */
 const checkLine = ({ name, result, message }: Check, paint: Paint): string =>
