@@ -32,9 +32,9 @@ import {
 } from './checks.js';
 
 const help = `
-Checks Node, the settings, Temporal, the search attributes, the workers, a token
-for each account, the addresses of the accounts, and the ingress where its keys
-are set. Changes nothing, except that it gets tokens as a worker does. Ends with 1
+Checks Node, settings, Temporal, search attributes, workers, a token for each
+account, the addresses of the accounts, and the ingress where its keys are set.
+It changes nothing, except that it gets tokens as a worker does. Ends with 1
 when a check failed; a line marked "skip" could not be checked from here. Over
 TLS it connects to Temporal twice: as commands do, and as a worker does.
 With --contract it uses this contract profile in place of the one in force. It
