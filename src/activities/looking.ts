@@ -186,7 +186,7 @@ function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random 
 export function createLooking(clock: Clock) {
   const { longestWaitMs = defaultMaxWaitMs, random = Math.random } = clock;
   const waits = createWaits(clock);
-  const { now, present } = waits;
+  const { present } = waits;
 
   /** Must a person see the struggle now? Throws until its wait is over. */
   function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
@@ -217,9 +217,6 @@ export function createLooking(clock: Clock) {
       if (struggle !== left) heartbeat(struggle); // or the next attempt would wait as long again
       return struggle;
     },
-
-    /** The earliest next look, for another activity of the run, which must observe the wait too. */
-    nextLookAt: ({ notBefore }: Struggle): string => (Date.parse(notBefore) > now() ? notBefore : iso(now())),
 
     /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
     async look<Found, Seen>(look: Look<Found, Seen>): Promise<Seen> {

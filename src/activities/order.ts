@@ -78,7 +78,7 @@ export interface Shown {
 
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
-/** All replicas of the service know a new order long before that. */
+/** We assume that all replicas of the service know a new order long before that. */
 const unknownAfterMs = 5 * 60_000;
 /** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
@@ -127,8 +127,8 @@ export function createOrderActivities({
     const { readOperation: operation } = interfaceTerms[account(input.account).interface];
     const isPathProven = isProven(input, before, { provenPaths, now: now() });
     const show = (struggle: Struggle): OrderObservation => {
-      const { code, message, since } = struggle;
-      return { kind: 'trouble', attention: { code, message, since }, notBefore: looking.nextLookAt(struggle), reads };
+      const { code, message, since, notBefore } = struggle;
+      return { kind: 'trouble', attention: { code, message, since }, notBefore, reads };
     };
     return await looking.look<Found, OrderObservation>({
       shown,

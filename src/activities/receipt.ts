@@ -77,9 +77,8 @@ export function createReceiptActivities({ account, readReceipt, ...ports }: Rece
         return toCode(struggle) === shown ? found(shown, struggle.message, struggle) : undefined;
       },
       show(struggle) {
-        const { message, since } = struggle;
-        const trouble = { code: toCode(struggle), message, since };
-        return { kind: 'trouble', trouble, notBefore: looking.nextLookAt(struggle), reads };
+        const { message, since, notBefore } = struggle;
+        return { kind: 'trouble', trouble: { code: toCode(struggle), message, since }, notBefore, reads };
       },
     });
   }
@@ -97,5 +96,9 @@ const toCode = ({ code }: Struggle): ReceiptTroubleCode => (code === 'orderNotFo
 
 const asReceipts = (trouble: ReadTrouble | undefined): ReadTrouble | undefined =>
   trouble?.code === 'orderNotFound'
-    ? { ...trouble, message: 'The service has no receipt of this order yet.' }
+    ? {
+        ...trouble,
+        message:
+          'The service has no receipt of this order yet, or operations.orderReceipt.path in the contract profile is wrong.',
+      }
     : trouble;

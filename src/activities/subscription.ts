@@ -90,7 +90,7 @@ export function createSubscriptionActivities({ account, calls, ...ports }: Subsc
   };
 }
 
-/** The partner interface has no subscriptions (given). */
+/** The documents of the service show subscriptions at the business interface only. */
 function refuseOtherInterface({ name, interface: at }: Account): void {
   if (actsForCompany[at]) return;
   const message = `account: ${name} belongs to the ${at} interface; only business accounts can subscribe`;

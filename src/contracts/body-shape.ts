@@ -19,7 +19,7 @@ export interface BodyShape {
   isCut: boolean;
 }
 
-/** Bounds of time and space for bodies that mean harm. The bodies of the service have a few dozen fields in four levels. */
+/** Bounds of time and space for bodies that mean harm. We expect a few dozen fields in four levels. */
 const maxLevels = 8;
 const maxFields = 120;
 const maxElements = 20;

@@ -56,7 +56,7 @@ interface IncomingJson {
   flaw: JsonFlaw | null;
 }
 
-/** More than any answer of the service has. Each item costs memory, in the process and in Temporal. */
+/** More than we expect of any answer. Each item costs memory, in the process and in Temporal. */
 const maxItems = 100_000;
 /** Names with a special meaning in some languages. */
 const strangeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);

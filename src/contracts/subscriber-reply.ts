@@ -4,7 +4,7 @@ import { isJsonObject, ownValue } from './json.js';
 /** One subscriber as the service describes it. */
 export interface Subscriber {
   id: string;
-  /** The service sends this secret once; null if the answer lacks it. Never log it or keep it in clear. */
+  /** In the answer to a new subscription (given), and perhaps nowhere else; null if the answer lacks it. Never log it or keep it in clear. */
   secretId: string | null;
   /** Holds the secret part of the webhook path: never log it. */
   deliveryAddress: string | null;

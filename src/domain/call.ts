@@ -33,7 +33,7 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 
 /** One call for the activity `callService`. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
-  /** The same in every attempt. Sent in the header, if the profile names one, that keeps the service from acting twice. */
+  /** The same in every attempt. Sent in the header, if the profile names one, by which the service may know a repeat (assumed). */
   requestId: string;
 }
 

@@ -3,7 +3,7 @@ export class UnreadableJson extends Error {
   override readonly name = 'UnreadableJson';
 }
 
-/** Deeper than any JSON of a caller or the service, and far below what our recursion can take. */
+/** Deeper than we expect any JSON of a caller or the service, and far below what our recursion can take. */
 export const maxJsonDepth = 64;
 
 /** Only an escape can put half of a surrogate pair into JSON: UTF-8 has no form for it. */

@@ -6,7 +6,7 @@ declare const brand: unique symbol;
 /** The name of one set of credentials at one interface; 1 to 40 of `a-z`, `0-9`, `-`. */
 export type AccountName = string & { readonly [brand]: 'AccountName' };
 
-/** The service's id of an order, always text. It never holds a "/" and has at most 128 characters. */
+/** The service's id of an order, always text. We take none with a "/" or more than 128 characters. */
 export type OrderId = string & { readonly [brand]: 'OrderId' };
 
 /** Our own id of a delivery: the first 32 hex digits of SHA-256 over account, event type and raw body. */

@@ -20,7 +20,7 @@ export type CompanyReportInput = s.Read<typeof CompanyReportInputSchema>;
 export const parseCompanyReportInput = parserOf(CompanyReportInputSchema);
 
 /**
- * Why there is no receipt, or none that is up to date. `notReady`: the service has none yet. `notOffered`: the account's
+ * Why there is no receipt, or none that is up to date. `notReady`: the service answers 404, as if it had none yet. `notOffered`: the account's
  * interface or the contract profile has no receipts.
  */
 export type ReceiptTroubleCode = AttentionCode | 'notReady' | 'notOffered';

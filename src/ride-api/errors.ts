@@ -62,9 +62,10 @@ export type UnreachableCode =
   | 'BODY_TIMEOUT'
   | 'TOTAL_TIMEOUT'
   | 'CONNECTION_REFUSED'
-  | 'CONNECTION_LOST'
+  | 'NO_CONNECTION' // for any other reason
+  | 'CONNECTION_LOST' // by a fault of TLS as well
   | 'DNS'
-  | 'TLS'
+  | 'TLS' // no connection: a handshake that failed
   | 'CLOSED' // our own client was closed
   | 'NETWORK'; // anything else
 
@@ -132,18 +133,17 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
 }
 
 /** Codes of a way that broke off before the request was sent. */
-const unsentCodes: readonly string[] = ['CONNECTION_REFUSED', 'CONNECT_TIMEOUT', 'DNS', 'TLS'];
+const unsentCodes: readonly string[] = ['CONNECTION_REFUSED', 'CONNECT_TIMEOUT', 'NO_CONNECTION', 'DNS', 'TLS'];
 
 /**
  * May a changing call that failed like this have been carried out all the same? Only what the
- * service surely refused, and what never reached it, is clear; for any other error the answer is yes.
+ * service refused (that such a call is not carried out is assumed), and what was never sent, is clear; for any other the answer is yes.
  */
 export function isOutcomeUnclear(error: unknown): boolean {
-  // The system's own time-out also ends connections that stand.
-  if (error instanceof RideApiUnreachable) return error.systemCode === 'ETIMEDOUT' || !unsentCodes.includes(error.code);
+  if (error instanceof RideApiUnreachable) return !unsentCodes.includes(error.code);
   if (error instanceof InvalidInput) return false; // no request could be made of it
   if (!(error instanceof RideApiError)) return true;
-  // 503 says that the service did not take the request; 500, 502 and 504 may come after it did.
+  // A 503 of the service itself says that it did not take the request (RFC 9110 section 15.6.4); 500, 502 and 504 may come after it did.
   if (error.code === 'UPSTREAM_FAILED') return error.status !== 503;
   return error.code === 'UNEXPECTED_STATUS';
 }

@@ -2,7 +2,7 @@ import { Agent, type Dispatcher, type FormData } from 'undici';
 import { InvalidInput } from '../domain/errors.js';
 import { RideApiUnreachable } from './errors.js';
 import { connectPastInterimAnswers } from './interim-answers.js';
-import { toNetworkError } from './network-failure.js';
+import { notingUnsent, toNetworkError } from './network-failure.js';
 import { readReplyBody } from './reply-body.js';
 
 /** A request as it goes out; headers exactly as given. Holds secrets: never log it, never attach it to an error. */
@@ -70,7 +70,9 @@ export function createHttp(options: Partial<HttpLimits> = {}): Http {
     bodyTimeout: limits.bodyMs,
     maxResponseSize: limits.maxReplyBytes,
     // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
-    connect: connectPastInterimAnswers({ timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 }),
+    connect: notingUnsent(
+      connectPastInterimAnswers({ timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 }),
+    ),
   });
   let closing: Promise<void> | undefined;
   return {

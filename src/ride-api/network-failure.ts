@@ -1,19 +1,24 @@
-import { errors } from 'undici';
+import { type buildConnector, errors } from 'undici';
 import { InvalidInput } from '../domain/errors.js';
 import { RideApiGarbled, RideApiUnreachable, type UnreachableCode } from './errors.js';
 
-const unreachableBySystemCode: Record<string, UnreachableCode> = {
+/** No connection came about. */
+const unsentBySystemCode: Record<string, UnreachableCode> = {
   UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
   ETIMEDOUT: 'CONNECT_TIMEOUT',
+  ECONNREFUSED: 'CONNECTION_REFUSED',
+  ENOTFOUND: 'DNS',
+  EAI_AGAIN: 'DNS',
+};
+
+const unreachableBySystemCode: Record<string, UnreachableCode> = {
+  ETIMEDOUT: 'CONNECTION_LOST',
   UND_ERR_HEADERS_TIMEOUT: 'HEADERS_TIMEOUT',
   UND_ERR_BODY_TIMEOUT: 'BODY_TIMEOUT',
-  ECONNREFUSED: 'CONNECTION_REFUSED',
   UND_ERR_SOCKET: 'CONNECTION_LOST',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'CONNECTION_LOST',
   ECONNRESET: 'CONNECTION_LOST',
   EPIPE: 'CONNECTION_LOST',
-  ENOTFOUND: 'DNS',
-  EAI_AGAIN: 'DNS',
   UND_ERR_CLOSED: 'CLOSED',
   UND_ERR_DESTROYED: 'CLOSED',
 };
@@ -23,7 +28,23 @@ const tlsCode = /^(ERR_SSL|ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOS
 
 function systemCodeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'UNKNOWN';
+  return typeof code === 'string' && /^[A-Z0-9_/]{1,64}$/.test(code) ? code : 'UNKNOWN';
+}
+
+const unsent = new WeakSet<object>();
+
+/** Makes connections. A failure to make one is told from the same failure during a request, after which the outcome is unclear. */
+export const notingUnsent =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (target, done) =>
+    connect(target, (...made) => {
+      if (made[0] !== null) unsent.add(made[0]);
+      done(...made);
+    });
+
+function unreachableCode(systemCode: string, isUnsent: boolean): UnreachableCode {
+  if (isUnsent) return unsentBySystemCode[systemCode] ?? (tlsCode.test(systemCode) ? 'TLS' : 'NO_CONNECTION');
+  return unreachableBySystemCode[systemCode] ?? (tlsCode.test(systemCode) ? 'CONNECTION_LOST' : 'NETWORK');
 }
 
 /** An error of undici or Node in our words. Nothing but its code word is kept. */
@@ -37,6 +58,6 @@ export function toNetworkError(error: unknown, origin: string): Error {
   if (systemCode === 'UND_ERR_INVALID_ARG') {
     return new InvalidInput(`request to ${origin}: its path or a header holds characters that cannot be sent`);
   }
-  const code = unreachableBySystemCode[systemCode] ?? (tlsCode.test(systemCode) ? 'TLS' : 'NETWORK');
+  const code = unreachableCode(systemCode, unsent.has(error as object));
   return new RideApiUnreachable(code, origin, systemCode);
 }

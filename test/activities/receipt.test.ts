@@ -3,6 +3,7 @@ import { createReceiptActivities, type ReceiptActivities } from '../../src/activ
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { ReceiptLookInput } from '../../src/domain/report.js';
+import type { Struggle } from '../../src/domain/struggle.js';
 import { account } from './attempts.js';
 import { apiError, nextOf } from './service.js';
 import { attemptOnce, iso, minute, repeatAttempts, start } from './temporal.js';
@@ -30,9 +31,14 @@ function createStage(...answers: (Error | typeof receipt)[]) {
     random: () => 0,
   });
 
-  async function run(name: keyof ReceiptActivities, more: Partial<ReceiptLookInput> = {}) {
+  async function run(
+    name: keyof ReceiptActivities,
+    more: Partial<ReceiptLookInput> = {},
+    heartbeatDetails?: Partial<Struggle>,
+  ) {
     const attempt = () => activities[name](lookAt(more));
-    const attempts = await repeatAttempts(stage, { untilMs: day }, (info) => attemptOnce(info, attempt));
+    const limits = { untilMs: day, heartbeatDetails };
+    const attempts = await repeatAttempts(stage, limits, (info) => attemptOnce(info, attempt));
     return { seen: attempts.at(-1)?.seen, failures: attempts.flatMap(({ failure }) => failure ?? []) };
   }
 
@@ -47,7 +53,8 @@ it('a read gives the receipt as it came', async () => {
 it('a read looks for two minutes for a receipt that the service does not have yet, then says so', async () => {
   const stage = createStage(apiError('ORDER_UNKNOWN'));
   const { seen, failures } = await stage.run('readReceipt');
-  expect(seen).toMatchObject({ kind: 'trouble', trouble: { code: 'notReady', since: iso(start) } });
+  const message = expect.stringMatching(/no receipt of this order yet, or operations\.orderReceipt\.path/);
+  expect(seen).toMatchObject({ kind: 'trouble', trouble: { code: 'notReady', since: iso(start), message } });
   expect(stage.now - start).toBeGreaterThanOrEqual(2 * minute);
   expect(stage.now - start).toBeLessThan(3 * minute);
   expect(failures.length).toBeLessThan(20);
@@ -91,6 +98,19 @@ it.each([
   expect(seen).toMatchObject({ kind: 'receipt', reads: 4 });
   expect(stage.asked).toEqual([0, 1, 2, 3].map((times) => start + times * everyMinutes * minute));
   expect(failures.map(({ type, category }) => `${type} ${category}`)).toEqual(Array(3).fill('NotYet BENIGN'));
+});
+
+it('a look after trouble observes the wait of the trouble, which is newer than the one in the input', async () => {
+  const stage = createStage(receipt);
+  const trouble: Struggle = {
+    code: 'upstreamUnavailable',
+    message: '',
+    since: iso(start),
+    failures: 1,
+    notBefore: iso(start + 2_000),
+  };
+  await stage.run('awaitReceipt', { notBefore: iso(start + minute) }, trouble);
+  expect(stage.asked).toEqual([start + 2_000]);
 });
 
 it('a look waits as long as the service asks, also while the run shows that', async () => {

@@ -11,7 +11,7 @@ import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { businessAccount, partnerAccount } from '../ride-api/accounts.js';
 import { apiError, fakeRideApi, nextOf, tokensInOrder } from './service.js';
-import { attemptOnce, iso, repeatAttempts, second, start } from './temporal.js';
+import { attemptOnce, delayOf, iso, repeatAttempts, second, start } from './temporal.js';
 
 const origin = 'https://business.example';
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', origin);
@@ -172,6 +172,19 @@ it('a request waits as its input says, and is repeated every minute while the ru
   expect((stage.now - start) / second).toBe(180);
 });
 
+it('a request waits for no longer than ten minutes of a wait that an earlier attempt has left', async () => {
+  const stage = stageWith([subscriber()]);
+  const notBefore = iso(start + 86_400_000);
+  const struggle = { code: 'upstreamUnavailable', message: '', since: iso(start), failures: 1, notBefore };
+  const input = request({ shown: 'upstreamUnavailable' });
+  const heartbeatDetails = { attempt: 1, isSent: false, struggle };
+  const waiting = await stage.attempt(input, { attempt: 2, heartbeatDetails });
+  expect(delayOf(waiting)).toBe(600_000);
+  stage.now += 600_000;
+  const { seen } = await stage.attempt(input, { attempt: 3, heartbeatDetails: waiting.heartbeats.at(-1) });
+  expect(seen).toMatchObject({ kind: 'registered' });
+});
+
 it.each([1, 2])('a request is in no doubt when there is no token for try %i', async (failing) => {
   const tokens = tokensInOrder();
   const get: TokenSource['get'] = async (...args) => {
@@ -201,7 +214,7 @@ describe('a subscriber that is not wanted any more', () => {
   const both = { enabled: { list: true, delete: true } };
 
   it('a subscriber is deleted only where the contract profile says so', async () => {
-    const idle = stageWith([]);
+    const idle = Object.assign(stageWith([]), { listed: [subscriber()] });
     expect(await idle.activities.removeSubscriber(unwanted)).toEqual({ kind: 'registered', subscriberId: 'sub-1' });
     expect(await idle.activities.removeSubscriber(nameless)).toEqual({ kind: 'unknown', subscriberId: null });
     expect(idle.deleted).toEqual([]);

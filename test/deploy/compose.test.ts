@@ -76,6 +76,21 @@ describe('the compose file', () => {
     expect(composeFile.services['sandbox-network']?.command).toEqual(['sleep', 'infinity']);
   });
 
+  it('keeps the orders of the sandbox in a Temporal namespace of their own, which is made before its worker starts', () => {
+    const namespaces = services.flatMap(([name, { environment: env }]) =>
+      env?.TEMPORAL_NAMESPACE === undefined ? [] : [[name, env.TEMPORAL_NAMESPACE] as const],
+    );
+    expect(namespaces.length).toBeGreaterThan(0);
+    for (const [name, namespace] of namespaces)
+      expect([name, namespace]).toEqual([name, name.startsWith('sandbox') ? 'sandbox' : 'default']);
+    for (const name of ['worker', 'sandbox-worker']) {
+      const { depends_on: needs = {}, environment: env } = composeFile.services[name] ?? expect.fail(name);
+      const makers = Object.keys(needs).filter((need) => need.endsWith('namespace'));
+      const made = makers.map((maker) => composeFile.services[maker]?.environment?.TEMPORAL_NAMESPACE);
+      expect(made).toEqual([env?.TEMPORAL_NAMESPACE]);
+    }
+  });
+
   it('starts the UI with the sandbox, at the address that the page about deploying names', () => {
     expect(composeFile.services.sandbox?.depends_on).toHaveProperty('temporal-ui');
     const [port = ''] = composeFile.services['temporal-ui']?.ports ?? [];

@@ -1,6 +1,10 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { isOutcomeUnclear } from '../../src/ride-api/errors.js';
 import { type ApiRequest, createHttp, type HttpLimits } from '../../src/ride-api/http.js';
+import { toNetworkError } from '../../src/ride-api/network-failure.js';
+import { type BrokenAnswer, startBreakingFront } from '../support/server/breaking-front.js';
+import { createAuthority } from '../support/server/certificates.js';
 import { failure } from './accounts.js';
 import { answerJson, hangUp, httpClient, serve, serveBytes, textOf } from './loopback-server.js';
 
@@ -100,6 +104,54 @@ it.each([
   });
   await expect(httpClient(limits).send(get(base))).rejects.toThrow(error);
   await hungUp;
+});
+
+describe('a changing call over TLS', () => {
+  const certificate = createAuthority('service').server();
+  const post = (url: string): ApiRequest => ({ method: 'POST', url, headers: {}, body: '{}' });
+  async function front(target: string, broken: () => BrokenAnswer | undefined): Promise<string> {
+    const { url, close } = await startBreakingFront(target, certificate, broken);
+    onTestFinished(close);
+    return url;
+  }
+  const untrusted = () => front('http://127.0.0.1:1', () => undefined);
+  const resetting = async () =>
+    `https://${await serveBytes((socket) => void socket.once('data', () => socket.resetAndDestroy()))}`;
+
+  const lost = ['the end of the connection', 'a reset', 'a TLS alert', 'half a body', 'a page with 200'] as const;
+  it.each(lost)('has an unclear outcome if it was carried out and answered by %s', async (name) => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // a process learns of an authority only at its start
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const taken: string[] = [];
+    const target = await serve(async (request, response) => {
+      taken.push(await textOf(request));
+      answerJson(response, 201, { id: 'order-1' });
+    });
+    const url = await front(target, () => name);
+    await expect(httpClient().send(post(url))).rejects.toSatisfy(isOutcomeUnclear);
+    expect(taken).toEqual(['{}']);
+  });
+
+  it.each([
+    ['whose certificate is unknown', untrusted, unreachable('TLS')],
+    ['that resets the handshake', resetting, unreachable('NO_CONNECTION')],
+  ])('to a server %s was not sent', async (_, host, error) => {
+    const failed = await httpClient()
+      .send(post(await host()))
+      .catch((thrown: unknown) => thrown);
+    expect(failed).toEqual(error);
+    expect(isOutcomeUnclear(failed)).toBe(false);
+  });
+
+  // Node 20 and Node 24 spell the alert differently.
+  it.each(['ETIMEDOUT', 'ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', 'ERR_SSL_SSL/TLS_ALERT_BAD_RECORD_MAC'])(
+    'has an unclear outcome if %s ends the connection',
+    (code) => {
+      const failed = toNetworkError(Object.assign(new Error('read'), { code }), 'https://business.example');
+      expect(failed).toMatchObject({ code: 'CONNECTION_LOST', systemCode: code });
+      expect(isOutcomeUnclear(failed)).toBe(true);
+    },
+  );
 });
 
 describe('a caller who aborts', () => {

@@ -98,11 +98,10 @@ describe('requests that list and delete subscribers (assumed)', () => {
 });
 
 describe('the outcome of a changing call', () => {
-  const unreachable = (code: UnreachableCode, systemCode: string | null = null) =>
-    new RideApiUnreachable(code, 'https://business.example', systemCode);
+  const unreachable = (code: UnreachableCode) => new RideApiUnreachable(code, 'https://business.example');
   const refused = (status: number) => errorOf(() => interpretSubscriberReply(answer(status), context));
 
-  const before: UnreachableCode[] = ['CONNECTION_REFUSED', 'CONNECT_TIMEOUT', 'DNS', 'TLS'];
+  const before: UnreachableCode[] = ['CONNECTION_REFUSED', 'CONNECT_TIMEOUT', 'NO_CONNECTION', 'DNS', 'TLS'];
   const under: UnreachableCode[] = ['HEADERS_TIMEOUT', 'BODY_TIMEOUT', 'TOTAL_TIMEOUT', 'CONNECTION_LOST'];
 
   it.each([
@@ -115,7 +114,6 @@ describe('the outcome of a changing call', () => {
   it.each([
     ...[500, 502, 504, 200, 204].map(refused),
     ...[...under, 'CLOSED' as const, 'NETWORK' as const].map((code) => unreachable(code)),
-    unreachable('CONNECT_TIMEOUT', 'ETIMEDOUT'), // the connection may have been made
     new RideApiGarbled('NOT_JSON', 'https://business.example', 200),
     new Error('?'),
   ])('is unclear: %s', (error) => {

@@ -10,6 +10,7 @@ const longest = [
   'processes/secrets',
   'e2e/notify/urls',
   'processes/cli',
+  'processes/broken-creates',
   'workflows/attention',
   'processes/budget',
   'workflows/production-cadence',

@@ -167,7 +167,7 @@ function rejected(wishes: readonly RenewalWish[], before: TokenFailure | null, n
   return { code: 'credentialsRejected', message, at: iso(now), retryAt: iso(now + tokenCoolDownMs), operations };
 }
 
-/** More operations than the service has, since any program may send a wish. */
+/** More operations than we call, since any program may send a wish. */
 const maxOperations = 50;
 
 /** Three tokens at once may be replaced early, and then one each ten seconds, so that short lifetimes work and loops end. */

@@ -36,6 +36,12 @@ it('a create is in doubt when its repeat is refused: the first request may have 
   expect(failure?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
 });
 
+it('a repeatable create that is in doubt is repeated after its token was rejected', async () => {
+  const { failures, result } = await played(create, [lost(), reply(401), reply(401), created], repeatable);
+  expect(failures).toEqual(['OutcomeUnknown', 'OutcomeUnknown']);
+  expect(result).toMatchObject({ orderId: 'o-1' });
+});
+
 it('a repeatable create is repeated after a worker died', async () => {
   const attempt = createCallStage([created], repeatable).attempt(create, { attempt: 2 });
   expect(await attempt).toMatchObject({ seen: { orderId: 'o-1' } });

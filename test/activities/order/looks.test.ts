@@ -171,6 +171,18 @@ describe('a look that has news', () => {
   );
 });
 
+it('an unreadable instant in the input neither keeps a look waiting nor lets it through the waits of its account', async () => {
+  const stage = new LookStage(readingOf('Driving'));
+  const manners: unknown[] = [];
+  stage.readOrder = async (_account, _orderId, manner) => {
+    manners.push(manner);
+    return stage.answer();
+  };
+  const { seen } = await stage.attempt('readOrder', lookAt({ notBefore: 'later', forPerson: true }));
+  expect(seen).toMatchObject({ kind: 'reading' });
+  expect(manners).toEqual([expect.objectContaining({ isThrough: false })]);
+});
+
 describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
   it(`${name} makes no call before the instant in its input, and then one`, async () => {
     const stage = new LookStage(readingOf('Driving'));

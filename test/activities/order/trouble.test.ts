@@ -38,6 +38,15 @@ it('an attempt goes on from the trouble that an earlier one remembered', async (
   expect(next.failure?.message).toContain('Attempt 2 since 2031-05-01T10:00:00.000Z');
 });
 
+it('an attempt after trouble observes the wait of the trouble, which is newer than the one in the input', async () => {
+  const stage = new LookStage(unreachable(), readingOf('Driving'));
+  const heartbeatDetails = (await stage.attempt('readOrder', lookAt())).heartbeats[0];
+  stage.now += second;
+  const input = lookAt({ notBefore: iso(start + minute) });
+  const { seen } = await stage.attempt('readOrder', input, { attempt: 2, heartbeatDetails });
+  expect(seen).toMatchObject({ kind: 'reading' });
+});
+
 it('a poll shows an outage after five minutes', async () => {
   const stage = new LookStage(unreachable());
   const attempts = await stage.run('observeOrder', lookAt());

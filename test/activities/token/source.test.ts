@@ -103,6 +103,28 @@ it('a read that began before the rejection does not give the rejected token agai
   expect([plain.id, renewed.id]).toEqual(['token-1', 'token-2']);
 });
 
+it('a call that waits for the token of another call is not given the token that it rejects', async () => {
+  const { clock, fleet } = await setUpWithToken();
+  const cold = fleet.newProcess();
+  const asked = ['token-1', 'token-2'].map((id) => cold.get(account, scope, rejectedCall(id)));
+  const tokens = await clock.until(Promise.all(asked));
+  expect(tokens.map(({ id }) => id)).toEqual(['token-2', 'token-3']);
+});
+
+it('an operation that is rejected with a fresh token fails no call beside it', async () => {
+  const { clock, source } = await setUpWithToken();
+  await source.rejectAfresh(account, scope, { tokenId: 'token-1', operation: 'readReceipt' });
+  await clock.advance(second);
+  const calls = [
+    { operation: 'readReceipt', hasServed: false },
+    { operation: 'readReceipt', hasServed: true },
+    { operation: 'readOrder', hasServed: false },
+  ];
+  const asked = calls.map((call) => source.get(account, scope, { tokenId: 'token-1', ...call }));
+  const outcomes = await clock.until(Promise.allSettled(asked));
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+});
+
 it('an operation that is rejected with a fresh token waits, and no other one does', async () => {
   const { clock, fleet, source, get, refusal } = await setUpWithToken();
   await get('token-1');
@@ -136,6 +158,28 @@ it('a token serves on while the process asks for the next one, once', async () =
   expect(fleet.wishes).toEqual([null, 'token-1']);
 });
 
+it('a process asks for no next token while a call of it waits for one', async () => {
+  const { clock, fleet, source, get } = await setUpWithToken();
+  await clock.advance(hour - 30 * second);
+  const renewed = source.get(account, scope, rejectedCall('token-1'));
+  expect((await get()).id).toBe('token-1');
+  expect((await clock.until(renewed)).id).toBe('token-2');
+  expect(fleet.wishes).toEqual([null, 'token-1']);
+});
+
+it('processes that hold one token do not ask for the next one all at once', async () => {
+  const { clock, fleet, newProcesses } = setUp();
+  const processes = newProcesses(100);
+  const askAll = () => clock.until(Promise.all(processes.map((each) => each.get(account, scope))));
+  await askAll();
+  await clock.advance(hour - minute);
+  const wishes = fleet.wishes.length;
+  await askAll();
+  await clock.advance(second); // a thirtieth of the time over which they spread
+  await askAll();
+  expect(fleet.wishes.length - wishes).toBeLessThan(30);
+});
+
 it('a token is renewed neither before its time nor without a call', async () => {
   const { clock, fleet, get } = await setUpWithToken();
   await clock.advance(hour - minute - 2 * second);
@@ -164,6 +208,29 @@ it('an expired token is never served, and costs one request', async () => {
   await clock.advance(hour);
   expect(await idsAtOnce(Array(20).fill(source))).toEqual(['token-2']);
   expect(fleet.wishes).toEqual([null, 'token-1']);
+});
+
+it('a token that ended before it was seen is asked for again', async () => {
+  const { clock, fleet, source } = setUp();
+  fleet.lifetimeMs = 100; // the service takes longer to answer
+  const asked = source.get(account, scope);
+  await clock.advance(second);
+  fleet.lifetimeMs = hour;
+  expect((await clock.until(asked)).id).toBe(`token-${fleet.requests.length}`);
+});
+
+it('a process whose clock is behind serves no token beyond its end', async () => {
+  const { clock, fleet, get } = await setUpWithToken();
+  const late = fleet.newProcess(-3 * minute);
+  expect((await get(undefined, late)).id).toBe('token-1');
+  await clock.advance(hour + second);
+  expect((await get(undefined, late)).id).toBe('token-2');
+});
+
+it('a process whose clock is ahead has no good token replaced', async () => {
+  const { fleet, get } = await setUpWithToken();
+  expect((await get('token-0', fleet.newProcess(2 * hour))).id).toBe('token-1');
+  expect(fleet.requests).toHaveLength(1);
 });
 
 it('a process that never had the token renews it after its end', async () => {

@@ -26,7 +26,9 @@ export function useRideLanes(count: number, { sandbox: options, env: more, isHur
     const sandboxes = await Promise.all(Array.from({ length: count }, () => startSandbox(options)));
     rides.lanes.push(...sandboxes.map((sandbox, i) => ({ account: `lane-${i}`, sandbox })));
     const env = {
-      FARETRAIL_ACCOUNTS_FILE: accountsFile(rides.lanes),
+      FARETRAIL_ACCOUNTS_FILE: businessAccountsFile(
+        rides.lanes.map(({ account, sandbox }) => ({ account, url: sandbox.url })),
+      ),
       FARETRAIL_POLL_RESERVED_MS: '500',
       ...repeatsCreates,
       ...more,
@@ -41,12 +43,13 @@ export function useRideLanes(count: number, { sandbox: options, env: more, isHur
   return rides;
 }
 
-function accountsFile(lanes: Lane[]): string {
+/** A file of business accounts, each with the address of its service. */
+export function businessAccountsFile(places: readonly { account: string; url: string }[]): string {
   const { clientId, businessId } = sandboxCredentials.business;
   const clientSecret = { env: 'TEST_BUSINESS_SECRET' };
   const shared = { interface: 'business', clientId, clientSecret, businessId, requestsPerSecond: 1_000 };
   return jsonFile({
-    accounts: Object.fromEntries(lanes.map(({ account, sandbox }) => [account, { ...shared, baseUrl: sandbox.url }])),
+    accounts: Object.fromEntries(places.map(({ account, url }) => [account, { ...shared, baseUrl: url }])),
   });
 }
 
