@@ -2,6 +2,7 @@ import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile, parseContractProfile } from './contracts/default-contract-profile.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
+import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
 import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
 import type { PayloadEncryption } from './sealing/payload-codec.js';
@@ -188,7 +189,8 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
   const profile = readProfile(read);
   const poll = readPoll(read);
   const requestsPerSecond = profile.limits.requestsPerSecond;
-  const { accounts, secretVariables } = readAccounts(read, { poll, requestsPerSecond, withSecrets });
+  const watch = read.oneOf('FARETRAIL_WATCH', ['on', 'off']) === 'off' ? noWatch : defaultWatch;
+  const { accounts, secretVariables } = readAccounts(read, { poll, watch, requestsPerSecond, withSecrets });
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
   const settings: CliConfig = {
     accounts,
