@@ -7,6 +7,7 @@ import { sandboxCredentials } from '../sandbox/sandbox.js';
 import { defaultContractProfile } from '../src/contracts/default-contract-profile.js';
 import type { Account } from '../src/domain/account.js';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
+import { noWatch } from '../src/domain/order/concern.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { businessCallStart } from '../src/temporal/starts.js';
 import { type Cell, openCell } from './cell.js';
@@ -66,7 +67,7 @@ const durableCall =
 
 async function directCall({ sandbox }: Cell): Promise<Call> {
   const { clientId, clientSecret, businessId } = sandboxCredentials.business;
-  const shared = { requestsPerSecond: 1_000, poll: slow, untracked: 'ignore' as const };
+  const shared = { requestsPerSecond: 1_000, poll: slow, watch: noWatch, untracked: 'ignore' as const };
   const held: Account = {
     ...{ name: account, interface: 'business', baseUrl: sandbox.url, authUrl: sandbox.url },
     ...{ clientId, clientSecret, businessId, ...shared },

@@ -2,6 +2,7 @@ import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile, parseContractProfile } from './contracts/default-contract-profile.js';
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
+import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { isLoopbackAddress } from './domain/web-address.js';
 import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
 import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
@@ -191,7 +192,8 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
   const profile = readProfile(read);
   const poll = readPoll(read);
   const requestsPerSecond = profile.limits.requestsPerSecond;
-  const { accounts, secretVariables } = readAccounts(read, { poll, requestsPerSecond, withSecrets });
+  const watch = read.oneOf('FARETRAIL_WATCH', ['on', 'off']) === 'off' ? noWatch : defaultWatch;
+  const { accounts, secretVariables } = readAccounts(read, { poll, watch, requestsPerSecond, withSecrets });
   const elsewhere = accounts.filter((account) => ![account.baseUrl, account.authUrl].every(isLoopbackAddress));
   if (read.text(uncheckedTls) === '0' && elsewhere.length > 0) read.refuse(uncheckedTls, useOwnAuthority);
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';

@@ -40,7 +40,7 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import { createEarlierRunReader, createShownReader } from './temporal/order-runs.js';
+import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
@@ -165,6 +165,7 @@ function createActivities(
         account,
         readOrder: createOrderReader({ rideApi, call, provenPaths }),
         readShown: createShownReader(client),
+        readSince: createSinceReader(client),
         quietTimes,
         provenPaths,
         longestWaitMs,

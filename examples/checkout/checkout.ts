@@ -46,7 +46,7 @@ export async function checkout({ amountMinor, currency, ...ride }: CheckoutInput
     await condition(() => changes.length > told.length || failure() !== undefined);
     const change = changes[told.length];
     if (change === undefined) throw ApplicationFailure.nonRetryable('the order cannot be followed', failure());
-    const text = change.outcome ?? change.status ?? 'asked';
+    const text = change.outcome ?? change.attention?.code ?? change.status ?? 'asked';
     await tellCustomer(text);
     told.push(text);
     if (change.outcome === null) continue;

@@ -2,7 +2,7 @@ import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { OperationName } from '../contracts/contract-profile.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
-import type { AttentionCode } from '../domain/attention.js';
+import type { AttentionCode, TroubleCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
@@ -19,7 +19,7 @@ export type RefusalType = 'CredentialsRejected' | 'Forbidden' | 'OrderNotFound' 
 
 interface Refusal {
   /** The attention of a run that reads. */
-  attention: AttentionCode;
+  attention: TroubleCode;
   /** The failure type of a call, unless it is repeated. */
   failure: RefusalType;
 }
@@ -60,7 +60,7 @@ export function fieldsBehind(error: unknown, operation: OperationName): string {
   return `operations.${operation}.path and operations.${operation}.method`;
 }
 
-const remedies: Record<AttentionCode, (asked: Asked, fields: string) => string> = {
+const remedies: Record<TroubleCode, (asked: Asked, fields: string) => string> = {
   credentialsRejected: ({ account, operation }) =>
     `Check base URL, token URL, client id and secret of account ${account}, and path and scope of operations.${operation} in the contract profile.`,
   scopeRejected: ({ account }) => `Check which scopes the client of account ${account} was granted.`,
@@ -82,11 +82,11 @@ const remedies: Record<AttentionCode, (asked: Asked, fields: string) => string> 
 export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
 
 /** The type of the Temporal failure for a code: `OrderNotFound`, `CredentialsRejected`. */
-export const toFailureType = (code: AttentionCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
+export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
 /** What a failed look means for the run. Undefined for an error that is not about the service, which Temporal repeats. */
 export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
-  const trouble = (code: AttentionCode, message: string, afterMs?: number): ReadTrouble => ({
+  const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
     message: `${message}. ${remedies[code](asked, fieldsBehind(error, asked.operation))}`.trimEnd(),
     afterMs,

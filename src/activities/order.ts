@@ -5,6 +5,7 @@ import type { Account } from '../domain/account.js';
 import { iso, readInstant } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { nextReadMs } from '../domain/order/cadence.js';
+import { concernOf } from '../domain/order/concern.js';
 import { isSameStatus, toRideStatus } from '../domain/order/status.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/order/trail.js';
 import type { Struggle } from '../domain/struggle.js';
@@ -62,12 +63,22 @@ export const createOrderReader =
 export interface OrderActivityPorts extends LookingPorts {
   readOrder: OrderReader;
   readShown: ShownReader;
+  readSince: SinceReader;
   quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
 }
 
+/** Names a run of `followOrder`. */
+interface FollowingRun {
+  workflowId: string;
+  runId: string;
+}
+
 /** Reads what a run of `followOrder` shows now. */
-export type ShownReader = (run: { workflowId: string; runId: string }) => Promise<Shown>;
+export type ShownReader = (run: FollowingRun) => Promise<Shown>;
+
+/** Asks a run of `followOrder` since when it shows its status, as an ISO instant. Needs a worker that answers the query. */
+export type SinceReader = (run: FollowingRun) => Promise<string>;
 
 export interface Shown {
   /** Null before the first read. */
@@ -89,6 +100,8 @@ const turnPauseMs = 100;
 /** What a read found. */
 interface Found {
   reading: OrderReading;
+  /** When the answer came. */
+  at: number;
   /** What the run shows now, if the poll has asked it. */
   run: Shown | null;
   /** The input of the look, with the status of `run`. */
@@ -111,6 +124,7 @@ export function createOrderActivities({
   account,
   readOrder,
   readShown,
+  readSince,
   quietTimes,
   provenPaths,
   ...ports
@@ -134,10 +148,10 @@ export function createOrderActivities({
       shown,
       before,
       read: () => read(input, manner, before),
-      answer({ reading, run, wanted }) {
+      answer({ reading, at, run, wanted }) {
         if (!manner.isOneShot && !isNewsTo(wanted, reading)) throw stillSo(reading.status, wanted, 0);
         const gapMs = reads > 1 ? { gapMs: sinceLastLook(wanted, before) } : {};
-        return { kind: 'reading', reading, at: iso(now()), reads, ...gapMs, ...(run && { runLength: run.runLength }) };
+        return { kind: 'reading', reading, at: iso(at), reads, ...gapMs, ...(run && { runLength: run.runLength }) };
       },
       toTrouble: (error) => toReadTrouble(error, { account: input.account, orderId: input.orderId, operation }, now()),
       settle(struggle, error) {
@@ -160,7 +174,11 @@ export function createOrderActivities({
     const wanted = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
     try {
       const options = { signal: cancellationSignal(), isThrough };
-      return { reading: await readOrder(account(input.account), input.orderId, options), run, wanted };
+      const reading = await readOrder(account(input.account), input.orderId, options);
+      const at = now();
+      const asked = run && workflowExecution;
+      const watched = await withConcern({ reading, at, wanted, asked }, { account, readSince });
+      return { reading: watched, at, run, wanted };
     } catch (error) {
       if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
       throw error;
@@ -216,6 +234,36 @@ function createPace(account: OrderActivityPorts['account'], { now, jittered }: L
   return { stillSo, msSince, sinceLastLook };
 }
 
+interface WatchedReading extends Pick<Found, 'reading' | 'at' | 'wanted'> {
+  /** The run that the poll has asked for its status: the status may be newer than `since` in the input. */
+  asked: FollowingRun | null | undefined;
+}
+
+/** Adds to a reading what is wrong with the ride, for a run that takes it. */
+async function withConcern(
+  { reading, at, wanted, asked }: WatchedReading,
+  { account, readSince }: Pick<OrderActivityPorts, 'account' | 'readSince'>,
+): Promise<OrderReading> {
+  const { shown, watched, scheduledAt } = wanted;
+  if (!watched || reading.terminal) return reading;
+  const isNew = !isSameStatus(reading.status, shown.rawStatus);
+  const order = {
+    status: reading.status,
+    scheduledAt: toEpoch(readInstant(reading.details?.scheduledAt) ?? scheduledAt),
+    requestedAt: toEpoch(readInstant(reading.details?.requestedAt) ?? null),
+    followedSince: Date.parse(watched.followedSince),
+    shown: watched.concern,
+    now: at,
+  };
+  const find = (since: string) =>
+    concernOf({ ...order, since: isNew ? null : Date.parse(since) }, account(wanted.account).watch);
+  const concern = find(wanted.since);
+  const isByAge = concern?.code === 'stuckInStatus' && watched.concern !== concern.code;
+  return { ...reading, concern: isByAge && asked ? find(await readSince(asked)) : concern };
+}
+
+const toEpoch = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+
 /** Throws while the order must wait. True: it must wait, but a person asked for the read and it is their turn. */
 function goAhead(
   { account, notBefore, forPerson = false }: LookInput,
@@ -237,8 +285,9 @@ const isUnknown = (error: unknown, { code, since }: Struggle, now: number): bool
   error.upstreamCode !== null &&
   now - Date.parse(since) >= unknownAfterMs;
 
-function isNewsTo({ shown, scheduledAt }: LookInput, { status, terminal, details }: OrderReading): boolean {
-  const pickup = readInstant(details?.scheduledAt);
+function isNewsTo({ shown, watched, scheduledAt }: LookInput, reading: OrderReading): boolean {
+  const pickup = readInstant(reading.details?.scheduledAt);
   const isMoved = pickup !== undefined && pickup !== scheduledAt;
-  return terminal || isMoved || shown.attention !== null || !isSameStatus(status, shown.rawStatus);
+  const isSettled = shown.attention === null && (reading.concern?.code ?? null) === (watched?.concern ?? null);
+  return reading.terminal || isMoved || !isSettled || !isSameStatus(reading.status, shown.rawStatus);
 }

@@ -1,5 +1,5 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
-import type { Attention } from '../domain/attention.js';
+import { type Attention, isConcernCode } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import { publishedDelivery, publishedLease } from '../domain/published.js';
@@ -175,6 +175,9 @@ export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' |
 /** The same as one line, quoted for a shell. */
 export const commandTextFor = (run: RunInNeed): string => commandFor(run).map(quoted).join(' ');
 
+const aboutRides =
+  'about the ride itself. Ask the dispatch desk of the\nservice; nothing is wrong with faretrail, and nothing in the contract profile.';
+
 /** The runs as a table. Ids are not cut, since people copy them. */
 export function attentionText(runs: readonly RunInNeed[], paint: Paint): string {
   if (runs.length === 0) return 'Nothing needs a person.';
@@ -186,5 +189,7 @@ export function attentionText(runs: readonly RunInNeed[], paint: Paint): string 
     utc(run.since),
     plain(commandTextFor(run)),
   ]);
-  return tableText(['kind', 'account', 'id', 'attention', 'since (UTC)', 'what helps'], rows, paint);
+  const table = tableText(['kind', 'account', 'id', 'attention', 'since (UTC)', 'what helps'], rows, paint);
+  const concerns = [...new Set(runs.map(({ code }) => code).filter(isConcernCode))];
+  return concerns.length === 0 ? table : `${table}\n\n${concerns.join(', ')}: ${aboutRides}`;
 }

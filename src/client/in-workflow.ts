@@ -7,11 +7,19 @@ export type { OrderChange };
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
 
+function isAttention(value: unknown): boolean {
+  const { code, message, since } = (value ?? {}) as Record<string, unknown>;
+  return value === null || [code, message, since].every(isText);
+}
+
 /** Any program may send a signal, and an error in a handler would block the run of the caller. */
 function isOrderChange(value: unknown): value is OrderChange {
-  const { account, orderId, status, rawStatus, terminal, outcome } = (value ?? {}) as Record<string, unknown>;
+  const { account, orderId, status, rawStatus, terminal, outcome, attention } = (value ?? {}) as Record<
+    string,
+    unknown
+  >;
   const isAboutOrder = isText(account) && isText(orderId) && typeof terminal === 'boolean';
-  return isAboutOrder && [status, rawStatus, outcome].every(isTextOrNull);
+  return isAboutOrder && isAttention(attention ?? null) && [status, rawStatus, outcome].every(isTextOrNull);
 }
 
 /**

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { type RideInterface, rideInterfaces } from '../domain/account.js';
+import { noWatch } from '../domain/order/concern.js';
+import { type OpenStatus, openStatuses } from '../domain/order/status.js';
 import { toWebAddress, webAddressRule } from '../domain/web-address.js';
 
 /** An address that we call or publish. The result has no trailing slash. */
@@ -20,6 +22,16 @@ export const SecretSource = z.union(
 
 const PollMs = z.int().min(100).max(86_400_000);
 
+const WatchMs = z.int().min(1_000).max(2_592_000_000).nullable().exactOptional();
+const StuckAfterMs = z.strictObject(
+  Object.fromEntries(openStatuses.map((status) => [status, WatchMs])) as Record<OpenStatus, typeof WatchMs>,
+);
+const Watch = z.strictObject({
+  stuckAfterMs: StuckAfterMs.exactOptional(),
+  latePickupAfterMs: WatchMs,
+  customerCare: z.boolean().exactOptional(),
+});
+
 const common = {
   baseUrl: BaseUrl,
   clientId: z.string().min(1),
@@ -28,6 +40,7 @@ const common = {
   poll: z
     .strictObject({ activeMs: PollMs.optional(), reservedMs: PollMs.optional(), pushedMs: PollMs.optional() })
     .optional(),
+  watch: z.preprocess((given) => (given === false ? noWatch : given), Watch).optional(),
   untracked: z.enum(['follow', 'ignore']).optional(),
 };
 

@@ -1,4 +1,5 @@
 import type { AccountName } from './keys.js';
+import type { OpenStatus } from './order/status.js';
 
 /** The two interfaces of the service (given). */
 export const rideInterfaces = ['partner', 'business'] as const;
@@ -16,6 +17,16 @@ export interface Cadence {
   pushedMs: number;
 }
 
+/** When the runs of an account's orders show attention about the ride. Null: never. */
+export interface Watch {
+  /** So long after a status began. */
+  stuckAfterMs: Readonly<Record<OpenStatus, number | null>>;
+  /** So long after the pick-up time. */
+  latePickupAfterMs: number | null;
+  /** While customer care has the order. */
+  customerCare: boolean;
+}
+
 /** One named set of credentials at one interface, as read from the environment or the accounts file. */
 export interface Account {
   name: AccountName;
@@ -30,6 +41,7 @@ export interface Account {
   businessId?: string;
   requestsPerSecond: number;
   poll: Cadence;
+  watch: Watch;
   /** What happens to a delivery about an order that no run follows. */
   untracked: 'follow' | 'ignore';
 }

@@ -1,7 +1,7 @@
 import { answered, answerOf, type Read } from './schema.js';
 
-/** Why a run needs a person (closed list). */
-export const attentionCodes = [
+/** About the plumbing: what keeps a run from its work. An operator repairs it. */
+export const troubleCodes = [
   'credentialsRejected',
   'scopeRejected',
   'grantRejected',
@@ -13,9 +13,17 @@ export const attentionCodes = [
   'subscriptionSilent',
 ] as const;
 
-export type AttentionCode = (typeof attentionCodes)[number];
+/** About the ride, which is read as it should be. A person at the dispatch desk takes care of it. */
+export const concernCodes = ['stuckInStatus', 'latePickup', 'customerCare'] as const;
 
-/** Why a run needs a person. The run shows it while the condition lasts and goes on by itself once it is repaired. */
+/** Why a run needs a person (closed list). */
+export const attentionCodes = [...troubleCodes, ...concernCodes] as const;
+
+export type TroubleCode = (typeof troubleCodes)[number];
+export type ConcernCode = (typeof concernCodes)[number];
+export type AttentionCode = TroubleCode | ConcernCode;
+
+/** Why a run needs a person. The run shows it while the condition lasts and goes on by itself once it is over. */
 export const AttentionSchema = answerOf({
   code: answered<AttentionCode>(),
   message: answered(),
@@ -24,3 +32,24 @@ export const AttentionSchema = answerOf({
 
 /** Why a run needs a person. `since` is an ISO instant. */
 export type Attention = Read<typeof AttentionSchema>;
+
+/** Attention about the ride. */
+export type Concern = Attention & { code: ConcernCode };
+
+const concerns: ReadonlySet<string> = new Set(concernCodes);
+
+/** Is this code about the ride? A list may hold words that are no codes, such as those of parked deliveries. */
+export const isConcernCode = (code: string): code is ConcernCode => concerns.has(code);
+
+/** The attention, if it is about the ride. */
+export const toConcern = (attention: Attention | null): Concern | null =>
+  attention !== null && isConcernCode(attention.code) ? (attention as Concern) : null;
+
+/** Reads a concern that any program may have written; null for anything else. */
+export function readConcern(given: unknown): Concern | null {
+  try {
+    return toConcern(AttentionSchema.read(given, ''));
+  } catch {
+    return null;
+  }
+}

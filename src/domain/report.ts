@@ -1,4 +1,4 @@
-import { type AttentionCode, AttentionSchema } from './attention.js';
+import { AttentionSchema, type TroubleCode } from './attention.js';
 import { BusinessAccountSchema } from './call.js';
 import { countDeliveries, DeliveryCountsSchema, type DeliveryNotice } from './delivery.js';
 import { parserOf } from './input-fields.js';
@@ -23,7 +23,7 @@ export const parseCompanyReportInput = parserOf(CompanyReportInputSchema);
  * Why there is no receipt, or none that is up to date. `notReady`: the service answers 404, as if it had none yet. `notOffered`: the account's
  * interface or the contract profile has no receipts.
  */
-export type ReceiptTroubleCode = AttentionCode | 'notReady' | 'notOffered';
+export type ReceiptTroubleCode = TroubleCode | 'notReady' | 'notOffered';
 
 // The run shows it until a look finds the receipt.
 const ReceiptTroubleSchema = s.answerOf({ ...AttentionSchema.fields, code: s.answered<ReceiptTroubleCode>() });
@@ -136,7 +136,7 @@ const troubles: Record<ReceiptTroubleCode, { needsPerson: boolean; paceMs: numbe
   notOffered: { needsPerson: false, paceMs: 60 * minuteMs },
 };
 
-const needsPerson = (code: ReceiptTroubleCode): code is AttentionCode => troubles[code].needsPerson;
+const needsPerson = (code: ReceiptTroubleCode): code is TroubleCode => troubles[code].needsPerson;
 
 /** The pace of looks for a receipt while the run shows `code`. */
 export const receiptPaceMs = (code: ReceiptTroubleCode): number => troubles[code].paceMs;

@@ -1,8 +1,8 @@
-import type { AttentionCode } from './attention.js';
+import type { AttentionCode, TroubleCode } from './attention.js';
 
 /** One failed look. */
 export interface ReadTrouble {
-  code: AttentionCode;
+  code: TroubleCode;
   message: string;
   /** The requested wait; our own back-off applies if it is longer. */
   afterMs?: number | undefined;
@@ -12,7 +12,7 @@ export interface ReadTrouble {
 
 /** Failed looks in a row, handed from attempt to attempt of one activity. Instants are ISO 8601 UTC. */
 export interface Struggle {
-  code: AttentionCode;
+  code: TroubleCode;
   message: string;
   since: string;
   failures: number;
@@ -23,7 +23,7 @@ export interface Struggle {
 
 const minuteMs = 60_000;
 /** Trouble that may pass by itself is shown only after this time; trouble that a person must repair, at once. */
-const patienceMs: Partial<Record<AttentionCode, number>> = {
+const patienceMs: Partial<Record<TroubleCode, number>> = {
   upstreamUnavailable: 5 * minuteMs,
   unreadableStatus: 5 * minuteMs,
   orderNotFound: 2 * minuteMs,
@@ -37,15 +37,15 @@ const longWaitMs = minuteMs;
 /** Spreads looks that failed together. It only lengthens waits, so that it never undercuts a `Retry-After`. */
 const jitterShare = 0.1;
 
-const mayPass = (code: AttentionCode): boolean => patienceMs[code] !== undefined;
+const mayPass = (code: TroubleCode): boolean => patienceMs[code] !== undefined;
 
-function backOffMs(code: AttentionCode, failures: number, isShown: boolean): number {
+function backOffMs(code: TroubleCode, failures: number, isShown: boolean): number {
   if (isShown || !mayPass(code)) return slowRetryMs;
   return Math.min(firstBackOffMs * 2 ** failures, code === 'orderNotFound' ? unknownOrderBackOffMs : slowRetryMs);
 }
 
 /** Are both the same trouble, so that a change between them does not restart its timer? One outage may cause time-outs and broken answers. */
-const isSameStretch = (a: AttentionCode, b: AttentionCode): boolean =>
+const isSameStretch = (a: TroubleCode, b: TroubleCode): boolean =>
   a === b || (a !== 'orderNotFound' && b !== 'orderNotFound' && mayPass(a) && mayPass(b));
 
 /** An instant as people read it: `2026-05-01 08:30:00 UTC`. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { AccountEntry, AccountsFile, SecretSource } from '../contracts/accounts-file.js';
-import type { Account, Cadence } from '../domain/account.js';
+import type { Account, Cadence, Watch } from '../domain/account.js';
 import { actsForCompany, type RideInterface, rideInterfaces } from '../domain/account.js';
 import { type AccountName, toAccountName } from '../domain/keys.js';
 import { withHidden } from '../sealing/key-ring.js';
@@ -17,6 +17,7 @@ export const hasSecret = (account: AccountSettings): account is Account => 'clie
 /** What accounts take from the other settings. */
 export interface AccountDefaults {
   poll: Cadence;
+  watch: Watch;
   requestsPerSecond: number;
   /** Whether this process spends credentials. When not, no secret is looked up and none is missed. */
   withSecrets: boolean;
@@ -69,6 +70,7 @@ function readEnvAccount(name: RideInterface, read: EnvReader, defaults: AccountD
     ...(businessId && { businessId }),
     requestsPerSecond: defaults.requestsPerSecond,
     poll: defaults.poll,
+    watch: defaults.watch,
     untracked: 'follow' as const,
   };
   return [finish(account, secret)];
@@ -95,7 +97,7 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
   const secret = defaults.withSecrets ? readEntrySecret(key, json, read) : undefined;
   if (!entry.success) refuseIssues(entry.error, ['accounts', key], read);
   if (!entry.success || !name) return [];
-  const { clientSecret: _place, poll, requestsPerSecond, untracked, ...rest } = entry.data;
+  const { clientSecret: _place, poll, requestsPerSecond, untracked, watch, ...rest } = entry.data;
   const account = {
     ...rest,
     name,
@@ -105,6 +107,11 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
       activeMs: poll?.activeMs ?? defaults.poll.activeMs,
       reservedMs: poll?.reservedMs ?? defaults.poll.reservedMs,
       pushedMs: poll?.pushedMs ?? defaults.poll.pushedMs,
+    },
+    watch: {
+      ...defaults.watch,
+      ...watch,
+      stuckAfterMs: { ...defaults.watch.stuckAfterMs, ...watch?.stuckAfterMs },
     },
     untracked: untracked ?? ('follow' as const),
   };

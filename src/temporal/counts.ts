@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { type AttentionCode, attentionCodes } from '../domain/attention.js';
+import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import type { OrderCounts } from '../domain/subscription/silence.js';
@@ -55,10 +55,15 @@ export function createRunCounts(
   const count = (condition: string): Promise<number> => countOf(["ExecutionStatus = 'Running'", condition]);
   const read = async (): Promise<RunCounts> => {
     const followed = await count("WorkflowType = 'followOrder'");
-    // The server groups counts by status alone, so each code needs a call of its own; mostly no run needs attention.
-    const isCalm = (await count(`${names.attention} IS NOT NULL`)) === 0;
-    const byCode = async (code: AttentionCode) => [code, isCalm ? 0 : await count(`${names.attention} = '${code}'`)];
-    return { followed, attention: Object.fromEntries(await Promise.all(attentionCodes.map(byCode))) };
+    // The server groups counts by status alone, so each code needs a call of its own; mostly no run needs attention, or only rides do.
+    const all = await count(`${names.attention} IS NOT NULL`);
+    const byCode = async (codes: readonly AttentionCode[], left: number) =>
+      await Promise.all(
+        codes.map(async (code) => [code, left > 0 ? await count(`${names.attention} = '${code}'`) : 0] as const),
+      );
+    const rides = await byCode(concernCodes, all);
+    const others = await byCode(troubleCodes, all - rides.reduce((sum, [, runs]) => sum + runs, 0));
+    return { followed, attention: Object.fromEntries([...rides, ...others]) as RunCounts['attention'] };
   };
   let latest: Promise<RunCounts | null> = Promise.resolve(null);
   let askedAt = Number.NEGATIVE_INFINITY;

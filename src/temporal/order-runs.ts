@@ -1,7 +1,7 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { requiredTsToDate } from '@temporalio/common/lib/time.js';
-import type { EarlierRunReader, ShownReader } from '../activities/index.js';
+import type { EarlierRunReader, ShownReader, SinceReader } from '../activities/index.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import {
@@ -14,7 +14,12 @@ import {
 import { parseFollowOrderInput, readFollowRequest } from '../domain/order/input.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId } from '../domain/workflow-ids.js';
-import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
+import {
+  deliveryReceivedSignal,
+  followRequestedSignal,
+  leftByRunQuery,
+  orderTrailQuery,
+} from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { hasCode, isGrpc, notFound } from './run-errors.js';
 import { runOf } from './runs.js';
@@ -95,3 +100,9 @@ export const createShownReader =
     const [status] = found.searchAttributes[searchAttributeNames.status] ?? [];
     return { status: typeof status === 'string' ? status : null, runLength: found.historyLength };
   };
+
+/** Asks the run by its query, so only where an answer decides something. */
+export const createSinceReader =
+  (client: Client): SinceReader =>
+  async ({ workflowId, runId }) =>
+    (await runOf(client, workflowId, runId).query(orderTrailQuery, { withinMs: shownWithinMs })).since;

@@ -57,6 +57,8 @@ export class LookStage {
   readonly asked: number[] = [];
   /** What the run shows to its polls; an Error when Temporal does not answer. */
   shown: Shown | Error = { status: 'Routing', runLength: 20 };
+  /** Since when the run shows its status, as it answers to a query; an Error when no worker answers. */
+  since: string | Error = iso(start);
   readonly quietTimes = createQuietTimes(() => this.now);
   readonly provenPaths = createProvenPaths(() => this.now);
   readOrder: OrderReader = async () => this.answer();
@@ -66,6 +68,10 @@ export class LookStage {
     readShown: async () => {
       if (this.shown instanceof Error) throw this.shown;
       return this.shown;
+    },
+    readSince: async () => {
+      if (this.since instanceof Error) throw this.since;
+      return this.since;
     },
     quietTimes: this.quietTimes,
     provenPaths: this.provenPaths,

@@ -85,7 +85,17 @@ describe('the table of attention', () => {
     expect(attentionText([{ ...run, id: '47 11' }], withoutColour)).toMatch(/order show partner '47 11'$/);
   });
 
+  it('says which codes are for the dispatch desk, and that there is nothing to repair', () => {
+    const rides = ['latePickup', 'forbidden', 'customerCare', 'latePickup'].map((code) => ({ ...run, code }));
+    const [, note] = attentionText(rides, withoutColour).split('\n\n');
+    expect(note).toMatch(
+      /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s,
+    );
+    expect(attentionText([run], withoutColour)).not.toContain('dispatch');
+  });
+
   it.each<[Partial<RunInNeed>, string]>([
+    [{ code: 'latePickup' }, 'order show partner 4711'],
     [{ code: 'credentialsRejected' }, 'token list'],
     [{ kind: 'token', code: 'upstreamUnavailable' }, 'token list'],
     [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { createContext, type Session } from '../../src/cli/command.js';
 import { attentionLine, timelineLine, trailText } from '../../src/cli/order/show.js';
 import { changesBetween } from '../../src/cli/order/watch.js';
-import { withColour } from '../../src/cli/text.js';
+import { standingText } from '../../src/cli/ride/view.js';
+import { withColour, withoutColour } from '../../src/cli/text.js';
 import { watchRun } from '../../src/cli/watching.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
+import { openRide } from '../../src/domain/ride/ride.js';
 import type { FoundRun } from '../../src/temporal/runs.js';
 import { fakeProcess } from './fake-process.js';
 
@@ -24,6 +26,14 @@ const aTrail = (more: Partial<OrderTrail> = {}): OrderTrail => ({
   ...openTrail({ account: toAccountName('partner'), orderId: toOrderId('42') }, '2026-05-01T08:30:20.123Z'),
   ...{ status: 'Driving', rawStatus: 'Driving', timeline: [entry('Pending', 0), entry('Driving', 20)], reads: 12 },
   ...more,
+});
+
+it('the text of a ride shows what the run of its order shows about the ride', () => {
+  const ride = openRide({ account: toAccountName('business'), requestId: 'trip-9', order: {} });
+  const orderAttention = { ...attention, code: 'latePickup' as const };
+  const text = standingText({ ...ride, orderAttention }, () => '', withoutColour);
+  expect(text).toContain('latePickup since 2026-05-01 08:31:00 UTC: ask');
+  expect(standingText({ ...ride, orderAttention: null }, () => '', withoutColour)).not.toContain('latePickup');
 });
 
 describe('a trail as text', () => {

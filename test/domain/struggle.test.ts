@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AttentionCode, attentionCodes } from '../../src/domain/attention.js';
+import { type TroubleCode, troubleCodes } from '../../src/domain/attention.js';
 import { judge, type Struggle, struggleAfter } from '../../src/domain/struggle.js';
 import { forAny } from '../support/for-any.js';
 
@@ -10,14 +10,14 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 const calm = { shown: null, now: start, random: 0 };
-const trouble = (code: AttentionCode, afterMs?: number) => ({ code, message: `${code} it is`, afterMs });
-const begun = (code: AttentionCode, afterMs?: number): Struggle => struggleAfter(null, trouble(code, afterMs), calm);
+const trouble = (code: TroubleCode, afterMs?: number) => ({ code, message: `${code} it is`, afterMs });
+const begun = (code: TroubleCode, afterMs?: number): Struggle => struggleAfter(null, trouble(code, afterMs), calm);
 const waitOf = ({ notBefore }: Struggle, from = start): number => Date.parse(notBefore) - from;
 
 const passing = ['upstreamUnavailable', 'unreadableStatus'] as const;
-const lasting = attentionCodes.filter((code) => ![...passing, 'orderNotFound'].includes(code));
+const lasting = troubleCodes.filter((code) => ![...passing, 'orderNotFound'].includes(code));
 
-const codes: fc.Arbitrary<AttentionCode> = fc.constantFrom(...attentionCodes);
+const codes: fc.Arbitrary<TroubleCode> = fc.constantFrom(...troubleCodes);
 const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const looks = fc.record({
   code: codes,
@@ -95,7 +95,7 @@ describe('a stretch of trouble', () => {
 });
 
 describe('the pause after a failed look', () => {
-  function pauses(code: AttentionCode, count: number, random = 0): number[] {
+  function pauses(code: TroubleCode, count: number, random = 0): number[] {
     let struggle: Struggle | null = null;
     return Array.from({ length: count }, () => {
       struggle = struggleAfter(struggle, trouble(code), { ...calm, random });

@@ -31,6 +31,9 @@ afterAll(async () => {
   await receiver.close();
 });
 
+/** A status that no other path has. */
+const watch = { stuckAfterMs: { Unreserved: 1_000 } };
+
 const read = (file: string) => readFileSync(file, 'utf8');
 const replayText = (text: string) => {
   const json = JSON.parse(text);
@@ -48,7 +51,7 @@ for (const [group, paths] of Object.entries(groups)) {
     beforeAll(async () => {
       // Tokens of a minute, so that an idle lease ends in two.
       const env = { ...webhookEnv(), ...receiver.env };
-      stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env });
+      stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env, watch });
     });
     afterAll(() => stack.close());
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName } from '../../src/domain/keys.js';
+import { defaultWatch } from '../../src/domain/order/concern.js';
 import { RideApiError } from '../../src/ride-api/errors.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
 
@@ -9,6 +10,7 @@ const shared = {
   clientSecret: 'very secret & odd+value',
   requestsPerSecond: 10,
   poll: { activeMs: 1_000, reservedMs: 1_000, pushedMs: 1_000 },
+  watch: defaultWatch,
   untracked: 'follow',
 } as const;
 

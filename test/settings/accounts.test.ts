@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
+import { defaultWatch, noWatch } from '../../src/domain/order/concern.js';
 import { accountsFile, businessEnv, expectProblem, files, partnerEnv, problemsOf } from './env.js';
 
 describe('the environment', () => {
@@ -14,6 +15,7 @@ describe('the environment', () => {
         clientId: 'partner-id',
         requestsPerSecond: 16,
         poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 },
+        watch: defaultWatch,
         untracked: 'follow',
       },
     ]);
@@ -64,7 +66,41 @@ describe('the accounts file', () => {
     const { clientSecret: _, ...rest } = own;
     const urls = { baseUrl: 'https://business.example', authUrl: 'https://business.example' };
     const poll = { activeMs: 200, reservedMs: 300_000, pushedMs: 7000 };
-    expect(config.accounts).toEqual([{ name: 'acme', ...rest, ...urls, poll }]);
+    expect(config.accounts).toEqual([{ name: 'acme', ...rest, ...urls, poll, watch: defaultWatch }]);
+  });
+
+  const watchOf = (watch: unknown, more: Record<string, string> = {}) =>
+    loadConfig({ ...env, ...more }, accountsFile({ acme: { ...acme, watch } })).accounts[0]?.watch;
+
+  it('says when rides of an account show attention, in part or not at all', () => {
+    const { stuckAfterMs } = defaultWatch;
+    expect(watchOf({})).toEqual(defaultWatch);
+    expect(watchOf(false)).toEqual(noWatch);
+    expect(watchOf({ latePickupAfterMs: null })).toEqual({ ...defaultWatch, latePickupAfterMs: null });
+    expect(watchOf({ stuckAfterMs: { Routing: 5_000, Driving: null }, customerCare: false })).toEqual({
+      ...{ ...defaultWatch, customerCare: false },
+      stuckAfterMs: { ...stuckAfterMs, Routing: 5_000, Driving: null },
+    });
+  });
+
+  it('comes before FARETRAIL_WATCH, which is for all accounts', () => {
+    const off = { FARETRAIL_WATCH: 'off' };
+    expect(loadConfig({ ...partnerEnv, ...off }).accounts[0]?.watch).toEqual(noWatch);
+    expect(watchOf({ customerCare: true }, off)).toEqual({ ...noWatch, customerCare: true });
+    expectProblem(() => loadConfig({ FARETRAIL_WATCH: 'no' }), 'FARETRAIL_WATCH: must be one of on, off');
+  });
+
+  it.each([
+    ['a word that is no status', { stuckAfterMs: { Stuck: 5_000 } }, 'watch.stuckAfterMs: Unrecognized key: "Stuck"'],
+    ['a status that ends an order', { stuckAfterMs: { Completed: 5_000 } }, 'Unrecognized key: "Completed"'],
+    ['a status in another spelling', { stuckAfterMs: { driving: 5_000 } }, 'Unrecognized key: "driving"'],
+    ['a misspelt field', { latePickup: 5_000 }, 'watch: Unrecognized key: "latePickup"'],
+    ['a threshold below a second', { latePickupAfterMs: 999 }, 'watch.latePickupAfterMs: '],
+    ['a threshold that is a text', { stuckAfterMs: { Routing: '5m' } }, 'watch.stuckAfterMs.Routing: '],
+    ['true', true, 'watch: '],
+  ])('is refused with a watch that holds %s', (_, watch, problem) => {
+    const problems = problemsOf(() => watchOf(watch));
+    expect(problems).toEqual([expect.stringContaining(problem)]);
   });
 
   const at = 'FARETRAIL_ACCOUNTS_FILE: accounts';

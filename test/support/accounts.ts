@@ -7,12 +7,18 @@ export type WorkerEnv = Record<string, string>;
 
 const { partner, business } = sandboxCredentials;
 
+/** Settings of both accounts, as an accounts file has them. */
+export interface AccountExtra {
+  requestsPerSecond?: number;
+  watch?: object | false;
+}
+
 /**
  * Settings as a deployment has them, pointing at a sandbox: both accounts, fast polls, by default a request budget
  * that no test exhausts. Task queue and sealing key are new each time, so each fleet has token leases of its own.
  */
-export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}, requestsPerSecond = 1_000): WorkerEnv {
-  const shared = { baseUrl: sandboxUrl, requestsPerSecond };
+export function workerEnv(sandboxUrl: string, extra: WorkerEnv = {}, account: AccountExtra = {}): WorkerEnv {
+  const shared = { baseUrl: sandboxUrl, requestsPerSecond: 1_000, ...account };
   const accounts = {
     partner: {
       ...shared,

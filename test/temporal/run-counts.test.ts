@@ -34,6 +34,12 @@ it('the worker asks visibility twice while no run needs a person, and again only
   expect(queries).toHaveLength(4);
 });
 
+it('the worker asks visibility for no code of the plumbing while all attention is about rides', async () => {
+  const { read, queries } = stage({ 'IS NOT NULL': 3, "'latePickup'": 1, "'customerCare'": 2 });
+  expect(await read()).toMatchObject({ attention: { latePickup: 1, customerCare: 2, stuckInStatus: 0, forbidden: 0 } });
+  expect(queries).toHaveLength(5);
+});
+
 it('the worker has no counts while visibility does not answer', async () => {
   let isDown = true;
   const { read, clock } = stage({}, () => isDown);

@@ -132,6 +132,23 @@ describe('trouble', () => {
   });
 });
 
+it('a ride that finds no driver for three hours is shown as stuck after half an hour, and that costs one record', async () => {
+  const ofRide = (foundAfterMs: number) =>
+    trailAfter(
+      (elapsedMs) => {
+        if (elapsedMs < foundAfterMs) return reading('Routing');
+        return reading(elapsedMs < foundAfterMs + minute ? 'Waiting' : 'Completed');
+      },
+      foundAfterMs - 5 * minute,
+    );
+  const normal = await ofRide(30 * minute);
+  expect(normal.during).toMatchObject({ status: 'Routing', attention: null });
+  const stuck = await ofRide(180 * minute);
+  expect(stuck.during).toMatchObject({ status: 'Routing', attention: { code: 'stuckInStatus' } });
+  expect(stuck.trail).toMatchObject({ outcome: 'completed', attention: null });
+  expect(stuck.events - normal.events).toBe(7);
+});
+
 /** The service does not find the order for so long. */
 const missingFor =
   (forMs: number): ScriptedService =>

@@ -28,13 +28,14 @@ const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'
 
 /** The state of a ride, and the command that helps when the ride needs a person. */
 export function standingText(standing: RideStanding, commandLine: CommandLine, paint: Paint): string {
-  const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = standing;
+  const { account, requestId, stage, orderId, status, outcome, attention, orderAttention, followedAgain } = standing;
   const pairs: Pair[] = [
     ['stage', stage],
     ['order', orderId === null ? '-' : plain(orderId)],
     ['status', plain(status ?? '-')],
     ['outcome', outcome],
     ['following', followedAgain && plain(followedAgainText(followedAgain))],
+    ['ride', orderAttention && paint('bad', attentionText(orderAttention))],
     ['workflow', plain(requestRideId({ account: toAccountName(account), requestId }))],
   ];
   const lines = [head(standing, paint), pairsText(pairs, paint)];
@@ -42,7 +43,7 @@ export function standingText(standing: RideStanding, commandLine: CommandLine, p
   const resolve = plain(commandLine('ride', 'resolve', account, requestId));
   return [
     ...lines,
-    paint('bad', `${attention.code} since ${utc(attention.since)} UTC: ${plain(attention.message)}`),
+    paint('bad', attentionText(attention)),
     ...(attention.code === 'outcomeUnknown'
       ? [`  decide    ${resolve} --order ID | --try-again | --give-up REASON`]
       : []),
@@ -80,11 +81,16 @@ export function watchRide(session: Session, key: RequestRideKey): Promise<number
   });
 }
 
-const lineOf = ({ stage, orderId, status, attention, followedAgain }: RideStanding): string =>
+const attentionText = ({ code, since, message }: NonNullable<RideStanding['attention']>): string =>
+  `${code} since ${utc(since)} UTC: ${plain(message)}`;
+
+const lineOf = ({ stage, orderId, status, attention, orderAttention, followedAgain }: RideStanding): string =>
   [
     stage,
     ...(orderId === null ? [] : [`order ${plain(orderId)}`]),
     ...(status === null ? [] : [plain(status)]),
     ...(followedAgain === undefined ? [] : [`its following ${plain(followedAgainText(followedAgain))}`]),
-    ...(attention === null ? [] : [`attention ${attention.code}: ${plain(attention.message)}`]),
+    ...[attention, orderAttention].flatMap((one) =>
+      one ? [`attention ${plain(one.code)}: ${plain(one.message)}`] : [],
+    ),
   ].join('  ');

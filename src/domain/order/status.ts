@@ -17,6 +17,11 @@ export const rideStatuses = [
 ] as const;
 
 export type RideStatus = (typeof rideStatuses)[number];
+/** A known status that does not end an order. */
+export type OpenStatus = Exclude<RideStatus, 'Completed' | 'Cancelled' | 'Rejected'>;
+
+const ends: readonly RideStatus[] = ['Completed', 'Cancelled', 'Rejected'] satisfies Exclude<RideStatus, OpenStatus>[];
+export const openStatuses = rideStatuses.filter((status): status is OpenStatus => !ends.includes(status));
 
 /** A word that is safe to show and to index, on one line. */
 const shownStatus = (word: string): string => shownText(word.replace(/\s/g, ' '));
@@ -31,6 +36,12 @@ const knownByKey = new Map(rideStatuses.map((status) => [statusKey(status), stat
 
 /** A known status in its one spelling; undefined for any other word. */
 export const toKnownStatus = (rawStatus: string): RideStatus | undefined => knownByKey.get(statusKey(rawStatus));
+
+/** The same for a status that does not end an order. */
+export const toOpenStatus = (rawStatus: string): OpenStatus | undefined => {
+  const known = toKnownStatus(rawStatus);
+  return openStatuses.find((status) => status === known);
+};
 
 /** A known status in its one spelling, or the given word, with U+FFFD for characters that cannot be shown or indexed. */
 export const toRideStatus = (rawStatus: string): string => toKnownStatus(rawStatus) ?? shownStatus(rawStatus);

@@ -1,4 +1,4 @@
-import { type Attention, AttentionSchema } from '../attention.js';
+import { type Attention, AttentionSchema, type Concern, type ConcernCode, toConcern } from '../attention.js';
 import { DeliveryCountsSchema, type DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
@@ -14,14 +14,18 @@ export interface OrderReading {
   terminal: boolean;
   /** Times, supplier and vehicle, if the service sent them; they identify the driver only while payloads are encrypted. */
   details: Record<string, unknown> | null;
+  /** What is wrong with the ride. Absent: nobody looked for it, since the run or the worker is of an earlier release. */
+  concern?: Concern | null;
 }
 
 /** The input of a look at an order. Instants are ISO 8601 UTC. */
 export interface LookInput {
   account: AccountName;
   orderId: OrderId;
-  /** What the run shows now: finding the same again is no news. */
+  /** What the run shows now: finding the same again is no news. Its attention is trouble; a concern stands in `watched`. */
   shown: { rawStatus: string | null; attention: Attention['code'] | null };
+  /** The concern that the run shows, and when it began to follow the order. Absent: it takes no concern. */
+  watched?: { concern: ConcernCode | null; followedSince: string };
   /** When the run found that status; the start of the run before the first read. */
   since: string;
   scheduledAt: string | null;
@@ -51,7 +55,7 @@ export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expir
 /** One of `outcomes`. */
 export type Outcome = (typeof outcomes)[number];
 
-/** The payload of a `notify` signal: each change of the status, and the end. */
+/** The payload of a `notify` signal: each change of the status, attention about the ride that comes or goes, and the end. */
 export const OrderChangeSchema = s.answerOf({
   account: s.answered<AccountName>(),
   orderId: s.answered<OrderId>(),
@@ -61,6 +65,7 @@ export const OrderChangeSchema = s.answerOf({
   since: s.answered('When we found the status.'),
   terminal: s.flag,
   outcome: s.nullable(s.wordOf(outcomes), 'Null while the order is followed.'),
+  attention: s.absentOr(s.nullable(AttentionSchema), 'Only what is about the ride. Earlier releases leave it out.'),
 });
 /** The part of a trail that notices carry. `since` is the start of the run before the first read. */
 export type OrderChange = s.Read<typeof OrderChangeSchema>;
@@ -144,9 +149,17 @@ function unseenClaims(trail: OrderTrail, claims: DeliveryNotice[], readStatus: s
   return entries;
 }
 
-/** Trouble that several looks find has begun with the first of them. */
+/** What several looks find has begun with the first of them. */
 const since = (before: Attention | null, now: Attention): Attention =>
   before?.code === now.code ? { ...now, since: before.since } : now;
+
+/** A reading clears the attention, unless the ride itself needs a person. */
+function attentionAfter({ attention, status }: OrderTrail, { concern, ...reading }: OrderReading): Attention | null {
+  if (reading.terminal) return null;
+  if (concern) return since(attention, concern);
+  const isUnchecked = concern === undefined && isSameStatus(status, reading.status);
+  return isUnchecked ? toConcern(attention) : null;
+}
 
 /**
  * The trail after a look. A reading clears the attention and sets a new status; trouble sets the attention and keeps the status.
@@ -166,7 +179,7 @@ export function recordObservation(
   const calm: OrderTrail = {
     ...trail,
     reads,
-    attention: null,
+    attention: attentionAfter(trail, reading),
     details: reading.details ?? trail.details,
     timeline: withEntries(trail, claimed),
   };
@@ -203,12 +216,15 @@ export function expiresAt(input: FollowOrderInput, trail: OrderTrail, startedAt:
 export function toOrderChange(trail: OrderTrail): OrderChange {
   const { account, orderId, status, rawStatus, since, terminal, outcome } = trail;
   const reference = trail.reference === undefined ? {} : { reference: trail.reference };
-  return { account, orderId, ...reference, status, rawStatus, since, terminal, outcome };
+  const attention = toConcern(trail.attention);
+  return { account, orderId, ...reference, status, rawStatus, since, terminal, outcome, attention };
 }
 
 /** Is this a change for receivers that got `last`? */
 export const isChange = (change: OrderChange, last: OrderChange | null): boolean =>
-  change.outcome !== (last?.outcome ?? null) || change.rawStatus !== (last?.rawStatus ?? null);
+  change.outcome !== (last?.outcome ?? null) ||
+  change.rawStatus !== (last?.rawStatus ?? null) ||
+  change.attention?.code !== last?.attention?.code;
 
 /** The same change as the body of a request. */
 export const toOrderEvent = (change: OrderChange): OrderEvent => ({

@@ -39,6 +39,10 @@ export const RideStandingSchema = s.answerOf({
   outcome: s.nullable(RideOutcomeSchema),
   // outcomeUnknown: a person must find out whether an order was made.
   attention: s.nullable(AttentionSchema),
+  orderAttention: s.absentOr(
+    s.nullable(AttentionSchema),
+    'What the run of the order shows about the ride, such as latePickup. Absent or null: nothing.',
+  ),
   followedAgain: s.absentOr(
     FollowedAgainSchema,
     'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
@@ -134,7 +138,7 @@ export const followedAgainText = ({ times, at, reason }: FollowedAgain): string 
 
 /** A ride as Markdown for the Temporal UI: where it stands, where its order is followed, and what a person can do. */
 export function describeRide(ride: RideStanding): string {
-  const { account, requestId, stage, orderId, status, outcome, attention, followedAgain } = ride;
+  const { account, requestId, stage, orderId, status, outcome, attention, orderAttention = null, followedAgain } = ride;
   const head = [
     `The ride **${stageTexts[stage]}**`,
     ...(status === null ? [] : [`status **${cell(status)}**`]),
@@ -151,6 +155,7 @@ export function describeRide(ride: RideStanding): string {
     ...(order ? [order] : []),
     ...(broken ? [broken] : []),
     ...attentionLines(attention),
+    ...attentionLines(orderAttention),
     ...(attention?.code === 'outcomeUnknown' ? [commands] : []),
   ].join('\n\n');
 }

@@ -72,7 +72,8 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
   // Trouble answers no claim: the next reading does.
   if (seen.kind === 'reading') inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
   showTrail(follow, claims.length > 0 ? 'delivery' : 'read');
-  follow.notifier.tell(follow.trail);
+  // Trouble hides a concern, which may last.
+  if (seen.kind !== 'trouble') follow.notifier.tell(follow.trail);
   if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
 }
 

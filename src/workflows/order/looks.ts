@@ -1,5 +1,6 @@
 import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
+import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import { type LookInput, type OrderObservation, type OrderTrail, scheduledAt } from '../../domain/order/trail.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
@@ -27,16 +28,22 @@ export const mayBeUnknown = ({ input: { account }, trail, inbox }: Follow): bool
   trail.deliveries.received === 0 &&
   !inbox.receivers.some((receiver) => isRideReceiver(receiver, account));
 
-const toLookInput = (follow: Follow): LookInput => ({
-  account: follow.input.account,
-  orderId: follow.input.orderId,
-  shown: { rawStatus: follow.trail.rawStatus, attention: follow.trail.attention?.code ?? null },
-  since: follow.trail.since,
-  scheduledAt: scheduledAt(follow.input, follow.trail),
-  pushed: follow.trail.pushed,
-  mayBeUnknown: mayBeUnknown(follow),
-  notBefore: follow.notBefore,
-});
+function toLookInput(follow: Follow): LookInput {
+  const { input, trail } = follow;
+  const concern = toConcern(trail.attention)?.code ?? null;
+  return {
+    account: input.account,
+    orderId: input.orderId,
+    // A worker of an earlier release would take a concern for trouble, and each good read for its end.
+    shown: { rawStatus: trail.rawStatus, attention: concern === null ? (trail.attention?.code ?? null) : null },
+    watched: { concern, followedSince: follow.startedAt },
+    since: trail.since,
+    scheduledAt: scheduledAt(input, trail),
+    pushed: trail.pushed,
+    mayBeUnknown: mayBeUnknown(follow),
+    notBefore: follow.notBefore,
+  };
+}
 
 /**
  * Waits for the next observation. Undefined if `mustLeave` became true first.
@@ -102,6 +109,7 @@ function keepPolling(follow: Follow): Poll {
 /** May the poll go on? The poll of a pushed order asks the run for its status, so that status may have changed. */
 const isStillRight = (polled: LookInput, wanted: LookInput): boolean =>
   polled.shown.attention === wanted.shown.attention &&
+  polled.watched?.concern === wanted.watched?.concern &&
   polled.scheduledAt === wanted.scheduledAt &&
   polled.pushed === wanted.pushed &&
   polled.mayBeUnknown === wanted.mayBeUnknown &&

@@ -1,4 +1,5 @@
 import { ApplicationFailure, CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
 import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
@@ -33,7 +34,11 @@ function recordChange(ride: Ride, change: unknown): void {
   const told = (change ?? {}) as Record<string, unknown>;
   const isFollowing = stage === 'requesting' || stage === 'following';
   if (!isFollowing || orderId === null || told.account !== account || told.orderId !== orderId) return;
-  if (typeof told.status === 'string') setStanding(ride, { status: told.status });
+  const concern = readConcern(told.attention);
+  setStanding(ride, {
+    ...(typeof told.status === 'string' && { status: told.status }),
+    ...(concern?.code !== ride.standing.orderAttention?.code && { orderAttention: concern }),
+  });
   ride.isEndTold ||= typeof told.outcome === 'string';
 }
 

@@ -135,7 +135,12 @@ async function followRide(ride: Ride): Promise<void> {
     } else {
       ride.trail = end.trail;
       const { status, outcome } = end.trail;
-      setStanding(ride, { stage: 'receipt', status, outcome });
+      setStanding(ride, {
+        stage: 'receipt',
+        status,
+        outcome,
+        ...(ride.standing.orderAttention && { orderAttention: null }),
+      });
     }
   }
 }

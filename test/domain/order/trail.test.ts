@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attention } from '../../../src/domain/attention.js';
+import type { Attention, Concern } from '../../../src/domain/attention.js';
 import {
   expiresAt,
+  isChange,
   openTrail,
   recordObservation,
   scheduledAt,
@@ -173,6 +174,62 @@ describe('whether changes are announced', () => {
   });
 });
 
+const late: Concern = { code: 'latePickup', message: 'The pick-up was due.', since: after(60) };
+
+describe('what is wrong with a ride', () => {
+  const found = (word: string, concern: Concern | null | undefined, seconds = 90) =>
+    reading(word, seconds, concern === undefined ? {} : { concern });
+  const shown = recordObservation(trailOf('Routing'), found('Routing', late), []);
+
+  it('is attention together with the status that a read finds', () => {
+    const care: Concern = { ...late, code: 'customerCare' };
+    const trail = recordObservation(trailOf('Routing'), found('CareReq', care), []);
+    expect(trail).toMatchObject({ status: 'CareReq', attention: care });
+  });
+
+  it('has begun with the first read that found it', () => {
+    const again = recordObservation(
+      shown,
+      found('Confirmed', { ...late, message: 'It is late.', since: after(95) }),
+      [],
+    );
+    expect(again).toMatchObject({ status: 'Confirmed', attention: { ...late, message: 'It is late.' } });
+    const stuck: Concern = { ...late, code: 'stuckInStatus', since: after(95) };
+    expect(recordObservation(shown, found('Routing', stuck), []).attention).toEqual(stuck);
+  });
+
+  it.each([
+    ['finds it no longer', 'Routing', null],
+    ['finds it no longer with another status', 'Confirmed', null],
+    ['did not look for it and finds another status', 'Confirmed', undefined],
+    ['finds the end of the order', 'Completed', undefined],
+  ])('is cleared by a read that %s', (_, word, concern) => {
+    expect(recordObservation(shown, found(word, concern), []).attention).toBeNull();
+  });
+
+  it('stays after a read of the same status by a worker of an earlier release, which does not look for it', () => {
+    expect(recordObservation(shown, found('ROUTING', undefined), []).attention).toEqual(late);
+  });
+
+  it('gives way to trouble, and comes back with the next read that finds it', () => {
+    const troubled = recordObservation(shown, trouble, []);
+    expect(troubled.attention).toEqual(attention);
+    expect(recordObservation(troubled, found('Routing', late), []).attention).toEqual(late);
+  });
+});
+
+it('a receiver is told of attention about the ride that comes or goes, and of no other', () => {
+  const calm = toOrderChange(trailOf('Routing'));
+  const withAttention = (shown: Attention | null) => toOrderChange({ ...trailOf('Routing'), attention: shown });
+  expect(withAttention(late).attention).toEqual(late);
+  expect(withAttention(attention)).toEqual(calm);
+  expect(isChange(withAttention(late), calm)).toBe(true);
+  expect(isChange(calm, withAttention(late))).toBe(true);
+  expect(isChange(withAttention({ ...late, message: '' }), withAttention(late))).toBe(false);
+  const { attention: _, ...ofEarlierRelease } = calm;
+  expect(isChange(calm, ofEarlierRelease)).toBe(false);
+});
+
 describe('attention', () => {
   it('is set by trouble, which leaves the status as it was', () => {
     const before = trailOf('Routing');
@@ -206,6 +263,7 @@ it('a receiver gets the part of the trail that says the status of the order', ()
     since: after(60),
     terminal: true,
     outcome: 'completed',
+    attention: null,
   });
 });
 

@@ -74,7 +74,8 @@ describe('a URL', () => {
     ]);
     const { orderId } = followed;
     const end = { type: 'order.ended', account: 'business', orderId, reference: 'r1', status: 'Completed' };
-    expect(told.at(-1)?.event).toEqual({ ...end, rawStatus: 'Completed', since, terminal: true, outcome: 'completed' });
+    const calm = { rawStatus: 'Completed', attention: null };
+    expect(told.at(-1)?.event).toEqual({ ...end, ...calm, since, terminal: true, outcome: 'completed' });
     expect(new Set(told.map(({ id }) => id)).size).toBe(course.length);
     expect(told[0]?.id).toBe(`msg_${followed.handle.firstExecutionRunId}_1`);
   });

@@ -55,7 +55,10 @@ it('a checkout gives the money back for a ride that was not completed, and ignor
     ['Cancelled', 1_500],
   ]);
   const handle = await checkoutOf(orderId);
-  for (const junk of [null, 7, 'x', {}, { orderId, status: 'Completed' }]) await handle.signal('orderChanged', junk);
+  const status = { status: 'Driving', rawStatus: 'Driving', terminal: false, outcome: null };
+  const attentive = { account: 'business', orderId, ...status, attention: { code: 7 } };
+  for (const junk of [null, 7, 'x', {}, { orderId, status: 'Completed' }, attentive])
+    await handle.signal('orderChanged', junk);
   expect(await handle.result()).toEqual({ paid: false, told: await toldOf(orderId, 'cancelled') });
   expect(done.at(-1)).toBe('released 1250 EUR');
 });

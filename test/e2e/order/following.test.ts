@@ -10,6 +10,7 @@ import {
   announcedStack,
   followed,
   goThroughAnnounced,
+  isQuiet,
   readStatuses,
 } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
@@ -43,16 +44,6 @@ async function announced(statuses: string[]): Promise<{ orderId: string; handle:
   return { orderId, handle };
 }
 
-/** The run adds no event while the order is read so many times. */
-async function isQuiet(handle: FollowHandle, orderId: string, times: number): Promise<void> {
-  const reads = () => stack.sandbox.ledger({ orderId }).length;
-  const readTimes = (before: number) => vi.waitFor(() => expect(reads()).toBeGreaterThan(before + times), patient);
-  await readTimes(reads());
-  const { historyLength } = await handle.describe();
-  await readTimes(reads());
-  expect((await handle.describe()).historyLength).toBe(historyLength);
-}
-
 describe.concurrent('an order that is polled', () => {
   it.each(['partner', 'business'] as const)('of %s is followed to its end with its timeline', async (at) => {
     const statuses = ['Pending', 'Routing', 'Confirmed', 'Completed'];
@@ -66,7 +57,7 @@ describe.concurrent('an order that is polled', () => {
 describe.concurrent('the poll of an order whose changes were announced', () => {
   it('adds no event while the order stays as the run shows it', async () => {
     const { orderId, handle } = await announced(['Confirmed', 'Driving']);
-    await isQuiet(handle, orderId, 1);
+    await isQuiet(stack, { handle, orderId }, 1);
   });
 
   it('finds a change that was not announced, also back to the status at which it began, and the order no longer counts as announced', async () => {

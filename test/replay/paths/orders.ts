@@ -146,6 +146,21 @@ const orderPaths: Paths = {
     await shows(handle, 'RideAttention', 'forbidden');
     return await stopped(handle);
   }),
+  'order-with-attention-about-the-ride': whileDriving(
+    async (handle, stack, orderId) => {
+      stack.sandbox.setStatus('business', orderId, 'Unreserved');
+      await shows(handle, 'RideAttention', 'stuckInStatus');
+      await deliver(handle, deliveryOf('Unreserved'));
+      const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
+      await shows(handle, 'RideAttention', 'forbidden');
+      stack.sandbox.clearFault(fault);
+      stack.sandbox.setStatus('business', orderId, 'CareReq');
+      await handle.executeUpdate('refreshOrder');
+      await shows(handle, 'RideAttention', 'customerCare');
+      return await completes(stack, { handle, orderId });
+    },
+    { notify },
+  ),
   async 'order-asked-for-with-its-start'({ client, config, newOrder }) {
     const key = { account: toAccountName('partner'), orderId: toOrderId(newOrder('partner', [['Driving', 0]])) };
     const request = { reference: 'r', notify };

@@ -34,6 +34,21 @@ export async function followed(stack: OrderStack): Promise<{ orderId: string; ha
   return { orderId, handle };
 }
 
+/** The run adds no event while the order is read so many times. Gives the number of its events. */
+export async function isQuiet(
+  { sandbox }: OrderStack,
+  { handle, orderId }: { handle: FollowHandle; orderId: string },
+  times: number,
+): Promise<number> {
+  const reads = () => sandbox.ledger({ orderId }).length;
+  const readTimes = (before: number) => vi.waitFor(() => expect(reads()).toBeGreaterThan(before + times), patient);
+  await readTimes(reads());
+  const { historyLength } = await handle.describe();
+  await readTimes(reads());
+  expect((await handle.describe()).historyLength).toBe(historyLength);
+  return historyLength;
+}
+
 /** What happens to an order: it changes with or without a delivery, or time passes. */
 type Step = { do: 'change' | 'announce'; to: string } | { do: 'wait'; ms: number };
 

@@ -15,7 +15,7 @@ import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { FollowOrderLimits, FollowOrderProgress, followOrder } from '../../../src/workflows/order/follow-order.js';
-import { type WorkerEnv, workerEnv } from '../accounts.js';
+import { type AccountExtra, type WorkerEnv, workerEnv } from '../accounts.js';
 import { patient } from '../patience.js';
 import { quietRuntime } from '../worker/runtime.js';
 
@@ -48,6 +48,8 @@ export type OrderStack = Awaited<ReturnType<typeof startOrderStack>>;
 export interface OrderStackOptions {
   sandbox?: SandboxOptions;
   env?: WorkerEnv;
+  /** When rides show attention; default: as in production. */
+  watch?: AccountExtra['watch'];
   /** Default: the workflows as they are. */
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
@@ -75,12 +77,13 @@ export const shows = (run: Pick<FollowHandle, 'query'>, about: Partial<OrderTrai
 export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
+  watch,
   workflowBundle,
   options = {},
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
-  const config = loadWorkerConfig(workerEnv(sandbox.url, env));
+  const config = loadWorkerConfig(workerEnv(sandbox.url, env, watch === undefined ? {} : { watch }));
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });

@@ -37,7 +37,7 @@ export async function startFleet(
   const env = workerEnv(
     sandbox.url,
     { TEMPORAL_ADDRESS: address, FARETRAIL_LOG_LEVEL: 'info', ...extra },
-    requestsPerSecond,
+    requestsPerSecond === undefined ? {} : { requestsPerSecond },
   );
   const client = new Client({ connection, dataConverter: loadTemporalSettings(env).dataConverter });
   const place = { client, config: { taskQueue: env.FARETRAIL_TASK_QUEUE ?? '' } };

@@ -1,0 +1,126 @@
+import type { Watch } from '../account.js';
+import type { AttentionCode, Concern, ConcernCode } from '../attention.js';
+import { iso } from '../instant.js';
+import { utcText } from '../struggle.js';
+import { type OpenStatus, openStatuses, toOpenStatus } from './status.js';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** When a status becomes a case for a person (assumed), as the trade goes; docs/reference/attention.md gives the reasons. */
+export const defaultWatch: Watch = Object.freeze({
+  stuckAfterMs: Object.freeze({
+    Pending: 15 * minuteMs,
+    Reserved: null, // `latePickup` covers it
+    Unreserved: null,
+    Routing: 30 * minuteMs,
+    Confirmed: hourMs,
+    Waiting: 20 * minuteMs,
+    Driving: 6 * hourMs,
+    CareReq: null, // `customerCare` covers it
+    ActiveOrder: 6 * hourMs,
+  }),
+  latePickupAfterMs: 10 * minuteMs,
+  customerCare: true,
+});
+
+/** No attention about rides. */
+export const noWatch: Watch = Object.freeze({
+  stuckAfterMs: Object.freeze(
+    Object.fromEntries(openStatuses.map((status) => [status, null])) as Watch['stuckAfterMs'],
+  ),
+  latePickupAfterMs: null,
+  customerCare: false,
+});
+
+/**
+ * So long before the pick-up a status begins to count: a scheduled order may have it for days before. Null: it counts at once,
+ * since the passenger is on board or customer care has the order.
+ */
+const countsBeforePickupMs: Record<OpenStatus, number | null> = {
+  Pending: 45 * minuteMs,
+  Reserved: 45 * minuteMs,
+  Unreserved: 45 * minuteMs,
+  Routing: 45 * minuteMs,
+  Confirmed: 45 * minuteMs,
+  Waiting: 0, // a driver who comes early waits
+  ActiveOrder: 0,
+  Driving: null,
+  CareReq: null,
+};
+
+/** The passenger has not been picked up, and no driver is there. */
+const beforePickup: readonly OpenStatus[] = ['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed'];
+
+/** The clocks of workers may differ by so much. Otherwise a concern that one worker finds would not be one for the next. */
+const clocksDifferMs = minuteMs;
+/** The service gives an order on demand a pick-up time, too: that of its request (assumed). */
+const onDemandWithinMs = minuteMs;
+
+/** What is known of an order that a read has just found open. Instants are milliseconds since the epoch. */
+export interface WatchedOrder {
+  /** As it came. */
+  status: string;
+  /** When the run found this status; null: this read has found it. */
+  since: number | null;
+  scheduledAt: number | null;
+  requestedAt: number | null;
+  /** When the run began to follow the order. */
+  followedSince: number;
+  /** The code that the run shows. */
+  shown: AttentionCode | null;
+  now: number;
+}
+
+/** A concern, and from when on it is one. */
+interface Due {
+  code: ConcernCode;
+  at: number;
+  why: string;
+}
+
+/** The concern about a ride, if there is one. Status words are assumed, so an unknown word is never a concern by itself. */
+export function concernOf(order: WatchedOrder, watch: Watch): Concern | null {
+  const status = toOpenStatus(order.status);
+  if (status === undefined) return null;
+  const due = [customerCare, latePickup, stuckInStatus]
+    .flatMap((find) => find(order, status, watch) ?? [])
+    .find(({ code, at }) => order.now >= at - (code === shownFor(order) ? clocksDifferMs : 0));
+  if (!due) return null;
+  const message = `${due.why} Ask the dispatch desk of the service about this ride; here is nothing to repair.`;
+  return { code: due.code, message, since: iso(due.at) };
+}
+
+/** The shown code, as far as it may be about this status. */
+const shownFor = ({ shown, since }: WatchedOrder): AttentionCode | null =>
+  shown === 'stuckInStatus' && since === null ? null : shown;
+
+function customerCare({ since, now }: WatchedOrder, status: OpenStatus, watch: Watch): Due | undefined {
+  if (status !== 'CareReq' || !watch.customerCare) return undefined;
+  return { code: 'customerCare', at: since ?? now, why: 'Customer care of the service has the order.' };
+}
+
+/** A run that begins after the pick-up time counts from its beginning. */
+function latePickup(order: WatchedOrder, status: OpenStatus, { latePickupAfterMs }: Watch): Due | undefined {
+  const pickup = agreedPickup(order);
+  if (pickup === null || latePickupAfterMs === null || !beforePickup.includes(status)) return undefined;
+  const why = `The pick-up was due at ${utcText(pickup)}, and the order is still ${status}.`;
+  return { code: 'latePickup', at: Math.max(pickup, order.followedSince) + latePickupAfterMs, why };
+}
+
+function stuckInStatus(order: WatchedOrder, status: OpenStatus, { stuckAfterMs }: Watch): Due | undefined {
+  const afterMs = stuckAfterMs[status];
+  if (afterMs === null) return undefined;
+  const since = order.since ?? order.now;
+  const [pickup, beforeMs] = [agreedPickup(order), countsBeforePickupMs[status]];
+  const from = pickup === null || beforeMs === null ? since : Math.max(since, pickup - beforeMs);
+  const at = pickup === null ? '' : `, with the pick-up at ${utcText(pickup)}`;
+  const why = `The order has been ${status} since ${utcText(since)}${at}.`;
+  return { code: 'stuckInStatus', at: from + afterMs, why };
+}
+
+/** Null for an order on demand. */
+function agreedPickup({ scheduledAt, requestedAt }: WatchedOrder): number | null {
+  const isOnDemand = scheduledAt !== null && requestedAt !== null && scheduledAt - requestedAt < onDemandWithinMs;
+  return isOnDemand ? null : scheduledAt;
+}
