@@ -19,6 +19,8 @@ export interface DeliveryPorts {
   orders: OrderBook;
   subscribers: SubscriberBook;
   businessId: string;
+  /** The request id of an order, if deliveries name it. */
+  requestIdOf(orderId: string): string | undefined;
   speed: number;
   /** 0 to 1. */
   random: () => number;
@@ -29,11 +31,11 @@ export interface DeliveryPorts {
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
 /** The part of the service that sends deliveries to subscribers. Throws `ZodError` for bad settings. */
-export function createDeliveries({ orders, subscribers, businessId, speed, random, change }: DeliveryPorts) {
+export function createDeliveries({ orders, subscribers, speed, random, change, ...ports }: DeliveryPorts) {
   let current = changedSettings(defaultDeliverySettings, change);
   const settings = (): DeliverySettings => current;
   const ledger = createDeliveryLedger();
-  const writer = createDeliveryWriter({ settings, businessId });
+  const writer = createDeliveryWriter({ settings, ...ports });
   const isLive = (subscriberId: string) => subscribers.find(subscriberId) !== undefined;
   const attempts = createDeliveryAttempts({ settings, ledger, sender: createDeliverySender(), speed, isLive });
 

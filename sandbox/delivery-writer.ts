@@ -15,8 +15,15 @@ export interface NumberedTidings extends Tidings {
   timestamp: string;
 }
 
+interface DeliveryWriterPorts {
+  settings(): DeliverySettings;
+  businessId: string;
+  /** The request id of an order, if deliveries name it. */
+  requestIdOf(orderId: string): string | undefined;
+}
+
 /** Makes deliveries as the settings say. */
-export function createDeliveryWriter({ settings, businessId }: { settings(): DeliverySettings; businessId: string }) {
+export function createDeliveryWriter({ settings, businessId, requestIdOf }: DeliveryWriterPorts) {
   let lastNumber = 0;
   return {
     /** The time contains the number, so no two times are equal. */
@@ -38,7 +45,10 @@ export function createDeliveryWriter({ settings, businessId }: { settings(): Del
         facts: { delivery: number, subscriberId, ...about, cause, flaw: form?.flaw },
         message: toMessage(
           subscriber,
-          { ...about, previousStatus, businessId, timestamp, hookAddress },
+          {
+            ...{ ...about, previousStatus, businessId, timestamp, hookAddress },
+            requestId: orderId === undefined ? undefined : requestIdOf(orderId),
+          },
           settings(),
           form,
         ),

@@ -6,6 +6,7 @@ export const operations = [
   'businessToken',
   'orderStatus',
   ...businessOperations,
+  'findOrder',
   'createSubscriber',
   'listSubscribers',
   'deleteSubscriber',

@@ -15,7 +15,7 @@ const accepted = new Set(['Confirmed', 'Waiting', 'Driving', 'ActiveOrder', 'Com
 const withDriver = new Set(['Confirmed', 'Waiting', 'Driving']);
 
 /** The business answer to order details (assumed): fields appear as the order advances. */
-export function orderDetailsBody(live: LiveOrder, now: number): unknown {
+export function orderDetailsBody(live: LiveOrder, now: number): object {
   const status = statusAt(live, now);
   const known = toRideStatus(status);
   const at = (word: string) => live.steps.find((step) => isSameStatus(step.status, word))?.at;

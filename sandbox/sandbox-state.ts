@@ -79,8 +79,10 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const subscribers = createSubscriberBook(() => deliveries.subscribersChanged());
   const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
   const change = options.deliveries ?? {};
-  const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
-  return {
+  const bookings = createBookings(orders, speed);
+  const requestIdOf = (orderId: string) => bookings.shownRequestId(orderId, 'deliveries', state.bookingSettings);
+  const deliveries = createDeliveries({ orders, subscribers, businessId, requestIdOf, speed, random, change });
+  const state: SandboxState = {
     clients: {
       partner: {
         clientId: partner.clientId ?? sandboxCredentials.partner.clientId,
@@ -103,10 +105,11 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     subscribers,
     deliveries,
     bookingSettings: changedBookingSettings(defaultBookingSettings, options.bookings ?? {}),
-    bookings: createBookings(orders, speed),
+    bookings,
     referenceCodes: createReferenceCodes(),
     otherAnswers: options.otherAnswers ?? {},
     speed,
     isDown: false,
   };
+  return state;
 }

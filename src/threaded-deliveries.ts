@@ -72,6 +72,7 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
   return {
     toOrder: (key, deliveries) => ask('toOrder', key, deliveries),
     toReport: (key, deliveries) => ask('toReport', key, deliveries),
+    toRide: (claim) => ask('toRide', claim),
     park: (delivery) => ask('park', delivery),
     readSubscription: (key) => ask('readSubscription', key),
     ping: () => ask('ping'),

@@ -20,20 +20,23 @@ import {
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
+import { rideCallId } from '../domain/ride/ride.js';
 import { utcText } from '../domain/struggle.js';
+import type { OrderClaim } from '../domain/workflow-ids.js';
 import { isOutcomeUnclear, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { plainFailure, toDelay } from './failures.js';
 import { fieldsBehind, type RefusalType, refusals, sealingRemedy } from './looking.js';
+import { createSearch, type SearchPorts } from './order-search.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** The ports of the activity. */
 export interface CallActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  rideApi: Pick<RideApi, 'callOperation' | 'readEffect' | 'scopeOf' | 'knowsRepeats'>;
+  rideApi: Pick<RideApi, 'callOperation' | 'readEffect' | 'knowsRepeats' | 'knowsSearch'> & SearchPorts['rideApi'];
   call: AuthorizedCall;
   now?: () => number;
 }
@@ -64,6 +67,8 @@ export function createCallActivities({
   call: authorized,
   now = Date.now,
 }: CallActivityPorts) {
+  const search = createSearch({ rideApi, call: authorized, now });
+
   /** Calls `tellSent` after a failed request. */
   async function send(
     account: Account,
@@ -95,12 +100,14 @@ export function createCallActivities({
   async function attempt(given: ServiceCall, before: CallDoubt): Promise<AttemptEnd> {
     const { operation } = given;
     const isUnrepeatable = operation === 'createOrder' && !rideApi.knowsRepeats(operation);
+    const isSearched = isUnrepeatable && rideApi.knowsSearch();
     let sent: 'clear' | 'unclear' | null = null;
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
       rideApi.scopeOf(account, operation); // throws if the account's interface lacks the operation
       if (before.inDoubt && showsInOrder(operation)) return await clarify(account, call);
+      if (before.inDoubt && isSearched) return await search(account, call);
       if (before.inDoubt && isUnrepeatable) {
         const trouble = passingTrouble(call, 'a worker stopped during the request');
         return { kind: 'failed', sent, trouble, isLast: true };
@@ -111,7 +118,7 @@ export function createCallActivities({
       return { kind: 'done', result: await send(account, call, before, tellSent) };
     } catch (error) {
       const trouble = toCallTrouble(error, given, { now: now(), backOffMs: ownBackOffMs() }) ?? null;
-      return { kind: 'failed', sent, trouble, isLast: isUnrepeatable || isLastWord(error), error };
+      return { kind: 'failed', sent, trouble, isLast: (isUnrepeatable && !isSearched) || isLastWord(error), error };
     }
   }
 
@@ -222,3 +229,30 @@ const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): A
     nonRetryable: isFinal,
     ...(afterMs === undefined ? {} : { nextRetryDelay: toDelay(afterMs) }),
   });
+
+/** The ports of the activity that asks an order where it comes from. */
+interface ClaimActivityPorts extends Pick<CallActivityPorts, 'account' | 'call'> {
+  rideApi: Pick<RideApi, 'confirmOrder' | 'scopeOf'>;
+  now: () => number;
+}
+
+/** That activity, as workflows see it. */
+export type ClaimActivities = ReturnType<typeof createClaimActivities>;
+
+/** See `ClaimActivities`. */
+export const createClaimActivities = ({ account: accountOf, rideApi, call: authorized, now }: ClaimActivityPorts) => ({
+  /** Does the order itself name this ride as the one that made it? One read. */
+  async confirmOrder(claim: OrderClaim): Promise<boolean> {
+    const operation = 'orderDetails';
+    try {
+      const account = accountOf(claim.account);
+      const confirm = (token: string) =>
+        rideApi.confirmOrder(account, { ...claim, operation, requestId: rideCallId(claim) }, token);
+      return await authorized(account, rideApi.scopeOf(account, operation), 'readOrder', confirm);
+    } catch (error) {
+      const about = { operation, account: claim.account } as const;
+      const trouble = toCallTrouble(error, about, { now: now(), backOffMs: ownBackOffMs() });
+      throw trouble ? toFailure(trouble) : error;
+    }
+  },
+});

@@ -1,6 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { OperationName } from '../contracts/contract-profile.js';
-import { UnusableReply } from '../contracts/unusable-reply.js';
+import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode, TroubleCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
@@ -52,10 +52,11 @@ interface Asked {
   orderId?: OrderId;
 }
 
+const pointerBehind: Partial<Record<UnusableReplyCode, string>> = { ORDER_MISMATCH: 'orderId', NO_LIST: 'list' };
+
 /** The fields of the contract profile of which one is wrong if the service answers like this because of a wrong guess. */
 export function fieldsBehind(error: unknown, operation: OperationName): string {
-  if (error instanceof UnusableReply)
-    return `pointers.${operation}.${error.code === 'ORDER_MISMATCH' ? 'orderId' : 'status'}`;
+  if (error instanceof UnusableReply) return `pointers.${operation}.${pointerBehind[error.code] ?? 'status'}`;
   if (error instanceof RideApiError && error.code === 'UNEXPECTED_STATUS') return `operations.${operation}.success`;
   return `operations.${operation}.path and operations.${operation}.method`;
 }

@@ -4,12 +4,14 @@ import { businessOperations } from '../domain/call.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
+/** Empty: the value is not looked for. */
+const PointersOrNone = z.array(Pointer);
 const HttpStatus = z.int().min(100).max(599);
 
 const operationNames = [
   'orderStatus',
   ...businessOperations,
-  ...(['createSubscriber', 'listSubscribers', 'deleteSubscriber'] as const),
+  ...(['findOrder', 'createSubscriber', 'listSubscribers', 'deleteSubscriber'] as const),
 ] as const;
 
 const Operation = z.strictObject({
@@ -48,9 +50,19 @@ export const ContractProfileSchema = z.strictObject({
   operations: z.record(z.enum(operationNames), Operation),
   pointers: z.strictObject({
     orderStatus: z.strictObject({ status: Pointers, orderId: Pointers }),
-    orderDetails: z.strictObject({ status: Pointers, orderId: Pointers }),
+    orderDetails: z.strictObject({ status: Pointers, orderId: Pointers, requestId: PointersOrNone }),
     createOrder: z.strictObject({ orderId: Pointers }),
-    delivery: z.strictObject({ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers }),
+    findOrder: z.strictObject({
+      /** Where the list of orders stands; empty text for the whole answer. */
+      list: z.array(Pointer.or(z.literal(''))).min(1),
+      /** Inside an entry of the list. */
+      orderId: Pointers,
+      requestId: Pointers,
+    }),
+    delivery: z.strictObject({
+      ...{ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers },
+      requestId: PointersOrNone,
+    }),
   }),
   delivery: z.strictObject({ verification: Verification }),
   tokens: z.strictObject({

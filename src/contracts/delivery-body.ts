@@ -3,6 +3,7 @@ import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
+import { findRequestId } from './found-order.js';
 import { type JsonObject, valueAt } from './json.js';
 import { findStatus, usableText } from './order-reply.js';
 
@@ -14,6 +15,8 @@ export interface DeliveryReading {
   status?: string;
   eventType?: string;
   businessId?: string;
+  /** The request id with which somebody made the order. */
+  requestId?: string;
 }
 
 const maxTextLength = 100;
@@ -33,16 +36,18 @@ export function createDeliveryReader(
     if (eventType !== undefined) reading.eventType = eventType;
     const businessId = findText(body, pointers.businessId);
     if (businessId !== undefined) reading.businessId = businessId;
+    const requestId = findRequestId(body, pointers.requestId);
+    if (requestId !== undefined) reading.requestId = requestId;
     return reading;
   };
 }
 
-/** The pointers at which the reader of the same profile finds its values; null where it finds none. */
+/** The pointers at which the reader of the same profile finds its usual values; null where it finds none. */
 export function matchedPointers(
   body: JsonObject,
   pointers: ContractProfile['pointers']['delivery'],
   notOrderStatus: readonly string[],
-): Record<keyof typeof pointers, string | null> {
+): Record<Exclude<keyof typeof pointers, 'requestId'>, string | null> {
   const textAt = (candidates: readonly string[]) => candidates.find((one) => findText(body, [one]) !== undefined);
   return {
     orderId: pointers.orderId.find((one) => findOrderId(body, [one]).orderId !== null) ?? null,

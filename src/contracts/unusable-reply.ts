@@ -8,6 +8,8 @@ export type UnusableReplyCode =
   | 'ORDER_MISMATCH'
   /** A create succeeded without an order id: the service has made an order that the worker cannot name. */
   | 'NO_ORDER_ID'
+  /** A search answered without a list of orders at the pointers of the profile. */
+  | 'NO_LIST'
   /** The token endpoint answered without a token. The worker repeats the request as after a server failure. */
   | 'NO_TOKEN'
   /** `token_type` is not bearer. */

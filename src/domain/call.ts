@@ -84,6 +84,8 @@ export interface CallDoubt {
   hadDoubt: boolean;
   /** The refusal of a repeated call. It is final unless the order shows that an earlier attempt was carried out. */
   refusal: CallTrouble | null;
+  /** When the first search for the order began, in milliseconds since the epoch. Absent before it. */
+  searchedSince?: number;
 }
 
 /** Before the first attempt. */
@@ -93,11 +95,13 @@ export const noDoubt: CallDoubt = { inDoubt: false, hadDoubt: false, refusal: nu
 export const withDoubt = (before: CallDoubt): CallDoubt => ({ ...before, inDoubt: true, hadDoubt: true });
 
 /**
- * How an attempt without a result ended. `noEffect`: a read of the order does not show the call. `sent`: how the last request
- * ended, null if there was none. `trouble`: null for an error that is not about the call. `isLast`: no repeat can clear it up.
+ * How an attempt without a result ended. `noEffect`: a read of the order does not show the call. `notFound`: no search has proven which
+ * order the call made. `sent`: how the last request ended, null if there was none. `trouble`: null for an error that is not about the
+ * call. `isLast`: no repeat can clear it up.
  */
 export type AttemptOutcome =
   | { kind: 'noEffect' }
+  | { kind: 'notFound'; why: string; at: number; afterMs?: number | undefined }
   | { kind: 'failed'; sent: 'clear' | 'unclear' | null; trouble: CallTrouble | null; isLast: boolean };
 
 /** A trouble that a repeat may clear up. */
@@ -119,6 +123,7 @@ export function afterAttempt(
     const trouble = before.refusal ?? passingTrouble(call, 'the order shows no effect of it as yet');
     return { left: { ...before, inDoubt: false }, trouble };
   }
+  if (outcome.kind === 'notFound') return afterSearch(call, before, outcome);
   const isSent = outcome.sent !== null && isChanging(call.operation);
   const isUnclear = before.inDoubt || (isSent && outcome.sent === 'unclear');
   const left = { ...before, inDoubt: isUnclear, hadDoubt: before.hadDoubt || isSent };
@@ -130,6 +135,25 @@ export function afterAttempt(
     left: { ...withDoubt(left), refusal: trouble },
     trouble: passingTrouble(call, 'refused after an unclear attempt'),
   };
+}
+
+const searchForMs = 120_000;
+const shortestSearchPauseMs = 1_000;
+const longestSearchPauseMs = 20_000;
+
+/** The order may still appear: the service may be working on the create, and its search may lag. Pauses double. */
+function afterSearch(
+  call: CallName,
+  { searchedSince, ...before }: CallDoubt,
+  { why, at, afterMs = 0 }: Extract<AttemptOutcome, { kind: 'notFound' }>,
+): { left: CallDoubt; trouble: CallTrouble } {
+  const since = searchedSince ?? at;
+  const ownPauseMs = Math.min(Math.max(at - since, shortestSearchPauseMs), longestSearchPauseMs);
+  const pauseMs = Math.max(ownPauseMs, afterMs);
+  const isLast = at + pauseMs > since + searchForMs;
+  const searched = isLast ? `Searched for its order for ${Math.round((at - since) / 1_000)} s: ${why}` : why;
+  const trouble = { ...passingTrouble(call, searched), afterMs: pauseMs };
+  return { left: { ...before, searchedSince: since }, trouble: toUnknown(trouble, isLast) };
 }
 
 /** The trouble of a call that the service may have carried out, in this attempt or an earlier one. */

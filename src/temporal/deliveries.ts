@@ -13,10 +13,11 @@ import {
   type FollowOrderKey,
   followOrderId,
   parkedDeliveryId,
+  requestRideId,
   subscriptionId,
 } from '../domain/workflow-ids.js';
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
-import { deliveryReceivedSignal } from '../workflows/messages.js';
+import { deliveryReceivedSignal, orderNamedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { beginOrder, readLastRun } from './follow-start.js';
 import { isGrpc } from './run-errors.js';
@@ -56,6 +57,10 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   return {
     toOrder: (key, deliveries) => signalOrder(parts, key, deliveries),
     toReport: (key, deliveries) => signalReport(parts, key, deliveries),
+    async toRide({ account, requestId, orderId }) {
+      const ride = runOf(client, requestRideId({ account, requestId }));
+      await inTime(() => ride.signal(orderNamedSignal, { orderId }));
+    },
     park: (delivery) => park(parts, delivery),
     async readSubscription(key) {
       const about = await inTime(() => runOf(client, subscriptionId(key)).find());

@@ -2,7 +2,7 @@ import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
-import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
+import type { CompanyReportKey, FollowOrderKey, OrderClaim, SubscriptionKey } from '../domain/workflow-ids.js';
 
 /** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */
 export interface DeliveryPort {
@@ -11,6 +11,8 @@ export interface DeliveryPort {
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** Sends one signal for all deliveries, and starts the run of the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
+  /** Tells a ride that deliveries name it as the one that made the order. Starts nothing, and passes over a ride that does not run. */
+  toRide(claim: OrderClaim): Promise<void>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
   /** What the subscription accepts now; null if it never existed. */

@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../domain/delivery.js';
+import type { OrderId } from '../domain/keys.js';
 import type { EarlierRun } from '../domain/order/earlier-run.js';
 import type { FollowRequest } from '../domain/order/input.js';
 import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
@@ -48,6 +49,9 @@ export const rideStatusQuery = defineQuery<RideStanding>('rideStatus');
 
 /** A change of the order, from the run that follows it. A hint: the ride reads the end from that run. */
 export const rideOrderChangedSignal = defineSignal<[OrderChange]>(rideOrderChanged);
+
+/** Deliveries name the ride as the one that made this order. A hint: the ride takes only an order that says so itself. */
+export const orderNamedSignal = defineSignal<[{ orderId: OrderId }]>('orderNamed');
 
 /** The report as the run knows it. Its signal is that of orders: `deliveryReceived`. */
 export const reportStatusQuery = defineQuery<CompanyReport>('reportStatus');

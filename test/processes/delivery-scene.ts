@@ -38,12 +38,12 @@ export async function openDeliveryScene(more: WorkerEnv = {}) {
     fleet,
     /** Of the Temporal server. */
     databaseFile,
-    /** One more ingress process, with a journal of its own. `delivery` is that part of its contract profile. */
-    async startIngress(delivery: object = {}) {
+    /** One more ingress process, with a journal of its own. `delivery` and `pointers` are those parts of its contract profile. */
+    async startIngress(delivery: object = {}, pointers: object = {}) {
       const ingress = await startIngressProcess({
         ...fleet.env,
         FARETRAIL_JOURNAL_DIR: join(folder, `journal-${ingresses.length}`),
-        FARETRAIL_CONTRACT_FILE: jsonFile({ delivery }),
+        FARETRAIL_CONTRACT_FILE: jsonFile({ delivery, pointers }),
       });
       ingresses.push(ingress);
       return ingress;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
+import { namesRequestIds } from '../support/ride/rides.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
@@ -50,7 +51,7 @@ for (const [group, paths] of Object.entries(groups)) {
     let stack: OrderStack;
     beforeAll(async () => {
       // Tokens of a minute, so that an idle lease ends in two.
-      const env = { ...webhookEnv(), ...receiver.env };
+      const env = { ...webhookEnv(), ...receiver.env, ...namesRequestIds };
       stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env, watch });
     });
     afterAll(() => stack.close());
@@ -81,6 +82,7 @@ describe('a recorded history replays on the code of today', () => {
     ['token-renewed', 'requestToken', 'fetchToken'],
     ['order-that-tells-urls', 'notifyUrl', 'callUrl'],
     ['call-done', 'callService', 'askService'],
+    ['ride-found-by-a-delivery', 'confirmOrder', 'checkOrder'],
     ['report-read', 'readReceipt', 'fetchReceipt'],
     ['parked-routed', 'handOverDelivery', 'sendDelivery'],
     ['subscription-rotated-and-moved', 'createSubscriber', 'subscribeAnew'],

@@ -28,6 +28,8 @@ interface StandOptions {
   deadlines?: Partial<Deadlines>;
   /** What every subscription accepts; an `Error` stands for a Temporal that does not answer. */
   memo?: SubscriptionMemo | Error;
+  /** Where deliveries name the request id of an order; default: nowhere. */
+  requestIdAt?: string[];
   /** Where the shapes of deliveries are kept; default: nowhere. */
   shapesIn?: string;
 }
@@ -76,7 +78,10 @@ export async function startIngressStand(options: StandOptions = {}) {
   const intake = createDeliveryIntake({
     accounts: [{ name: account, businessId }],
     readCapability: paths.readCapability,
-    readBody: createDeliveryReader(pointers.delivery, statuses.notOrderStatus),
+    readBody: createDeliveryReader(
+      { ...pointers.delivery, requestId: options.requestIdAt ?? [] },
+      statuses.notOrderStatus,
+    ),
     ...{ subscriptions, verification, sealer, store, observer },
   });
   const shapes =

@@ -2,7 +2,7 @@ import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkRea
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
-import type { SubscriptionKey } from '../../domain/workflow-ids.js';
+import type { OrderClaim, SubscriptionKey } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
 
@@ -13,7 +13,7 @@ export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason 
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 export interface RoutingPorts {
-  port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'park'>;
+  port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'toRide' | 'park'>;
   check: DeliveryCheck;
   onForwarded?: OnForwarded;
 }
@@ -67,7 +67,10 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     if (!first) return null;
     const { account, eventType } = first.delivery;
     const deliveries = judged.map(({ delivery }) => toDeliveryNotice(delivery));
-    const result = await signalByType[eventType](port, first.delivery, deliveries);
+    const [result] = await Promise.all([
+      signalByType[eventType](port, first.delivery, deliveries),
+      ...claimsOf(judged).map((claim) => port.toRide(claim).catch(() => undefined)), // a hint holds up no delivery
+    ]);
     if (isEndParkReason(result)) return result;
     onForwarded?.({ account, eventType }, result, judged.length);
     return null;
@@ -108,6 +111,20 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     }
     return result;
   };
+}
+
+/** One order has one ride. Others come from a sender who makes them up. */
+const ridesPerOrder = 3;
+
+/** The rides that deliveries about one order name, the latest ones. */
+function claimsOf(judged: readonly Judged[]): OrderClaim[] {
+  const claims = new Map<string, OrderClaim>();
+  for (const { delivery } of judged) {
+    const { account, eventType, orderId, rideRequestId: requestId } = delivery;
+    if (eventType === 'status_changed' && orderId !== null && requestId !== undefined)
+      claims.set(requestId, { account, orderId, requestId });
+  }
+  return [...claims.values()].slice(-ridesPerOrder);
 }
 
 /** Forwards without a journal. Resolves when Temporal has the delivery, so that the ingress may answer 2xx. */

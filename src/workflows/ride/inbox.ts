@@ -6,6 +6,7 @@ import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
 import { performCall } from '../business-call.js';
 import {
   cancelRideUpdate,
+  orderNamedSignal,
   resolveRideUpdate,
   rideOrderChangedSignal,
   rideStatusQuery,
@@ -13,6 +14,7 @@ import {
 } from '../messages.js';
 import { onUpdate } from '../run-kit.js';
 import { orderKey, refreshOrder } from './following.js';
+import { recordNamed } from './named-orders.js';
 import { shownReceipt } from './receipt.js';
 import { type Ride, setStanding, showsWaiting } from './state.js';
 
@@ -20,6 +22,7 @@ import { type Ride, setStanding, showsWaiting } from './state.js';
 export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ({ ...ride.standing, ...shownReceipt(ride) }));
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
+  setHandler(orderNamedSignal, (named) => recordNamed(ride, named));
   onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
   onUpdate(cancelRideUpdate, parseNoInput, () => cancel(ride));
   const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);
@@ -99,8 +102,10 @@ function change(
   });
 }
 
+const alreadyDecided = () => ApplicationFailure.nonRetryable('There is nothing to resolve.', 'AlreadyDecided');
+
 function checkUnresolved(ride: Ride): void {
-  if (!isUnknown(ride)) throw ApplicationFailure.nonRetryable('There is nothing to resolve.', 'AlreadyDecided');
+  if (!isUnknown(ride)) throw alreadyDecided();
   if (ride.isResolving) throw ApplicationFailure.nonRetryable('It is just being resolved.', 'AlreadyDecided');
 }
 
@@ -110,6 +115,7 @@ async function takeResolution(ride: Ride, resolution: RideResolution): Promise<R
   ride.isResolving = true;
   try {
     if ('orderId' in resolution) await checkOrder(ride, resolution);
+    if (!isUnknown(ride)) throw alreadyDecided(); // the run has found the order meanwhile
     ride.resolution = resolution;
     await condition(() => ride.resolution === null);
     await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));

@@ -24,6 +24,7 @@ import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js'
 import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
 import { listen } from './inbox.js';
+import { mayReadNamed, takeNamedOrder } from './named-orders.js';
 import { readReceipt } from './receipt.js';
 import {
   type CarriedRide,
@@ -75,6 +76,8 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
     trail: carried?.trail ?? null,
     report: carried?.report ?? null,
     receiptTimes: carried?.receiptTimes ?? null,
+    named: carried?.named ?? [],
+    namedReads: carried?.namedReads ?? 0,
     isSent: carried !== undefined,
     isWithdrawn: false,
     isEndTold: false,
@@ -108,11 +111,11 @@ async function create(ride: Ride): Promise<void> {
   }
 }
 
-/** Waits for a person without a time limit. */
+/** Waits for a person without a time limit, or for a delivery that names the order. */
 async function awaitResolution(ride: Ride): Promise<void> {
-  await condition(() => ride.resolution !== null || isLong(ride));
+  await condition(() => ride.resolution !== null || mayReadNamed(ride) || isLong(ride));
   const { resolution } = ride;
-  if (resolution === null) return await continueIfLong(ride);
+  if (resolution === null) return await (mayReadNamed(ride) ? takeNamedOrder(ride) : continueIfLong(ride));
   ride.resolution = null;
   if ('giveUp' in resolution) {
     throw ApplicationFailure.nonRetryable(`Given up by a person: ${shownText(resolution.reason)}`, 'OutcomeUnknown');

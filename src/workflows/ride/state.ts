@@ -1,5 +1,6 @@
 import { type ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
 import type { Attention } from '../../domain/attention.js';
+import type { OrderId } from '../../domain/keys.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
@@ -54,6 +55,10 @@ export interface Ride {
   isWithdrawn: boolean;
   /** The run of the order has announced its end. */
   isEndTold: boolean;
+  /** Orders that deliveries say are this ride's, the newest last, until the run has read them. */
+  named: OrderId[];
+  /** How many of them the run has read. */
+  namedReads: number;
   /** A person's decision for the main body. */
   resolution: RideResolution | null;
   /** The run is checking or carrying out a person's decision. */
@@ -64,14 +69,13 @@ export interface Ride {
 }
 
 /** What the next run needs when this one continues as new. */
-export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes'>;
+export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes'> &
+  Partial<Pick<Ride, 'named' | 'namedReads'>>; // absent in what an earlier release carries
 
-export const carryRide = ({ standing, trail, report, receiptTimes }: Ride): CarriedRide => ({
-  standing,
-  trail,
-  report,
-  receiptTimes,
-});
+export const carryRide = (ride: Ride): CarriedRide => {
+  const { standing, trail, report, receiptTimes, named, namedReads } = ride;
+  return { standing, trail, report, receiptTimes, named, namedReads };
+};
 
 /** Changes the standing of the ride, for callers and in the Temporal UI. */
 export function setStanding(ride: Ride, changed: Partial<RideStanding>): void {

@@ -1,9 +1,10 @@
 import type { Info } from '@temporalio/activity';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
-import { createCallActivities } from '../../../src/activities/call.js';
+import { createCallActivities, createClaimActivities } from '../../../src/activities/call.js';
 import { parseContractProfile } from '../../../src/contracts/default-contract-profile.js';
 import type { BusinessOperation, ServiceCall } from '../../../src/domain/call.js';
-import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { OrderClaim } from '../../../src/domain/workflow-ids.js';
 import type { ApiReply, ApiRequest } from '../../../src/ride-api/http.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from '../../ride-api/accounts.js';
@@ -54,21 +55,25 @@ export function createCallStage(turns: (ApiReply | Error)[], overrides: unknown 
     close: async () => undefined,
   };
   const tokens = tokensInOrder();
-  const now = () => start;
-  const { callService } = createCallActivities({
-    account: (name) => (name === 'partner' ? partnerAccount() : businessAccount()),
+  const clock = { now: start };
+  const now = () => clock.now;
+  const ports = {
+    account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     now,
-  });
+  };
+  const { callService } = createCallActivities(ports);
+  const { confirmOrder } = createClaimActivities(ports);
   const attempt = (call: ServiceCall, info: Partial<Info> = {}) => attemptOnce(info, () => callService(call));
   /** Repeats as Temporal does, by its own retry policy, until the activity completes or fails for good. */
   const run = (call: ServiceCall) =>
     repeatAttempts(
-      { now: start },
+      clock,
       {},
       (info) => attempt(call, info),
-      () => second,
+      ({ failure }) => Number(failure?.nextRetryDelay ?? second),
     );
-  return { requests, tokens, attempt, run };
+  const confirm = (claim: OrderClaim) => attemptOnce({}, () => confirmOrder(claim));
+  return { requests, tokens, attempt, run, confirm, elapsedMs: () => clock.now - start };
 }

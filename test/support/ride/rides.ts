@@ -38,6 +38,13 @@ export const repeatsCreates = {
   FARETRAIL_CONTRACT_FILE: jsonFile({ operations: { createOrder: { repeatable: true } } }),
 };
 
+/** Deliveries and orders name the request id of the create. */
+export const requestIdPointers = {
+  delivery: { requestId: ['/request_id'] },
+  orderDetails: { requestId: ['/request_id'] },
+};
+export const namesRequestIds = { FARETRAIL_CONTRACT_FILE: jsonFile({ pointers: requestIdPointers }) };
+
 /** A stack that each test finds without faults, and with bookings as they usually are. */
 export function useRideStack(): OrderStack {
   const stack = useOrderStack({ env: repeatsCreates });
@@ -83,7 +90,7 @@ export async function rideUnderWay(
 }
 
 /** The orders that the create of this ride made. */
-export const ordersOf = ({ sandbox }: OrderStack, requestId: string) =>
+export const ordersOf = ({ sandbox }: Pick<OrderStack, 'sandbox'>, requestId: string) =>
   sandbox.createdOrders().filter((order) => order.requestId === `ride.${account}.${requestId}`);
 
 /** The failure of a run or of an update. */

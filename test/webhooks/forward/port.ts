@@ -10,7 +10,7 @@ const idsOf = (deliveries: readonly { deliveryId: string }[]) => deliveries.map(
 /** A Temporal that records the calls to it. The test sets how it answers. */
 export function recordedPort() {
   const recorded = {
-    /** One call as text: `order 42: <delivery ids>`, `report 42: ...`, `parked noOrderId: ...`. */
+    /** One call as text: `order 42: <delivery ids>`, `report 42: ...`, `parked noOrderId: ...`, `ride business/trip-1: 42`. */
     calls: [] as string[],
     /** Ids of the deliveries that Temporal has, with repetitions. */
     delivered: [] as string[],
@@ -39,6 +39,7 @@ export function recordedPort() {
       await take(`report ${about}`, idsOf(deliveries));
       return 'reported';
     },
+    toRide: ({ account, requestId, orderId }) => take(`ride ${account}/${requestId}`, [orderId]),
     park: ({ reason, deliveryId }) => take(`parked ${reason}`, [deliveryId]),
   };
   return Object.assign(recorded, { port });
