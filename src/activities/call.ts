@@ -54,6 +54,10 @@ interface Progress extends CallDoubt {
 const isUnclear = (error: unknown): boolean =>
   isOutcomeUnclear(error) || (error instanceof RideApiError && error.code === 'UPSTREAM_FAILED');
 
+/** The service may give these answers to a create although it made the order: "see there", and words of an error under a success (assumed). */
+const isDoubtful = (error: unknown): boolean =>
+  error instanceof RideApiError && (error.status === 303 || error.code === 'ERROR_IN_SUCCESS');
+
 /** How one attempt of a call ended. */
 type AttemptEnd = { kind: 'done'; result: BusinessCallResult } | (AttemptOutcome & { error?: unknown });
 
@@ -69,19 +73,18 @@ export function createCallActivities({
 }: CallActivityPorts) {
   const search = createSearch({ rideApi, call: authorized, now });
 
-  /** Calls `tellSent` after a failed request. */
+  /** Calls `onFailure` after a failed request. */
   async function send(
     account: Account,
     call: ServiceCall,
     before: CallDoubt,
-    tellSent: (sent: 'clear' | 'unclear') => void,
+    onFailure: (error: unknown) => void,
   ): Promise<BusinessCallResult> {
     const scope = rideApi.scopeOf(account, call.operation);
     const signal = isChanging(call.operation) ? undefined : cancellationSignal(); // no doubt of our own making
     const result = await authorized(account, scope, call.operation, async (token) => {
-      leave(isChanging(call.operation) ? withDoubt(before) : before);
       return await rideApi.callOperation(account, call, token, signal).catch((error: unknown) => {
-        tellSent(isUnclear(error) ? 'unclear' : 'clear');
+        onFailure(error);
         throw error;
       });
     });
@@ -105,20 +108,21 @@ export function createCallActivities({
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
-      rideApi.scopeOf(account, operation); // throws if the account's interface lacks the operation
       if (before.inDoubt && showsInOrder(operation)) return await clarify(account, call);
       if (before.inDoubt && isSearched) return await search(account, call);
       if (before.inDoubt && isUnrepeatable) {
         const trouble = passingTrouble(call, 'a worker stopped during the request');
         return { kind: 'failed', sent, trouble, isLast: true };
       }
-      const tellSent = (how: 'clear' | 'unclear'): void => {
-        sent = how;
+      const onFailure = (error: unknown): void => {
+        sent = isUnclear(error) || (isUnrepeatable && isDoubtful(error)) ? 'unclear' : 'clear';
       };
-      return { kind: 'done', result: await send(account, call, before, tellSent) };
+      return { kind: 'done', result: await send(account, call, before, onFailure) };
     } catch (error) {
       const trouble = toCallTrouble(error, given, { now: now(), backOffMs: ownBackOffMs() }) ?? null;
-      return { kind: 'failed', sent, trouble, isLast: (isUnrepeatable && !isSearched) || isLastWord(error), error };
+      const isSearchNext = isSearched && sent === 'unclear';
+      const isLast = !isSearchNext && ((isUnrepeatable && !isSearched) || isLastWord(error));
+      return { kind: 'failed', sent, trouble, isLast, error };
     }
   }
 

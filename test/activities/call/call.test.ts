@@ -70,7 +70,7 @@ it.each([
   [409, 'updateOrder', 'Refused'],
   [422, 'cancelOrder', 'Refused'],
   [401, 'createOrder', 'CredentialsRejected'],
-  [200, 'createOrder', 'Refused'], // the answer calls itself a success
+  [200, 'products', 'Refused'], // the answer calls itself a success
 ] as const)('HTTP %i to %s, with a refusal, fails the call for good as %s', async (status, operation, type) => {
   const stage = createCallStage([refusal(status, 'SOME_RULE', 'This cannot be.')]);
   const { failure } = await stage.attempt(callOf(operation));

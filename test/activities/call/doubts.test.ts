@@ -57,7 +57,9 @@ it.each([reply(201, {}), reply(202, {})])(
 );
 
 // What answered may not be what took it. That the service heeds the request id is assumed, and no ride is trusted to an assumption.
-it.each([lost(), garbled(), reply(500), reply(502), reply(503), reply(504), reply(201, {})])(
+const seeThere = reply(303, undefined, { location: '/v1/orders/o-1' });
+const wordsOfError = refusal(200, 'NOTICE_FAILED', 'No mail was sent.');
+it.each([lost(), garbled(), seeThere, wordsOfError, reply(500), reply(502), reply(503), reply(504), reply(201, {})])(
   'a create is one request, with its id in the header, where its outcome is unclear after %j',
   async (turn) => {
     const stage = createCallStage([turn, created]);
@@ -66,6 +68,23 @@ it.each([lost(), garbled(), reply(500), reply(502), reply(503), reply(504), repl
     expect(stage.requests.map(({ headers }) => headers['X-Request-ID'])).toEqual([create.requestId]);
   },
 );
+
+it.each([seeThere, wordsOfError])(
+  'a repeatable create is refused by %j: a repeat gets the same answer',
+  async (turn) => {
+    const { failures } = await played(create, [turn], repeatable);
+    expect(failures).toEqual(['Refused']);
+  },
+);
+
+it('where orders can be searched for, a create is searched for after an answer that may hide an order', async () => {
+  const search = { operations: { findOrder: { enabled: true } } };
+  const found = reply(200, { orders: [{ id: 'o-1', request_id: create.requestId }] });
+  for (const turn of [seeThere, wordsOfError]) {
+    const { result, sent } = await played(create, [turn, found], search);
+    expect([result, sent]).toEqual([expect.objectContaining({ orderId: 'o-1' }), 'POST GET']);
+  }
+});
 
 it.each([undefined, { inDoubt: true, hadDoubt: true, refusal: null }])(
   'a create is not sent after a worker died and left %j',
