@@ -63,7 +63,8 @@ type CompanyReportNotice = s.Read<typeof CompanyReportNoticeSchema>;
 /** Body of the request that a `notify` URL of a report gets. */
 export const CompanyReportEventSchema = s.answerOf({
   type: s.wordOf(['report.changed']),
-  ...CompanyReportNoticeSchema.fields,
+  timestamp: s.described(s.answered(), 'When the run learnt of it.'),
+  data: CompanyReportNoticeSchema,
 });
 /** A notice of a report to a URL. */
 export type CompanyReportEvent = s.Read<typeof CompanyReportEventSchema>;
@@ -148,9 +149,9 @@ export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {
 };
 
 /** The same report as the body of a request. */
-export const toReportEvent = (notice: CompanyReportNotice): CompanyReportEvent => ({
+export const toReportEvent = (data: CompanyReportNotice): Omit<CompanyReportEvent, 'timestamp'> => ({
   type: 'report.changed',
-  ...notice,
+  data,
 });
 
 const maxFields = 30;

@@ -112,7 +112,7 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
   expect(toldForMs).toBeGreaterThan(25.5 * hour);
   expect(toldForMs).toBeLessThan(26.5 * hour);
   const tried = receiver.received.filter(({ path }) => path === '/down');
-  expect(new Set(tried.map(({ event }) => event.rawStatus))).toEqual(new Set(['Driving', 'Completed']));
+  expect(new Set(tried.map(({ event }) => event.data.rawStatus))).toEqual(new Set(['Driving', 'Completed']));
   expect(tried.length, 'from 2 s to every ten minutes').toBeLessThan(200);
 });
 

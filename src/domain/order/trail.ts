@@ -72,8 +72,12 @@ export type OrderChange = s.Read<typeof OrderChangeSchema>;
 
 /** Body of the request that a `notify` URL gets. */
 export const OrderEventSchema = s.answerOf({
-  type: s.wordOf(['order.changed', 'order.ended']),
-  ...OrderChangeSchema.fields,
+  type: s.described(
+    s.wordOf(['order.changed', 'order.ended', 'attention.raised', 'attention.cleared']),
+    'order.ended: the last notice. attention.raised and attention.cleared: nothing else has changed.',
+  ),
+  timestamp: s.described(s.answered(), 'When the run learnt of it.'),
+  data: OrderChangeSchema,
 });
 /** A notice to a URL. */
 export type OrderEvent = s.Read<typeof OrderEventSchema>;
@@ -226,11 +230,17 @@ export const isChange = (change: OrderChange, last: OrderChange | null): boolean
   change.rawStatus !== (last?.rawStatus ?? null) ||
   change.attention?.code !== last?.attention?.code;
 
-/** The same change as the body of a request. */
-export const toOrderEvent = (change: OrderChange): OrderEvent => ({
-  type: change.outcome === null ? 'order.changed' : 'order.ended',
-  ...change,
+/** The same change as an event for URLs that got `last` before. */
+export const toOrderEvent = (change: OrderChange, last: OrderChange | null): Omit<OrderEvent, 'timestamp'> => ({
+  type: eventType(change, last),
+  data: change,
 });
+
+function eventType(change: OrderChange, last: OrderChange | null): OrderEvent['type'] {
+  if (change.outcome !== null) return 'order.ended';
+  if (change.rawStatus !== last?.rawStatus) return 'order.changed';
+  return change.attention ? 'attention.raised' : 'attention.cleared';
+}
 
 /** How the run found a change. Instants are ISO 8601 UTC. */
 export interface FoundChange {

@@ -1,7 +1,7 @@
 import { getExternalWorkflowHandle, isCancellation, log, workflowInfo } from '@temporalio/workflow';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import { isUrlReceiver, type Notify, type SignalReceiver, urlEntries } from '../../domain/notify/receivers.js';
-import { createUrlNotices } from './url-notices.js';
+import { createUrlNotices, type UrlEvent } from './url-notices.js';
 
 /** Sends notices of changes in order. `Subject`: what changes. */
 export type Notifier<Subject> = ReturnType<typeof createNotifier<Subject, object>>;
@@ -10,8 +10,8 @@ export type Notifier<Subject> = ReturnType<typeof createNotifier<Subject, object
 interface Telling<Subject, Notice extends object> {
   /** The payload of a signal. */
   toNotice(subject: Subject): Notice;
-  /** The body for a URL. */
-  toEvent(notice: Notice): object;
+  /** The same for a URL that got `last` before. */
+  toEvent(notice: Notice, last: Notice | null): UrlEvent;
   isNews(notice: Notice, last: Notice | null): boolean;
   /** The most notices that are kept for a URL that does not answer. All of them must fit into one payload. */
   maxWaiting: number;
@@ -71,15 +71,16 @@ export function createNotifier<Subject, Notice extends object>(
     tell(subject: Subject): void {
       const notice = toNotice(subject);
       if (!isNews(notice, last)) return;
+      const event = toEvent(notice, last);
       last = notice;
       signal(workflowsOf(receivers), notice);
-      urls.tell(toEvent(notice));
+      urls.tell(event);
     },
     /** Sends the present state, if any was sent before, to receivers that were just added to the list. */
     welcome(newcomers: readonly Notify[], subject: Subject): void {
       const notice = last && toNotice(subject);
       if (notice) signal(workflowsOf(newcomers), notice);
-      const event = notice && toEvent(notice);
+      const event = notice && toEvent(notice, null);
       for (const newcomer of newcomers) {
         if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }

@@ -27,11 +27,17 @@ import {
 } from '../../domain/notify/notice-log.js';
 import { hostOf, type UrlEntry } from '../../domain/notify/receivers.js';
 
+/** What is told. Standard Webhooks adds the time of the event. */
+export interface UrlEvent {
+  type: string;
+  data: object;
+}
+
 /** Sends notices to URLs, to each in order and at its own speed. */
 export interface UrlNotices {
-  tell(event: object): void;
+  tell(event: UrlEvent): void;
   /** Adds a URL, and sends `event` only to that URL. */
-  welcome(receiver: UrlEntry, event: object | null): void;
+  welcome(receiver: UrlEntry, event: UrlEvent | null): void;
   /** Has every URL got or missed every notice? */
   isIdle(): boolean;
   /** Sends no more requests. Requests under way get a second to end, so that another run need not repeat them. */
@@ -99,8 +105,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   const isRunning = (index: number): boolean => typeof begunAt[index] === 'number';
   const runs = (since: number): boolean => begunAt.some((begun) => begun !== null && begun > since);
 
-  function write(event: object, only?: number): void {
-    const notice = { event, at: new Date().toISOString(), ...(only === undefined ? {} : { only }) };
+  function write({ type, data }: UrlEvent, only?: number): void {
+    const at = new Date().toISOString();
+    const notice = { event: { type, timestamp: at, data }, at, ...(only === undefined ? {} : { only }) };
     const before = countMissed(log);
     log = addNotice(log, notice, maxWaiting);
     const dropped = countMissed(log) - before;

@@ -66,16 +66,20 @@ describe('a URL', () => {
     const { since } = await followed.handle.result();
     await expect.poll(() => receiver.taken(path)).toEqual(course);
     const told = receiver.received.filter((one) => one.path === path);
-    expect(told.map(({ event }) => [event.type, event.rawStatus, event.outcome])).toEqual([
+    expect(told.map(({ event }) => [event.type, event.data.rawStatus, event.data.outcome])).toEqual([
       ['order.changed', 'Routing', null],
       ['order.changed', 'Confirmed', null],
       ['order.changed', 'Driving', null],
       ['order.ended', 'Completed', 'completed'],
     ]);
     const { orderId } = followed;
-    const end = { type: 'order.ended', account: 'business', orderId, reference: 'r1', status: 'Completed' };
+    const end = { account: 'business', orderId, reference: 'r1', status: 'Completed' };
     const calm = { rawStatus: 'Completed', attention: null };
-    expect(told.at(-1)?.event).toEqual({ ...end, ...calm, since, terminal: true, outcome: 'completed' });
+    const data = { ...end, ...calm, since, terminal: true, outcome: 'completed' };
+    expect(told.at(-1)?.event).toEqual({ type: 'order.ended', timestamp: expect.any(String), data });
+    const times = told.map(({ event }) => Date.parse(event.timestamp));
+    expect(times).toEqual([...times].sort());
+    expect(Math.abs((times.at(-1) ?? 0) - Date.parse(since))).toBeLessThan(5_000);
     expect(new Set(told.map(({ id }) => id)).size).toBe(course.length);
     expect(told[0]?.id).toBe(`msg_${followed.handle.firstExecutionRunId}_1`);
   });
@@ -170,9 +174,9 @@ it('a URL that takes notices of reports and is down delays no end; another run t
   expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
   receiver.answer(path, 204);
   const taken = () => at(path).filter(({ status }) => status === 204);
-  const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).reports.length);
+  const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).data.reports.length);
   await expect.poll(() => reports().at(-1)).toBe(2);
   expect(reports()).toEqual([...reports()].sort());
-  expect(taken().at(-1)?.event).toMatchObject({ type: 'report.changed', account: 'business' });
-  expect(taken().at(-1)?.event).toHaveProperty('receipt.payment_summary.total_inc_tax', '22.00');
+  expect(taken().at(-1)?.event).toMatchObject({ type: 'report.changed', data: { account: 'business' } });
+  expect(taken().at(-1)?.event).toHaveProperty('data.receipt.payment_summary.total_inc_tax', '22.00');
 });

@@ -83,7 +83,7 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
     },
     /** The statuses of the notices that a path has taken. */
     taken: (path: string) =>
-      received.filter((one) => one.path === path && one.status < 300).map(({ event }) => event.rawStatus),
+      received.filter((one) => one.path === path && one.status < 300).map(({ event }) => event.data.rawStatus),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
