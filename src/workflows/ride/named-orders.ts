@@ -14,7 +14,7 @@ const maxReads = 10;
 /** Records an order for the main body. Any program may send the signal. */
 export function recordNamed(ride: Ride, signal: unknown): void {
   const { orderId } = (signal ?? {}) as Record<string, unknown>;
-  if (ride.standing.orderId !== null || typeof orderId !== 'string' || !isOrderId(orderId)) return;
+  if (typeof orderId !== 'string' || !isOrderId(orderId)) return;
   ride.named = [...ride.named.filter((one) => one !== orderId), orderId].slice(-maxNamed);
 }
 

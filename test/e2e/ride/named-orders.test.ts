@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { rideStart } from '../../../src/temporal/starts.js';
@@ -41,6 +42,11 @@ async function lost(limits: Partial<RequestRideLimits> = {}) {
 const asksAPerson = (handle: RideRun) =>
   stands(handle, { stage: 'requesting', orderId: null, attention: { code: 'outcomeUnknown' } });
 const reads = (orderId: string) => stack.sandbox.ledger({ operation: 'orderDetails', orderId }).length;
+/** How many orders the run has read because deliveries named them. */
+const confirmations = async (run: RideRun): Promise<number> => {
+  const started = (await eventsOf(run)).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+  return started.filter((activity) => activity === 'confirmOrder').length;
+};
 const stranger = () => stack.newOrder('business', [['Driving', 0]]);
 const resolve = (handle: RideRun, resolution: object) =>
   handle.executeUpdate('resolveRide', { args: [resolution as never] });
@@ -89,61 +95,55 @@ describe('a ride that waits for a person', () => {
   it('reads few of a thousand orders that deliveries name, and nothing that is no order', async () => {
     const ride = await lost();
     await asksAPerson(ride.handle);
-    stack.sandbox.resetLedger();
-    for (const garbage of [
-      null,
-      'x',
-      7,
-      [],
-      {},
-      { orderId: 7 },
-      { orderId: '' },
-      { orderId: 'a/b' },
-      { orderId: '..' },
-    ])
-      await ride.name(garbage);
+    const ids = [7, '', 'a/b', '..'].map((orderId) => ({ orderId }));
+    for (const garbage of [null, 'x', 7, [], {}, ...ids]) await ride.name(garbage);
+    await sleep(1_000);
+    expect(await confirmations(ride.handle)).toBe(0);
     const named = Array.from({ length: 1_000 }, () => `n-${randomUUID()}`);
     for (let from = 0; from < named.length; from += 50)
       await Promise.all(named.slice(from, from + 50).map((orderId) => ride.name({ orderId })));
-    await vi.waitFor(async () => expect(await pendingOf(ride.handle)).toEqual([]), patient);
-    const sent = stack.sandbox.ledger({ operation: 'orderDetails' }).length;
-    expect(sent).toBeGreaterThan(0);
-    expect(sent).toBeLessThanOrEqual(10);
+    const areRead = async () => {
+      expect(await confirmations(ride.handle)).toBeGreaterThan(0);
+      expect(await pendingOf(ride.handle)).toEqual([]);
+    };
+    await vi.waitFor(areRead, patient);
     await resolve(ride.handle, { orderId: ride.orderId });
     await endsRight(ride);
+    expect(await confirmations(ride.handle)).toBeLessThanOrEqual(10);
   });
 
   it('reads no more of them after it has continued as new', async () => {
     const ride = await lost({ maxEvents: 60 });
     await asksAPerson(ride.handle);
-    stack.sandbox.resetLedger();
-    const sent = () => stack.sandbox.ledger({ operation: 'orderDetails' }).length;
-    for (let i = 0; sent() < 10; i += 1) await ride.name({ orderId: `n-${i}` });
+    const prefix = randomUUID();
+    const sent = () =>
+      stack.sandbox.ledger({ operation: 'orderDetails' }).filter(({ orderId }) => orderId?.startsWith(prefix)).length;
+    for (let i = 0; sent() < 10; i += 1) await ride.name({ orderId: `${prefix}-${i}` });
     await continued(ride.handle);
     await ride.name({ orderId: ride.orderId });
+    await sleep(1_000); // a read would come at once, unless a person decides first
     await resolve(ride.handle, { giveUp: true, reason: 'flooded' });
-    expect(sent()).toBe(10);
+    expect([sent(), reads(ride.orderId)]).toEqual([10, 0]);
   });
 });
 
-it('an order that was named before the create lost its answer is read once, and taken', async () => {
+it('orders that were named before the create lost its answer are read once each, until one is taken', async () => {
   const { handle: earlier, requestId, orderId, name } = await lost();
   await asksAPerson(earlier);
   await earlier.terminate();
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', times: 1 });
   const { args, ...options } = rideStart({ account, requestId, order: newRide() }, stack.config.taskQueue);
-  const handle = await stack.client.workflow.signalWithStart<typeof requestRide, [unknown]>('requestRide', {
+  const other = stranger();
+  await stack.stopWorker(); // so that the run has all signals before its create
+  const { workflowId } = await stack.client.workflow.signalWithStart<typeof requestRide, [unknown]>('requestRide', {
     ...{ ...options, args: args as never, workflowIdReusePolicy: 'ALLOW_DUPLICATE' },
     ...{ signal: 'orderNamed', signalArgs: [{ orderId }] },
   });
-  const { workflow } = stack.client;
-  const run = workflow.getHandle(handle.workflowId) as RideRun;
-  await run.signal('orderNamed', { orderId } as never);
-  await endsRight({ handle: run, requestId, orderId, name });
-  const scheduled = (await eventsOf(run)).map(
-    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name,
-  );
-  expect(scheduled.filter((activity) => activity === 'confirmOrder')).toHaveLength(1);
+  const handle = stack.client.workflow.getHandle(workflowId) as RideRun;
+  for (const named of [other, other]) await handle.signal('orderNamed', { orderId: named } as never);
+  await stack.startWorker();
+  await endsRight({ handle, requestId, orderId, name });
+  expect(await confirmations(handle)).toBe(2);
 });
 
 it('a ride that has its order ignores what deliveries name, during its life and after', async () => {
@@ -169,14 +169,14 @@ it('a ride of another account is not told', async () => {
 
 describe('a person who decides while the order is read', () => {
   /** A ride that reads its order, which takes two seconds. */
-  async function reading() {
+  async function reading(delayMs = 2_000) {
     const ride = await lost();
     await asksAPerson(ride.handle);
     stack.sandbox.setFault({
       kind: 'slow',
       operation: 'orderDetails',
       orderId: ride.orderId,
-      delayMs: 2_000,
+      delayMs,
       times: 1,
     });
     await ride.name({ orderId: ride.orderId });
@@ -198,9 +198,11 @@ describe('a person who decides while the order is read', () => {
     await endsRight(ride);
   });
 
-  it('and gives up: the person is first', async () => {
-    const { handle } = await reading();
+  it('and gives up: the person is first, and does not wait for the read', async () => {
+    const { handle } = await reading(9_000);
+    const from = Date.now();
     await resolve(handle, { giveUp: true, reason: 'too late' });
+    expect(Date.now() - from).toBeLessThan(6_000);
     expect(await failureOf(handle.result())).toMatchObject({ type: 'OutcomeUnknown' });
   });
 });
