@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { orderNamedSignal } from '../../src/workflows/messages.js';
 import {
   announcedCourses,
   announcedStack,
@@ -10,6 +11,7 @@ import {
   slowPolls,
 } from '../support/order/courses.js';
 import { startOrderStack } from '../support/order/stack.js';
+import { requestedRide, standingOf, stands } from '../support/ride/rides.js';
 import { runsOf } from '../support/runs.js';
 import { previousRelease } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
@@ -22,6 +24,8 @@ import { type Replayer, startReplayer } from './replayer.js';
 const given = process.env.FARETRAIL_TEST_BUNDLE;
 const next = process.env.FARETRAIL_TEST_NEXT_BUNDLE;
 const { version, code } = given ? { version: given, code: readFileSync(given, 'utf8') } : previousRelease();
+
+const lostCreate = { kind: 'dropConnection', when: 'answer', operation: 'createOrder', times: 1 } as const;
 
 /** Each change comes with its delivery, and again: what an order of a service that announces its changes goes through. */
 const announcedChanges = ['Confirmed', 'Driving', 'Confirmed', 'Driving', 'Confirmed'].flatMap((to) => [
@@ -58,3 +62,22 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
     }
   });
 });
+
+// Its workers took the signal without a handler for it.
+it(`a ride that ${version} orders replays on the code of today, although a delivery named its order meanwhile`, async ({
+  onTestFinished,
+}) => {
+  const replayer = startReplayer(next);
+  onTestFinished(() => replayer.close());
+  const stack = await startOrderStack({ workflowBundle: { code } });
+  onTestFinished(() => stack.close());
+  stack.sandbox.setFault(lostCreate);
+  const { handle } = await requestedRide(stack);
+  await stands(handle, { attention: expect.objectContaining({ code: 'outcomeUnknown' }) });
+  const [{ orderId } = { orderId: '' }] = stack.sandbox.createdOrders();
+  await handle.signal(orderNamedSignal, { orderId });
+  await standingOf(handle); // the run has taken the signal
+  await handle.executeUpdate('resolveRide', { args: [{ orderId } as never] });
+  await replayer.replay(await handle.fetchHistory(), handle.workflowId);
+  await handle.terminate();
+}, 60_000);

@@ -1,4 +1,4 @@
-import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { ActivityFailure, isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import type { ClaimActivities } from '../../activities/call.js';
 import { isOrderId, type OrderId } from '../../domain/keys.js';
 import { accountQueue } from '../activity-options.js';
@@ -14,7 +14,9 @@ const maxReads = 10;
 /** Records an order for the main body. Any program may send the signal. */
 export function recordNamed(ride: Ride, signal: unknown): void {
   const { orderId } = (signal ?? {}) as Record<string, unknown>;
-  if (typeof orderId !== 'string' || !isOrderId(orderId)) return;
+  if (ride.standing.orderId !== null || typeof orderId !== 'string' || !isOrderId(orderId)) return;
+  // A worker of 0.1.0 may have taken this signal without a handler for it.
+  if (!patched('order-named')) return;
   ride.named = [...ride.named.filter((one) => one !== orderId), orderId].slice(-maxNamed);
 }
 
