@@ -2,6 +2,7 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
+import type { ConcernCode } from '../domain/attention.js';
 import { iso, readInstant } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { nextReadMs } from '../domain/order/cadence.js';
@@ -83,6 +84,7 @@ export type SinceReader = (run: FollowingRun) => Promise<string>;
 export interface Shown {
   /** Null before the first read. */
   status: string | null;
+  concern: ConcernCode | null;
   /** The number of events of the run. */
   runLength: number;
 }
@@ -104,7 +106,7 @@ interface Found {
   at: number;
   /** What the run shows now, if the poll has asked it. */
   run: Shown | null;
-  /** The input of the look, with the status of `run`. */
+  /** The input of the look, with the status and the concern of `run`. */
   wanted: LookInput;
 }
 
@@ -168,10 +170,10 @@ export function createOrderActivities({
     const isThrough = goAhead(input, before, { looking, quietTimes });
     if (manner.lastReadAt !== null && activityInfo().attempt === 1)
       throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(manner.lastReadAt));
-    // The run of a pushed order may show another status than at the start of the poll, since deliveries lead to reads.
+    // The run of a pushed order may show something else than at the start of the poll, since deliveries lead to reads.
     const { workflowExecution } = activityInfo();
     const run = input.pushed && !manner.isOneShot && workflowExecution ? await readShown(workflowExecution) : null;
-    const wanted = run ? { ...input, shown: { ...input.shown, rawStatus: run.status } } : input;
+    const wanted = run ? withShown(input, run) : input;
     try {
       const options = { signal: cancellationSignal(), isThrough };
       const reading = await readOrder(account(input.account), input.orderId, options);
@@ -284,6 +286,12 @@ const isUnknown = (error: unknown, { code, since }: Struggle, now: number): bool
   error instanceof RideApiError &&
   error.upstreamCode !== null &&
   now - Date.parse(since) >= unknownAfterMs;
+
+const withShown = (input: LookInput, { status, concern }: Shown): LookInput => ({
+  ...input,
+  shown: { ...input.shown, rawStatus: status },
+  ...(input.watched && { watched: { ...input.watched, concern } }),
+});
 
 function isNewsTo({ shown, watched, scheduledAt }: LookInput, reading: OrderReading): boolean {
   const pickup = readInstant(reading.details?.scheduledAt);

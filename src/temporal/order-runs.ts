@@ -2,6 +2,7 @@ import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { requiredTsToDate } from '@temporalio/common/lib/time.js';
 import type { EarlierRunReader, ShownReader, SinceReader } from '../activities/index.js';
+import { concernCodes } from '../domain/attention.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import {
@@ -91,14 +92,19 @@ function withSignal(left: RunLeft, name: string | null | undefined, argument: un
 
 const shownWithinMs = 5_000;
 
-/** Reads the search attribute from the run itself, since visibility lags behind. Throws when there is no such run. */
+/** Reads the search attributes from the run itself, since visibility lags behind. Throws when there is no such run. */
 export const createShownReader =
   (client: Client): ShownReader =>
   async ({ workflowId, runId }) => {
     const found = await runOf(client, workflowId, runId).find({ withinMs: shownWithinMs });
     if (!found) throw notFound(workflowId);
-    const [status] = found.searchAttributes[searchAttributeNames.status] ?? [];
-    return { status: typeof status === 'string' ? status : null, runLength: found.historyLength };
+    const { [searchAttributeNames.status]: status, [searchAttributeNames.attention]: attention } =
+      found.searchAttributes;
+    return {
+      status: typeof status?.[0] === 'string' ? status[0] : null,
+      concern: concernCodes.find((code) => code === attention?.[0]) ?? null,
+      runLength: found.historyLength,
+    };
   };
 
 /** Asks the run by its query, so only where an answer decides something. */

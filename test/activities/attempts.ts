@@ -56,7 +56,7 @@ export class LookStage {
   /** When the service was asked. */
   readonly asked: number[] = [];
   /** What the run shows to its polls; an Error when Temporal does not answer. */
-  shown: Shown | Error = { status: 'Routing', runLength: 20 };
+  shown: Shown | Error = { status: 'Routing', concern: null, runLength: 20 };
   /** Since when the run shows its status, as it answers to a query; an Error when no worker answers. */
   since: string | Error = iso(start);
   readonly quietTimes = createQuietTimes(() => this.now);

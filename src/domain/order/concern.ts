@@ -87,7 +87,7 @@ export function concernOf(order: WatchedOrder, watch: Watch): Concern | null {
     .flatMap((find) => find(order, status, watch) ?? [])
     .find(({ code, at }) => order.now >= at - (code === shownFor(order) ? clocksDifferMs : 0));
   if (!due) return null;
-  const message = `${due.why} Ask the dispatch desk of the service about this ride; here is nothing to repair.`;
+  const message = `${due.why} Ask the dispatch desk of the service about this ride; nothing needs repair here.`;
   return { code: due.code, message, since: iso(due.at) };
 }
 

@@ -109,7 +109,6 @@ function keepPolling(follow: Follow): Poll {
 /** May the poll go on? The poll of a pushed order asks the run for its status, so that status may have changed. */
 const isStillRight = (polled: LookInput, wanted: LookInput): boolean =>
   polled.shown.attention === wanted.shown.attention &&
-  polled.watched?.concern === wanted.watched?.concern &&
   polled.scheduledAt === wanted.scheduledAt &&
   polled.pushed === wanted.pushed &&
   polled.mayBeUnknown === wanted.mayBeUnknown &&

@@ -40,7 +40,7 @@ function recordChange(ride: Ride, change: unknown): void {
   const concern = readConcern(told.attention);
   setStanding(ride, {
     ...(typeof told.status === 'string' && { status: told.status }),
-    ...(concern?.code !== ride.standing.orderAttention?.code && { orderAttention: concern }),
+    ...((concern ?? ride.standing.orderAttention) && { orderAttention: concern }),
   });
   ride.isEndTold ||= typeof told.outcome === 'string';
 }

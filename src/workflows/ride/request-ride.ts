@@ -138,12 +138,7 @@ async function followRide(ride: Ride): Promise<void> {
     } else {
       ride.trail = end.trail;
       const { status, outcome } = end.trail;
-      setStanding(ride, {
-        stage: 'receipt',
-        status,
-        outcome,
-        ...(ride.standing.orderAttention && { orderAttention: null }),
-      });
+      setStanding(ride, { stage: 'receipt', status, outcome });
     }
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Shown } from '../../../src/activities/order.js';
 import type { LookInput } from '../../../src/domain/order/trail.js';
 import { LookStage, lookAt, readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
@@ -95,8 +96,9 @@ describe('the poll of an order whose changes are announced', () => {
   const announced = watchedLook({ pushed: true, shown: { rawStatus: 'Pending', attention: null } });
 
   /** Since when the run says that it shows the status; an error if it does not answer. */
-  async function lookAfter(minutes: number, since: number | Error, input = announced) {
+  async function lookAfter(minutes: number, since: number | Error, input = announced, shown: Partial<Shown> = {}) {
     const stage = new LookStage(readingOf('Routing'));
+    stage.shown = { status: 'Routing', concern: null, runLength: 20, ...shown };
     stage.now += minutes * minute;
     stage.since = since instanceof Error ? since : iso(since);
     return await stage.attempt('observeOrder', input);
@@ -109,12 +111,24 @@ describe('the poll of an order whose changes are announced', () => {
     expect(seen).toMatchObject({ reading: { concern: { ...stuck, since: iso(start + 35 * minute) } } });
   });
 
+  it('compares with the concern that the run shows now, not at the beginning of the poll', async () => {
+    const shown = { concern: 'customerCare', status: 'CareReq' } as const;
+    const stage = new LookStage(readingOf('CareReq'), readingOf('CareReq'));
+    stage.shown = { ...shown, runLength: 20 };
+    expect((await stage.attempt('observeOrder', announced)).failure?.message).toBe('Still CareReq.');
+    stage.shown = { ...shown, concern: null, runLength: 20 };
+    const { seen } = await stage.attempt('observeOrder', announced);
+    expect(seen).toMatchObject({ reading: { concern: { code: 'customerCare' } } });
+    const cleared = watchedLook({ pushed: true }, 'stuckInStatus');
+    expect((await lookAfter(5, start, cleared)).failure?.message).toBe('Still Routing.');
+  });
+
   it('asks the run only where its answer decides', async () => {
     const silent = new Error('no worker');
     expect((await lookAfter(40, silent)).error).toBe(silent);
     expect((await lookAfter(29, silent)).failure?.message).toBe('Still Routing.');
-    const shown = { ...announced, watched: { concern: 'stuckInStatus' as const, followedSince: iso(start) } };
-    expect((await lookAfter(40, silent, shown)).failure?.message).toBe('Still Routing.');
+    const shown = { concern: 'stuckInStatus' } as const;
+    expect((await lookAfter(40, silent, announced, shown)).failure?.message).toBe('Still Routing.');
     const late = { ...announced, scheduledAt: iso(start + second) };
     expect((await lookAfter(40, silent, late)).seen).toMatchObject({ reading: { concern: { code: 'latePickup' } } });
   });

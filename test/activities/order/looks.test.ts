@@ -98,7 +98,7 @@ describe('a poll of an order whose changes are announced', () => {
 
   it('a poll of a pushed order compares with the status that the run shows now, not at its beginning', async () => {
     const stage = new LookStage(readingOf('DRIVING'));
-    stage.shown = { status: 'Driving', runLength: 40 };
+    stage.shown = { status: 'Driving', concern: null, runLength: 40 };
     const { failure } = await stage.attempt('observeOrder', announced);
     expect(failure).toMatchObject({ message: 'Still Driving.', nextRetryDelay: 120_000 });
     stage.answers = [readingOf('Routing')];
@@ -109,7 +109,7 @@ describe('a poll of an order whose changes are announced', () => {
   it('a poll of a pushed order asks the run before the service, in each attempt', async () => {
     const stage = new LookStage(readingOf('Routing'), readingOf('Driving'));
     for (const status of ['Routing', 'Driving']) {
-      stage.shown = { status, runLength: 60 };
+      stage.shown = { status, concern: null, runLength: 60 };
       expect((await stage.attempt('observeOrder', announced)).failure?.message).toBe(`Still ${status}.`);
     }
   });

@@ -52,7 +52,7 @@ describe('an order that stays in a status', () => {
       code: 'stuckInStatus',
       message:
         'The order has been Routing since 2031-05-01 09:00:00 UTC, with the pick-up at 2031-05-01 10:01:00 UTC. ' +
-        'Ask the dispatch desk of the service about this ride; here is nothing to repair.',
+        'Ask the dispatch desk of the service about this ride; nothing needs repair here.',
       since: new Date(now + minute - 15 * minute).toISOString(),
     });
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { temporal } from '@temporalio/proto';
 import { describe, expect, it, vi } from 'vitest';
 import type { OrderChange, OrderTrail } from '../../../src/domain/order/trail.js';
 import { previousRelease } from '../../replay/releases.js';
@@ -9,7 +10,7 @@ import { isQuiet } from '../../support/order/courses.js';
 import { type FollowHandle, shows, startOrderStack, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { rideUnderWay, stands } from '../../support/ride/rides.js';
-import { attributeOf, continued, detailsOf } from '../../support/runs.js';
+import { attributeOf, continued, detailsOf, eventsOf } from '../../support/runs.js';
 
 const stuckAfterMs = 3_000;
 /** Thresholds that a test can wait for. */
@@ -38,11 +39,19 @@ async function followed(status: string, limits?: { maxEvents: number; maxSignals
 
 const change = ({ orderId }: Followed, status: string) => stack.sandbox.setStatus('business', orderId, status);
 
+/** The events of a run that is quiet, but for those of workflow tasks, which a busy server may repeat. */
+async function eventsOfQuiet(order: Followed, reads: number): Promise<number> {
+  await isQuiet(stack, order, reads);
+  const { EventType } = temporal.api.enums.v1;
+  const types = (await eventsOf(order.handle)).map(({ eventType }) => EventType[eventType ?? 0] ?? '');
+  return types.filter((type) => !type.includes('WORKFLOW_TASK')).length;
+}
+
 /** The events that the run adds until it shows this and is quiet again. */
 async function costOf(order: Followed, before: number, act: () => void, about: Partial<OrderTrail>): Promise<number> {
   act();
   await shows(order.handle, about);
-  return (await isQuiet(stack, order, 3)) - before;
+  return (await eventsOfQuiet(order, 3)) - before;
 }
 
 /** An order that tells no one, so that each record costs the same. */
@@ -50,7 +59,7 @@ async function quietOrder(status: string): Promise<Followed & { events: number }
   const orderId = stack.newOrder('partner', [[status, 0]]);
   const handle = await stack.follow('partner', orderId);
   await shows(handle, { status });
-  return { orderId, handle, events: await isQuiet(stack, { orderId, handle }, 2) };
+  return { orderId, handle, events: await eventsOfQuiet({ orderId, handle }, 2) };
 }
 
 const partnerStatus = (orderId: string, status: string) => () => stack.sandbox.setStatus('partner', orderId, status);
@@ -60,13 +69,13 @@ describe.concurrent('attention about the ride', () => {
   it('costs the events of one record when an order is stuck, none while it lasts, and none to clear it', async () => {
     const order = await quietOrder('Pending');
     const { handle, orderId, events } = order;
-    const change = await costOf(order, events, partnerStatus(orderId, 'Routing'), { status: 'Routing' });
-    const stuck = await costOf(order, events + change, () => undefined, { attention: attention('stuckInStatus') });
-    expect(stuck).toBe(change);
+    const change = await costOf(order, events, partnerStatus(orderId, 'Waiting'), { status: 'Waiting' });
+    const stuck = { status: 'Routing', attention: attention('stuckInStatus') };
+    expect(await costOf(order, events + change, partnerStatus(orderId, 'Routing'), stuck)).toBe(2 * change);
     expect(await attributeOf(handle, 'RideAttention')).toBe('stuckInStatus');
     expect(await detailsOf(handle)).toMatch(/Attention: stuckInStatus.*The order has been Routing since/s);
-    const before = events + change + stuck;
-    expect(await isQuiet(stack, order, 10)).toBe(before);
+    const before = events + 3 * change;
+    expect(await eventsOfQuiet(order, 10)).toBe(before);
     const cleared = { status: 'Waiting', attention: null };
     expect(await costOf(order, before, partnerStatus(orderId, 'Waiting'), cleared)).toBe(change);
     expect(await attributeOf(handle, 'RideAttention')).toBeNull();
@@ -106,10 +115,11 @@ describe.concurrent('attention about the ride', () => {
       expect(await order.handle.executeUpdate('refreshOrder')).toMatchObject({ attention: shown });
     }
     await isQuiet(stack, order, 3);
-    expect(await order.course()).toEqual([
+    const come = [
       ['Routing', null],
       ['Routing', 'stuckInStatus'],
-    ]);
+    ];
+    await vi.waitFor(async () => expect(await order.course()).toEqual(come), patient);
     change(order, 'Waiting');
     await showsCode(order.handle, null);
     await vi.waitFor(async () => expect((await order.course()).slice(2)).toEqual([['Waiting', null]]), patient);
@@ -146,14 +156,9 @@ describe.concurrent('attention about the ride', () => {
     await sleep(stuckAfterMs / 2);
     change(order, 'Confirmed');
     await deliver(order.handle, newDelivery());
-    await showsCode(order.handle, 'stuckInStatus');
+    await shows(order.handle, { status: 'Confirmed', attention: attention('stuckInStatus') });
     const { since, attention: shown } = await trailOf(order.handle);
     expect(Date.parse(shown?.since ?? '') - Date.parse(since)).toBe(stuckAfterMs);
-    expect(await order.course()).toEqual([
-      ['Routing', null],
-      ['Confirmed', null],
-      ['Confirmed', 'stuckInStatus'],
-    ]);
   });
 
   it('of its order is what a ride shows, too, beside its own attention', async () => {

@@ -58,22 +58,32 @@ describe('a delivery', () => {
     expect(searchAttributes).toMatchObject({ RideStatus: ['Confirmed'], RideSeenBy: ['delivery'] });
   });
 
-  it('that announces one more change costs one read, two workflow tasks and 11 events: the poll waits on', async () => {
-    const { orderId, handle } = await followed();
-    await announce(orderId, handle, 'Confirmed');
-    await expect.poll(() => isPollWaiting(handle)).toBe(true);
-    const { historyLength } = await handle.describe();
-    await announce(orderId, handle, 'Driving');
-    expect(readsOf(orderId)).toHaveLength(3);
-    expect(await eventsAfter(historyLength, handle)).toEqual([
-      'WORKFLOW_EXECUTION_SIGNALED',
-      ...task('WORKFLOW'),
-      ...task('ACTIVITY'),
-      ...task('WORKFLOW'),
-      'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
-    ]);
-    expect(await isPollWaiting(handle)).toBe(true);
-  });
+  // Attention about the ride comes with one change and goes with the next.
+  it.each([
+    ['', ['Confirmed', 'Driving']],
+    [', with attention that comes', ['Confirmed', 'CareReq']],
+    [', with attention that goes', ['CareReq', 'Driving']],
+  ] as const)(
+    'that announces one more change costs one read, two workflow tasks and 11 events%s: the poll waits on',
+    async (_, [before, status]) => {
+      const { orderId, handle } = await followed();
+      await announce(orderId, handle, before);
+      await expect.poll(() => isPollWaiting(handle)).toBe(true);
+      const { historyLength } = await handle.describe();
+      await announce(orderId, handle, status);
+      expect(readsOf(orderId)).toHaveLength(3);
+      expect(await eventsAfter(historyLength, handle)).toEqual([
+        'WORKFLOW_EXECUTION_SIGNALED',
+        ...task('WORKFLOW'),
+        ...task('ACTIVITY'),
+        ...task('WORKFLOW'),
+        'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+      ]);
+      const code = status === 'CareReq' ? 'customerCare' : null;
+      expect((await trailOf(handle)).attention?.code ?? null).toBe(code);
+      expect(await isPollWaiting(handle)).toBe(true);
+    },
+  );
 
   it('never moves the status by itself; the timeline shows a status that only a delivery claims', async () => {
     const { orderId, handle } = await followed();
