@@ -107,9 +107,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
 
   function write({ type, data }: UrlEvent, only?: number): void {
     const at = new Date().toISOString();
-    const notice = { event: { type, timestamp: at, data }, at, ...(only === undefined ? {} : { only }) };
+    const event = { type, timestamp: at, data };
     const before = countMissed(log);
-    log = addNotice(log, notice, maxWaiting);
+    log = addNotice(log, { event, at, ...(only === undefined ? {} : { only }) }, maxWaiting);
     const dropped = countMissed(log) - before;
     if (dropped > 0) countNotices({ outcome: 'dropped', count: dropped });
     onChange();
