@@ -18,6 +18,11 @@ export const rideStatuses = [
 
 export type RideStatus = (typeof rideStatuses)[number];
 
+/** The known statuses that end an order (assumed). */
+export const endStatuses = ['Completed', 'Cancelled', 'Rejected'] as const satisfies readonly RideStatus[];
+/** One of `endStatuses`. */
+export type EndStatus = (typeof endStatuses)[number];
+
 /** A word that is safe to show and to index, on one line. */
 const shownStatus = (word: string): string => shownText(word.replace(/\s/g, ' '));
 
