@@ -1,6 +1,9 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
 import type { FaultInput } from '../../sandbox/faults.js';
 import type { Sandbox, SandboxOptions } from '../../sandbox/sandbox.js';
 import type { CliProcess } from '../../src/cli/command.js';
@@ -201,6 +204,31 @@ describe.concurrent('the ride of a probe', () => {
     expect(areCancelledAt(sandbox)).toEqual([true]);
     expect(answerOf(run).changes).toContain('pointers.createOrder.orderId: put "/result/ride_ref" first');
     expect(operationsOf(file).createOrder).toMatchObject({ repeatable: true, success: [200, 201, 202] });
+  });
+});
+
+describe.concurrent('the process of a probe that has ordered', () => {
+  const leave: [how: string, act: (child: ChildProcess) => unknown][] = [
+    ['Ctrl-C', (child) => child.kill('SIGINT')],
+    ['a closed terminal', (child) => child.kill('SIGHUP')],
+    ['a reader that has gone', (child) => child.stdout?.destroy()],
+  ];
+  it.each(leave)('cancels the order after %s', async (_, act) => {
+    const { sandbox, settings } = await serveRides();
+    const argv = ['dist/src/starter.js', 'probe', 'business', '--ride', rideFile(), '--really-order', '--yes'];
+    const env = { PATH: process.env.PATH, ...settings };
+    const child = spawn(process.execPath, argv, { cwd: projectRoot, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stdout.on('data', (piece: Buffer) => {
+      const wasOrdered = said.includes('Ordered: ');
+      said += piece.toString();
+      if (!wasOrdered && said.includes('Ordered: ')) act(child);
+    });
+    let hinted = '';
+    child.stderr.on('data', (piece: Buffer) => (hinted += piece.toString()));
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect(hinted).toContain('will be cancelled');
+    expect(areCancelledAt(sandbox)).toEqual([true]);
   });
 });
 

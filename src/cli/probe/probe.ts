@@ -98,7 +98,7 @@ function tellEnd(
 ): number {
   const alarm = ride === null ? [] : alarms(ride);
   const isAsExpected = alarm.length === 0 && findings.every(({ verdict }) => verdict === 'fits' || verdict === 'open');
-  const changes = findings.flatMap((one) => one.changes.map(changeText));
+  const changes = [...new Set(findings.flatMap((one) => one.changes.map(changeText)))];
   const hasNews = changes.length > 0;
   const written = given.write && hasNews ? write(given.write, talk.profile, given) : null;
   if (given.write && !hasNews) context.note(`${given.write} is not written: no answer proves or changes anything`);
