@@ -16,7 +16,7 @@ describe.concurrent('an assumed path that is wrong', () => {
     });
     const tries = sandbox.ledger().filter(({ path }) => path.endsWith(order) || path.includes(`${order}/`));
     expect(tries.every(({ method }) => method === 'GET')).toBe(true);
-    expect(tries.length).toBeLessThanOrEqual(61);
+    expect(tries.length).toBeLessThanOrEqual(65);
     const times = sandbox.ledger().map(({ at }) => Date.parse(at));
     expect(Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0)))).toBeGreaterThan(200);
   });

@@ -20,7 +20,7 @@ Asks the service itself, without Temporal: a token for each scope, each read
 that the contract profile offers, and an order id that cannot exist. It asks
 each once, at most four times a second, and changes nothing. It shows what the
 profile expects beside what came: names and types of a body, never a value.
-Where the path of an order looks wrong, it tries up to 60 others with GET.
+Where the path of an order looks wrong, it tries up to 64 others with GET.
 
 fits: as expected. wrong: a guess of the profile is wrong, with the field to
 change. open: the answer proves nothing. unanswered: the service gave none.

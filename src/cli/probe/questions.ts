@@ -65,7 +65,7 @@ const orNotAsked = (orderId: OrderId | undefined) =>
 const prefixes = ['/v1', '/v2', '/v3', '/v4', '/api/v1', '/api/v2', '/business/v1', '/v1/business', ''];
 const nouns = ['orders', 'rides', 'trips', 'bookings', 'journeys'];
 const tails = ['/{order_id}', '/{order_id}/status', '/{order_id}/details', '/status/{order_id}'];
-const mostTries = 60;
+const mostTries = 64;
 
 /** Other paths under which an order may be read, those most like `path` first. */
 export function pathsNear(path: string): string[] {
