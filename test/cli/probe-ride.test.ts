@@ -196,6 +196,15 @@ describe.concurrent('the ride of a probe', () => {
     });
   });
 
+  it("is seen cancelled by the service's own word, where the profile knows it", async () => {
+    const own = jsonFile({ statuses: { endWords: { storniert: 'Cancelled' } } });
+    const otherAnswers = { orderDetails: { words: { Cancelled: 'storniert' } } };
+    const { sandbox, order } = await serveRides({ otherAnswers }, { FARETRAIL_CONTRACT_FILE: own });
+    const run = await order('--json');
+    expect({ exitCode: run.exitCode, standing: answerOf(run).ride.standing }).toEqual({ exitCode: 0, standing: [] });
+    expect(areCancelledAt(sandbox)).toEqual([true]);
+  });
+
   it('is found where its id stands elsewhere, if it is the only id of the answer', async () => {
     const createOrder = { under: ['result'], names: { id: 'ride_ref' }, status: 202 };
     const { sandbox, order } = await serveRides({ otherAnswers: { createOrder } });
