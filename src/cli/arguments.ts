@@ -82,15 +82,15 @@ function toLimit(text: string): number {
 }
 
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
-export function readJsonInput(file: string): unknown {
+export function readJsonInput(file: string, option = '--input'): unknown {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
   } catch (error) {
     // The message of a syntax error quotes the text, which may hold personal data.
     if (error instanceof SyntaxError)
-      throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`);
+      throw new InvalidInput(`${option}: ${file === '-' ? 'standard input' : file} is not JSON`);
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new InvalidInput(`--input: ${file} cannot be read${code}`);
+    throw new InvalidInput(`${option}: ${file} cannot be read${code}`);
   }
 }
 

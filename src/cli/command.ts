@@ -26,7 +26,9 @@ export interface CliProcess {
   loadSettingsWithSecrets(over?: Env): Config;
   /** How long to wait for the connection to Temporal. Default 5 s, since a person waits. */
   connectWithinMs?: number;
-  /** Calls `act` at Ctrl-C or SIGTERM instead of ending the process. Returns a function that undoes this. */
+  /** Asks the person at the terminal, and gives the line they type; absent where nobody can be asked. */
+  question?: ((text: string) => Promise<string>) | undefined;
+  /** Calls `act` at Ctrl-C, SIGTERM or SIGHUP instead of ending the process. Returns a function that undoes this. */
   onInterrupt(act: () => void): () => void;
 }
 

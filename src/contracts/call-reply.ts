@@ -1,8 +1,7 @@
 import { isOrderId, type OrderId } from '../domain/keys.js';
-import { toRideStatus } from '../domain/order/status.js';
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
-import { findOrderId, findStatus, type Keeping } from './order-reply.js';
+import { findOrderId, findStatus, type Keeping, statusOf } from './order-reply.js';
 
 /** The only fields that are kept of these objects. Any other field may identify the driver. */
 const impersonalFields: Readonly<Record<string, readonly string[]>> = {
@@ -37,7 +36,7 @@ const statusIn = (body: unknown, { pointers, statuses }: OrderProfile) =>
 /** Does the order show that the service has carried out a cancellation? */
 export function isCancelled(body: unknown, profile: OrderProfile): boolean {
   const status = statusIn(body, profile);
-  return status !== undefined && toRideStatus(status.word) === 'Cancelled';
+  return status !== undefined && statusOf(status.word, profile.statuses) === 'Cancelled';
 }
 
 /** Does the order have every field as the change requested? */

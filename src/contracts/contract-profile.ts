@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { rideInterfaces } from '../domain/account.js';
 import { businessOperations } from '../domain/call.js';
+import { endStatuses } from '../domain/order/status.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
@@ -72,7 +73,12 @@ export const ContractProfileSchema = z.strictObject({
     /** For an answer that names no lifetime. */
     fallbackLifetimeMs: z.int().min(1_000).max(86_400_000),
   }),
-  statuses: z.strictObject({ terminal: z.array(z.string().min(1)).min(1), notOrderStatus: z.array(z.string()) }),
+  statuses: z.strictObject({
+    terminal: z.array(z.string().min(1)).min(1),
+    /** The service's own words for the three ends. Its other words stay as they come. */
+    endWords: z.record(z.string().min(1), z.enum(endStatuses)),
+    notOrderStatus: z.array(z.string()),
+  }),
   /** For each account, at either interface, without limits of its own. */
   limits: z.strictObject({ requestsPerSecond: z.number().positive().max(1000) }),
 });

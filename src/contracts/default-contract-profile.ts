@@ -79,7 +79,11 @@ export const defaultContractProfile: ContractProfile = {
   },
   delivery: { verification: { mode: 'path' } },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
-  statuses: { terminal: ['Completed', 'Cancelled', 'Rejected'], notOrderStatus: ['ok', 'success', 'error'] },
+  statuses: {
+    terminal: ['Completed', 'Cancelled', 'Rejected'],
+    endWords: {},
+    notOrderStatus: ['ok', 'success', 'error'],
+  },
   limits: { requestsPerSecond: 16 },
 };
 

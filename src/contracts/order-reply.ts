@@ -77,6 +77,12 @@ export function findStatus(body: unknown, pointers: readonly string[], notOrderS
   return undefined;
 }
 
+/** The status that a word of the service names: an end by the profile's own words, a known status, or the word as it came. */
+export function statusOf(word: string, { endWords }: Pick<ContractProfile['statuses'], 'endWords'>): string {
+  const key = statusKey(word);
+  return Object.entries(endWords).find(([own]) => statusKey(own) === key)?.[1] ?? toRideStatus(word);
+}
+
 /** The first usable order id as text; undefined if the body has none. */
 export function findOrderId(body: unknown, pointers: string[]): string | undefined {
   const values = pointers.map((pointer) => valueAt(body, pointer));
@@ -97,10 +103,11 @@ export function parseOrderReply(
   if (orderId !== undefined && orderId !== askedOrderId) throw new UnusableReply('ORDER_MISMATCH');
   const found = findStatus(body, pointers.status, statuses.notOrderStatus);
   if (found === undefined) throw new UnusableReply('UNREADABLE_STATUS');
-  const key = statusKey(found.word);
+  const status = statusOf(found.word, statuses);
+  const key = statusKey(status);
   return {
     rawStatus: found.word,
-    status: toRideStatus(found.word),
+    status,
     terminal: statuses.terminal.some((word) => statusKey(word) === key),
     details: parseRideDetails(valueAt(body, parentPointer(found.pointer)), keeping),
   };

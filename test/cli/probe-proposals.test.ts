@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changed, judgeOrder } from '../../src/cli/probe/judging.js';
+import { changed, judgeEnd, judgeOrder } from '../../src/cli/probe/judging.js';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import { isSameStatus, toKnownStatus } from '../../src/domain/order/status.js';
+import { endStatuses, isSameStatus, toKnownStatus } from '../../src/domain/order/status.js';
 
 describe('an answer about an order', () => {
   const profile = parseContractProfile({});
@@ -58,22 +58,53 @@ describe('an answer about an order', () => {
   });
 });
 
+describe('the word of an order that has ended', () => {
+  const { statuses } = parseContractProfile({});
+  const word = fc.constantFrom('zu', 'weg', 'aus', 'Waiting', 'Completed', 'Pat Example', undefined);
+
+  it('is believed only where no other order shows it, and it is no word of ours', () => {
+    fc.assert(
+      fc.property(word, fc.tuple(word, word, word), (first, words) => {
+        const all = words.map((one, at) => ({
+          end: endStatuses[at] ?? 'Completed',
+          found: one === undefined ? undefined : { word: one, pointer: '/status' },
+        }));
+        for (const [at, own] of words.entries()) {
+          const { changes } = judgeEnd(at, all, { first, statuses });
+          const others = [first, ...words.filter((_, index) => index !== at)].filter((one) => one !== undefined);
+          const isSafe =
+            ['zu', 'weg', 'aus'].includes(own ?? '') && others.length > 0 && others.every((one) => one !== own);
+          expect(changes.length).toBe(isSafe ? 1 : 0);
+        }
+      }),
+      { numRuns: 1_000, seed: 18 },
+    );
+  });
+});
+
 /** A body as a service may make it: an order under other names in other objects, and words of other things around it. */
 const strangeBody = fc.record({
   under: fc.array(fc.constantFrom('order', 'data', 'result', 'ride', 'trip', 'value'), { maxLength: 3 }),
   inList: fc.boolean(),
   idName: fc.option(fc.constantFrom('id', 'order_id', 'orderId', 'uuid', 'ref', 'number')),
   wordName: fc.constantFrom('status', 'state', 'phase', 'order_status', 'rideStatus', 'current_status', 'code'),
-  isLower: fc.boolean(),
+  words: fc.constantFrom('ours', 'lower', 'foreign'),
   decoys: fc.subarray(['payment', 'history', 'driver', 'message', 'echo', 'paymentStatus'] as const),
 });
 type StrangeBody = typeof strangeBody extends fc.Arbitrary<infer Body> ? Body : never;
 
-function bodyOf({ under, inList, idName, wordName, isLower, decoys }: StrangeBody, status: string): object {
+const foreign: Record<string, string> = { Driving: 'unterwegs', Waiting: 'wartet', Cancelled: 'storniert' };
+const inWordsOf = ({ words }: StrangeBody, status: string): string => {
+  if (words === 'foreign') return foreign[status] ?? status;
+  return words === 'lower' ? status.toLowerCase() : status;
+};
+
+function bodyOf(strange: StrangeBody, status: string): object {
+  const { under, inList, idName, wordName, decoys } = strange;
   const has = (decoy: StrangeBody['decoys'][number]): boolean => decoys.includes(decoy);
   const order = {
     ...(idName === null ? {} : { [idName]: '42' }),
-    [wordName]: isLower ? status.toLowerCase() : status,
+    [wordName]: inWordsOf(strange, status),
     stops: [{ progress_status: 'Completed', actions: [{ status: 'Confirmed' }] }],
     ...(has('payment') ? { payment: { status: 'Completed', id: 'p-1' } } : {}),
     ...(has('history') ? { history: [{ status: 'Routing' }, { status: 'Confirmed' }] } : {}),
@@ -89,8 +120,8 @@ function bodyOf({ under, inList, idName, wordName, isLower, decoys }: StrangeBod
 }
 
 /** Where the message is in the order's own object, a person must tell one status from the other. */
-const isClear = ({ idName, under, decoys }: StrangeBody): boolean =>
-  idName !== null && (under.length > 0 || !decoys.includes('message'));
+const isClear = ({ idName, under, decoys, words }: StrangeBody): boolean =>
+  words !== 'foreign' && idName !== null && (under.length > 0 || !decoys.includes('message'));
 
 describe('a proposal', () => {
   const profile = parseContractProfile({});
@@ -113,8 +144,10 @@ describe('a proposal', () => {
     return { verdict, statuses: ['Driving', 'Waiting', 'Cancelled'].map(read) };
   }
 
-  const isRight = ({ statuses }: { statuses: (string | null)[] }): boolean =>
-    statuses.every((status, at) => isSameStatus(status, ['Driving', 'Waiting', 'Cancelled'][at] ?? null));
+  const isRight = (strange: StrangeBody, { statuses }: { statuses: (string | null)[] }): boolean =>
+    ['Driving', 'Waiting', 'Cancelled'].every((word, at) =>
+      isSameStatus(statuses[at] ?? null, inWordsOf(strange, word)),
+    );
 
   it("is right, or leaves the order unread or with a word that ends nothing: never another thing's status", () => {
     fc.assert(
@@ -122,7 +155,7 @@ describe('a proposal', () => {
         const read = readAfterProbe(strange);
         const isHarmless = read.statuses.every((status) => status === null || toKnownStatus(status) === undefined);
         expect(
-          isRight(read) || (isHarmless && read.verdict !== 'fits'),
+          isRight(strange, read) || (isHarmless && read.verdict !== 'fits'),
           JSON.stringify(bodyOf(strange, 'Driving')),
         ).toBe(true);
       }),
@@ -132,6 +165,8 @@ describe('a proposal', () => {
 
   it('is right in nine of ten bodies that name the order beside its status, with a message around it', () => {
     const bodies = fc.sample(strangeBody, { numRuns: 1_000, seed: 18 }).filter(isClear);
-    expect(bodies.filter((strange) => isRight(readAfterProbe(strange))).length / bodies.length).toBeGreaterThan(0.9);
+    expect(
+      bodies.filter((strange) => isRight(strange, readAfterProbe(strange))).length / bodies.length,
+    ).toBeGreaterThan(0.9);
   });
 });

@@ -59,6 +59,12 @@ describe('what an order shows of a call', () => {
     expect(isCancelled(body, profile)).toBe(is);
   });
 
+  it("knows the service's own word where the profile has it", () => {
+    const statuses = { ...profile.statuses, endWords: { storniert: 'Cancelled' as const } };
+    expect(isCancelled({ status: 'storniert' }, { ...profile, statuses })).toBe(true);
+    expect(isCancelled({ status: 'storniert' }, profile)).toBe(false);
+  });
+
   it.each<[object, object, boolean]>([
     [{ note: 'x', other: 1 }, { note: 'x' }, true],
     [{ note: 'y' }, { note: 'x' }, false],

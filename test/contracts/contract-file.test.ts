@@ -35,6 +35,7 @@ describe('a contract file', () => {
   it('replaces an array as a whole', () => {
     expect(parseContractProfile({ statuses: { terminal: ['Done'] } }).statuses).toEqual({
       terminal: ['Done'],
+      endWords: {},
       notOrderStatus: defaultContractProfile.statuses.notOrderStatus,
     });
   });

@@ -40,6 +40,13 @@ describe('the status in an order reply', () => {
     expect(parseOrderReply({ status: 'Completed' }, pointers.orderStatus, own, asked).terminal).toBe(false);
   });
 
+  it("is an end in our spelling when the profile knows the service's own word for it", () => {
+    const own = { ...statuses, endWords: { storniert: 'Cancelled' as const } };
+    const readWith = (status: string) => parseOrderReply({ status }, pointers.orderStatus, own, asked);
+    expect(readWith('STORNIERT')).toMatchObject({ status: 'Cancelled', rawStatus: 'STORNIERT', terminal: true });
+    expect(readWith('erledigt')).toMatchObject({ status: 'erledigt', terminal: false });
+  });
+
   it.each(['ok', 'Success', 'ERROR'])('is not the word "%s" at the top, which speaks of the answer', (status) => {
     expect(() => read({ status })).toThrow(code('UNREADABLE_STATUS'));
     expect(read({ order: { status } }).rawStatus).toBe(status);

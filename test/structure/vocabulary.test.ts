@@ -32,7 +32,12 @@ const vocabulary: readonly Entry[] = [
   { say: 'account', not: ['tenant', 'tenants'], where: everywhere },
   { say: 'interface', not: ['backend', 'backends'], where: everywhere },
   { say: 'client credentials, access token, sealed', not: ['login', 'jwt', 'masked', 'blob'], where: ['src/'] },
-  { say: 'order, ride', not: ['booking', 'bookings'], where: ['src/'] },
+  {
+    say: 'order, ride',
+    not: ['booking', 'bookings'],
+    where: ['src/'],
+    except: [{ path: 'src/cli/probe/questions.ts', line: /^const nouns/, why: 'what a path of the service may hold' }],
+  },
   {
     say: 'run, workflow',
     not: ['job', 'jobs', 'saga'],

@@ -1,11 +1,11 @@
 import { pointersWhere } from '../../contracts/body-shape.js';
 import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
 import { parseErrorBody } from '../../contracts/error-body.js';
-import { isJsonObject, parentPointer } from '../../contracts/json.js';
-import { findOrderId, findStatus, parseOrderReply } from '../../contracts/order-reply.js';
+import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
+import { findOrderId, findStatus, parseOrderReply, statusOf } from '../../contracts/order-reply.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
-import { toKnownStatus } from '../../domain/order/status.js';
+import { type EndStatus, isSameStatus, toKnownStatus } from '../../domain/order/status.js';
 import type { ApiReply } from '../../ride-api/http.js';
 import { isSuccess } from '../../ride-api/refusal.js';
 
@@ -18,7 +18,11 @@ export type OrderRead = 'orderStatus' | 'orderDetails';
 /** One change of the contract profile that an answer suggests. */
 export type Change =
   | { kind: 'success'; operation: OperationName; status: number }
+  | { kind: 'path'; operation: OrderRead; path: string }
   | { kind: 'pointer'; operation: OrderRead; value: 'status' | 'orderId'; pointer: string }
+  | { kind: 'pointer'; operation: 'createOrder'; value: 'orderId'; pointer: string }
+  | { kind: 'endWord'; word: string; end: EndStatus }
+  | { kind: 'repeatable'; operation: 'createOrder'; isRepeatable: boolean }
   | { kind: 'verified'; operation: OperationName };
 
 /** What an answer says about the profile. */
@@ -27,6 +31,8 @@ export interface Judgement {
   /** For a person: what does not fit, and which field to look at. */
   remarks: string[];
   changes: Change[];
+  /** Of an answer that the profile can read as an order, with these changes: does it name the order that it was asked for? */
+  reads?: 'thisOrder' | 'anOrder';
   /** Of the answer about an order: the first pointers that found something. */
   matched?: { status: string | null; isKnownStatus: boolean; orderId: string | null };
 }
@@ -36,12 +42,18 @@ const judged = (verdict: Verdict, ...remarks: string[]): Judgement => ({ verdict
 /** The profile with a change in it. `day` is the date of the probe. */
 export function changed(profile: ContractProfile, change: Change, day: string): ContractProfile {
   const copy = structuredClone(profile);
+  if (change.kind === 'endWord') {
+    copy.statuses.endWords[change.word] = change.end;
+    return copy;
+  }
   const operation = copy.operations[change.operation];
   if (change.kind === 'success') operation.success = [...operation.success, change.status];
+  else if (change.kind === 'path') operation.path = change.path;
+  else if (change.kind === 'repeatable') operation.repeatable = change.isRepeatable;
   else if (change.kind === 'verified') Object.assign(operation, { source: 'verified', verifiedOn: day });
   else {
-    const pointers = copy.pointers[change.operation];
-    const others = pointers[change.value].filter((one) => one !== change.pointer);
+    const pointers: Partial<Record<string, string[]>> = copy.pointers[change.operation];
+    const others = pointers[change.value]?.filter((one) => one !== change.pointer) ?? [];
     pointers[change.value] = [change.pointer, ...others];
   }
   return copy;
@@ -49,9 +61,20 @@ export function changed(profile: ContractProfile, change: Change, day: string): 
 
 /** The change in words. */
 export function changeText(change: Change): string {
-  if (change.kind === 'success') return `operations.${change.operation}.success: add ${change.status}`;
-  if (change.kind === 'verified') return `operations.${change.operation}.source: "verified"`;
-  return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
+  switch (change.kind) {
+    case 'success':
+      return `operations.${change.operation}.success: add ${change.status}`;
+    case 'path':
+      return `operations.${change.operation}.path: "${change.path}"`;
+    case 'pointer':
+      return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
+    case 'endWord':
+      return `statuses.endWords: "${change.word}" means ${change.end}`;
+    case 'repeatable':
+      return `operations.${change.operation}.repeatable: ${change.isRepeatable}`;
+    case 'verified':
+      return `operations.${change.operation}.source: "verified"`;
+  }
 }
 
 /** The short code word of an error body: it tells a person whether the path or the id is not known. */
@@ -101,7 +124,13 @@ export function judgeObject(reply: ApiReply, operation: OperationName, profile: 
     if (reply.status === 404) return judged('wrong', `not found${codeOf(reply)}: check operations.${operation}.path`);
     return judgeRefusal(reply, operation);
   }
-  if (!isJsonObject(reply.body)) return judged('wrong', 'the answer is no JSON object');
+  return isJsonObject(reply.body)
+    ? judgeSuccess(reply, operation, profile)
+    : judged('wrong', 'the answer is no JSON object');
+}
+
+/** Judges an answer that is a success, whatever its body. */
+export function judgeSuccess(reply: ApiReply, operation: OperationName, profile: ContractProfile): Judgement {
   const changes = successChanges(reply, operation, profile);
   const verified: Change = { kind: 'verified', operation };
   return {
@@ -138,7 +167,7 @@ export function judgeOrder(
   const { status, orderId: idPointers } = profile.pointers[operation];
   const found = findStatus(body, status, profile.statuses.notOrderStatus);
   const idAt = idPointers.find((pointer) => findOrderId(body, [pointer]) !== undefined) ?? null;
-  const isKnownStatus = found !== undefined && toKnownStatus(found.word) !== undefined;
+  const isKnownStatus = found !== undefined && toKnownStatus(statusOf(found.word, profile.statuses)) !== undefined;
   const matched = { status: found?.pointer ?? null, isKnownStatus, orderId: idAt };
 
   const idPlaces = pointersWhere(body, (value) => isId(value) && String(value) === orderId);
@@ -165,7 +194,8 @@ export function judgeOrder(
   // A word that we do not know proves the path only where it stands beside the order's id.
   const isProven = isKnownStatus || word.changes.length > 0 || besideStatus.length > 0;
   const verified: Change[] = isProven ? [{ kind: 'verified', operation }] : [];
-  return { verdict, remarks, changes: [...changes, ...verified], matched };
+  const reads = idPlaces.length > 0 ? 'thisOrder' : 'anOrder';
+  return { verdict, remarks, changes: [...changes, ...verified], matched, reads };
 }
 
 const isId = (value: unknown): boolean => typeof value === 'string' || Number.isSafeInteger(value);
@@ -211,6 +241,14 @@ function topOfOneObject(places: readonly string[]): string[] {
   return others.every(isPart) && isClear ? [top] : [];
 }
 
+/** Is there nothing else in the objects around those that hold these places? Without the order's id, another object may be about another thing. */
+const areWrapped = (body: unknown, places: readonly string[]): boolean =>
+  places.every((place) => {
+    const names = parentPointer(place).split('/');
+    const around = names.slice(1).map((_, at) => valueAt(body, names.slice(0, at + 1).join('/')));
+    return around.every((value) => isJsonObject(value) && Object.keys(value).length === 1);
+  });
+
 /** Proposes the first set that leaves no choice; otherwise names all `places` for a person. */
 function proposal(
   { operation, value }: { operation: OrderRead; value: 'status' | 'orderId' },
@@ -227,6 +265,9 @@ function proposal(
   const found = places.length === 0 ? 'no place that we know fits' : `${places.join(', ')} may be right for`;
   return { changes: [], remarks: [`${found} ${field}: a person must decide`] };
 }
+
+/** A word as a service writes statuses, and no value such as a name or a time. */
+const plainWord = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$/u;
 
 interface StatusSearch {
   operation: OrderRead;
@@ -246,9 +287,13 @@ function proposeStatus(
   const isBesideId = (place: string): boolean => parents.includes(parentPointer(place));
   const beside = leastListed(known.filter(isBesideId));
   const plain = beside.filter((place) => plainName.test(place));
+  // A word that we do not know ends nothing, so its place may be read; but a known word of something else could.
+  const own = pointersWhere(body, (value) => typeof value === 'string' && plainWord.test(value));
+  const unknown = plain.length > 0 ? [] : leastListed(own.filter((at) => isBesideId(at) && plainName.test(at)));
   const hasRival = known.some((place) => !beside.includes(place) && plainName.test(place) && listSteps(place) === 0);
   if (matched === null) {
-    const sets = [plain, known, topOfOneObject(known), hasRival ? [] : beside];
+    const ofNoOrder = parents.length > 0 ? [] : [known, topOfOneObject(known)].filter((set) => areWrapped(body, set));
+    const sets = [plain, unknown, ...ofNoOrder, hasRival ? [] : beside];
     return proposal({ operation, value: 'status' }, sets, leastListed(words));
   }
   if (isKnownStatus) {
@@ -257,7 +302,39 @@ function proposeStatus(
     return beside === undefined ? nothing : { changes: [], remarks: [doubt] };
   }
   // The profile's pointer found a word, but no status that we know: either the word is new, or the place is wrong.
-  if (plain.length === 1 && !isBesideId(matched)) return proposal({ operation, value: 'status' }, [plain], plain);
+  if (!isBesideId(matched) && plain.length + unknown.length === 1)
+    return proposal({ operation, value: 'status' }, [plain, unknown], plain);
   const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
   return { changes: [], remarks: [`the word at ${matched} is no status that we know${others}`] };
+}
+
+/** The word of an order that has ended, as the operator says; `found` is undefined where the profile finds none. */
+interface EndReading {
+  end: EndStatus;
+  found: { word: string; pointer: string } | undefined;
+}
+
+/**
+ * Judges the word of one of the orders that have ended. A word that we do not know is believed to mean the end that the operator names only
+ * where another order shows another word: a word that stands in each answer would end every order. `first`: the word of the first order.
+ */
+export function judgeEnd(
+  at: number,
+  all: readonly EndReading[],
+  { first, statuses }: { first: string | undefined; statuses: ContractProfile['statuses'] },
+): Pick<Judgement, 'verdict' | 'remarks' | 'changes'> {
+  const { end, found } = all[at] ?? {};
+  if (end === undefined || found === undefined) return judged('wrong', 'no status is found');
+  const { word, pointer } = found;
+  const means = statusOf(word, statuses);
+  const doubt = (why: string) =>
+    judged('wrong', `the word at ${pointer} ${why}: for statuses.endWords a person must decide`);
+  if (means === end) return judged('fits');
+  if (toKnownStatus(means) !== undefined) return doubt(`is our status ${means}, and the order is said to be ${end}`);
+  const others = all.flatMap((one, index) => (index === at || one.found === undefined ? [] : [one.found.word]));
+  const compared = first === undefined ? others : [first, ...others];
+  if (compared.some((other) => isSameStatus(other, word))) return doubt('is also that of another order');
+  if (compared.length === 0) return doubt('cannot be compared with that of another order');
+  if (!plainWord.test(word)) return doubt('is no plain word');
+  return { verdict: 'wrong', remarks: [], changes: [{ kind: 'endWord', word, end }] };
 }

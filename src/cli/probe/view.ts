@@ -1,8 +1,8 @@
 import { shapeLines } from '../../contracts/body-shape.js';
 import { type Paint, type Pair, pairsText, plain, tableText } from '../text.js';
+import type { Finding } from './asking.js';
 import { limitHeadersOf } from './came.js';
 import { changeText, type Verdict } from './judging.js';
-import type { Finding } from './questions.js';
 
 const tones = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' } as const satisfies Record<
   Verdict,
@@ -11,9 +11,10 @@ const tones = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' } a
 
 /** One finding: what the profile expects beside what came, the shape of the body, and what to change. */
 export function findingText(finding: Finding, paint: Paint): string {
-  const { asks, verdict, came, remarks, changes } = finding;
+  const { asks, verdict, came, remarks, changes, tried = [] } = finding;
   const title = `${paint('strong', plain(asks))}: ${paint(tones[verdict], verdict)}`;
-  const said = [...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)];
+  const tries = tried.map(({ path, status }) => `tried GET ${path}: ${status ?? 'no answer that can be read'}`);
+  const said = [...tries, ...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)];
   if (came === null) return [title, ...said.map((line) => `  ${plain(line)}`)].join('\n');
   const table = tableText(['', 'expected', 'came'], rowsOf(finding), paint);
   const body =
@@ -48,7 +49,9 @@ function pointerRows(pointers: NonNullable<Finding['expected']['pointers']>, mat
     others.length === 0 ? one : `${one}, or ${others.length} others`;
   const word = matched?.isKnownStatus ? 'a word that we know' : 'a word that we do not know';
   return [
-    ['status at', first(pointers.status), matched?.status ? `${matched.status}: ${word}` : 'at none of them'],
+    ...(pointers.status === undefined
+      ? []
+      : [['status at', first(pointers.status), matched?.status ? `${matched.status}: ${word}` : 'at none of them']]),
     ['order id at', first(pointers.orderId), matched?.orderId ?? 'at none of them'],
   ];
 }

@@ -23,6 +23,11 @@ export type OpenStatus = Exclude<RideStatus, 'Completed' | 'Cancelled' | 'Reject
 const ends: readonly RideStatus[] = ['Completed', 'Cancelled', 'Rejected'] satisfies Exclude<RideStatus, OpenStatus>[];
 export const openStatuses = rideStatuses.filter((status): status is OpenStatus => !ends.includes(status));
 
+/** The known statuses that end an order (assumed). */
+export const endStatuses = ['Completed', 'Cancelled', 'Rejected'] as const satisfies readonly RideStatus[];
+/** One of `endStatuses`. */
+export type EndStatus = (typeof endStatuses)[number];
+
 /** A word that is safe to show and to index, on one line. */
 const shownStatus = (word: string): string => shownText(word.replace(/\s/g, ' '));
 

@@ -105,11 +105,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   const isRunning = (index: number): boolean => typeof begunAt[index] === 'number';
   const runs = (since: number): boolean => begunAt.some((begun) => begun !== null && begun > since);
 
-  function write({ type, data }: UrlEvent, only?: number): void {
-    const at = new Date().toISOString();
-    const event = { type, timestamp: at, data };
+  function write(event: UrlEvent, only?: number): void {
     const before = countMissed(log);
-    log = addNotice(log, { event, at, ...(only === undefined ? {} : { only }) }, maxWaiting);
+    log = addNotice(log, toNotice(event, only), maxWaiting);
     const dropped = countMissed(log) - before;
     if (dropped > 0) countNotices({ outcome: 'dropped', count: dropped });
     onChange();
@@ -147,6 +145,11 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
     left: () => ({ urls, log }),
     missed: () => missedIn({ urls, log }),
   };
+}
+
+function toNotice({ type, data }: UrlEvent, only?: number): Omit<Notice, 'number'> {
+  const at = new Date().toISOString();
+  return { event: { type, timestamp: at, data }, at, ...(only === undefined ? {} : { only }) };
 }
 
 /** What the next run needs when this one continues as new. */
