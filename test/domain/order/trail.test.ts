@@ -9,6 +9,7 @@ import {
   scheduledAt,
   statusLagMs,
   toOrderChange,
+  toOrderEvent,
 } from '../../../src/domain/order/trail.js';
 import { forAny } from '../../support/for-any.js';
 import { after, claim, inputOf, newTrail, reading, startedAt, trailOf } from './trails.js';
@@ -228,6 +229,25 @@ it('a receiver is told of attention about the ride that comes or goes, and of no
   expect(isChange(withAttention({ ...late, message: '' }), withAttention(late))).toBe(false);
   const { attention: _, ...ofEarlierRelease } = calm;
   expect(isChange(calm, ofEarlierRelease)).toBe(false);
+});
+
+it('an event for a URL names what has changed since the notice before', () => {
+  const calm = toOrderChange(trailOf('Routing'));
+  const worried = toOrderChange({ ...trailOf('Routing'), attention: late });
+  const driving = toOrderChange(trailOf('Driving'));
+  const ended = toOrderChange(trailOf('Completed'));
+  const types = [
+    [calm, null],
+    [worried, calm],
+    [calm, worried],
+    [driving, worried],
+    [worried, driving],
+    [ended, driving],
+  ] as const;
+  expect(types.map(([change, last]) => toOrderEvent(change, last).type)).toEqual([
+    ...['order.changed', 'attention.raised', 'attention.cleared', 'order.changed', 'order.changed', 'order.ended'],
+  ]);
+  expect(toOrderEvent(worried, calm).data).toEqual(worried);
 });
 
 describe('attention', () => {
