@@ -6,6 +6,7 @@ import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
 import type { lateNotices } from '../../../src/workflows/notify/late-notices.js';
 import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
 import { deliver, newReport, reported } from '../../support/delivery/deliveries.js';
+import { isLong } from '../../support/long.js';
 import { useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
 import { continued, detailsOf } from '../../support/runs.js';
@@ -161,6 +162,18 @@ describe('a URL', () => {
     const ids = receiver.received.filter((one) => one.path === down).map(({ id }) => id);
     expect(new Set(ids).size).toBe(course.length);
   });
+});
+
+/** In the long form 200 notices over a minute of resets; pauses between attempts then reach half a minute. */
+const [toldOrders, resetMs] = isLong ? [50, 60_000] : [5, 3_000];
+
+it(`a receiver that resets connections for ${resetMs / 1_000} s gets every change and every end of ${toldOrders} orders`, {
+  timeout: 300_000,
+}, async () => {
+  const paths = Array.from({ length: toldOrders }, newPath);
+  receiver.resetFor(resetMs);
+  await Promise.all(paths.map((path) => endedRide([path])));
+  for (const path of paths) await expect.poll(() => receiver.taken(path), { timeout: 200_000 }).toEqual(course);
 });
 
 it('a URL that takes notices of reports and is down delays no end; another run tells it of each with its receipt, in order, across continue-as-new', async () => {

@@ -60,6 +60,12 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
   const server = tls
     ? createTlsServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener)
     : createServer(listener);
+  let accepted = 0;
+  let resetsUntil = 0;
+  server.on('connection', (socket) => {
+    accepted += 1;
+    if (Date.now() < resetsUntil) setTimeout(() => socket.resetAndDestroy(), accepted % 21);
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -75,6 +81,11 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
     received,
     /** The next answers at a path; the last one goes on for ever. 204 where nothing is set. */
     answer: (path: string, ...statuses: number[]) => void answers.set(path, statuses),
+    /** For so long it resets each connection 0 to 20 ms after it has accepted it. */
+    resetFor(ms: number): void {
+      resetsUntil = Date.now() + ms;
+      server.closeAllConnections();
+    },
     /** Requests at a path wait; calling the answer lets all of them be answered. */
     hold(path: string): () => void {
       let release = (): void => undefined;
