@@ -26,6 +26,8 @@ export interface CliProcess {
   loadSettingsWithSecrets(over?: Env): Config;
   /** How long to wait for the connection to Temporal. Default 5 s, since a person waits. */
   connectWithinMs?: number;
+  /** Asks a person a question that yes or no answers. Absent: nobody can be asked. */
+  confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** Calls `act` at Ctrl-C or SIGTERM instead of ending the process. Returns a function that undoes this. */
   onInterrupt(act: () => void): () => void;
 }

@@ -191,6 +191,20 @@ it('after the end of an order no caller with the key finds the driver: not in it
   ]);
 }, 120_000);
 
+it('erase finds encrypted rides with the key, names the setting without it, and removes them', async () => {
+  const { orderId, workflowId } = endedRide;
+  const ended = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Completed'`;
+  await vi.waitFor(async () => expect((await place().client.workflow.count(ended)).count).toBe(1), patient);
+  const erase = ['erase', 'business', orderId, '--yes', '--json'];
+  const blind = await runStarter(erase, { ...scene.fleet.env, ...noKeys });
+  expect(blind).toMatchObject({ code: 1, errors: expect.stringContaining('"code":"PayloadKeyMissing"') });
+  const done = await runStarter(erase, scene.fleet.env);
+  expect(done, done.errors).toMatchObject({ code: 0 });
+  const ids = JSON.parse(done.output).erased.map((run: { workflowId: string }) => run.workflowId);
+  expect(ids).toEqual([workflowId, `order/business/${orderId}`]);
+  await expect(place().client.workflow.getHandle(workflowId).describe()).rejects.toThrow(WorkflowNotFoundError);
+}, 180_000);
+
 it("Temporal's own command shows clear text through the codec endpoint, and through it alone", async () => {
   const codec = spawn(process.execPath, [join(projectRoot, 'dist/src/starter.js'), 'codec', '--json'], {
     env: { PATH: process.env.PATH, TZ: 'UTC', ...scene.fleet.env, FARETRAIL_CODEC_PORT: '0' },
