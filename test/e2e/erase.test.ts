@@ -57,6 +57,14 @@ async function park(aboutOrderId: OrderId) {
   return run;
 }
 
+/** Starts a run whose input is wrong, so that it fails at once. */
+async function startFailing(workflowId: string): Promise<void> {
+  const type = workflowId.startsWith('change/') ? 'changeRide' : 'lateNotices';
+  const { taskQueue } = stack.config;
+  const run = await stack.client.workflow.start(type, { workflowId, taskQueue, args: [{}] });
+  await run.result().catch(() => undefined);
+}
+
 it('erase removes each run about an order, and no other; then the order can be followed anew', async () => {
   const [ride, other] = [await endedRide(), await endedRide()];
   const { orderId } = ride;
@@ -66,6 +74,10 @@ it('erase removes each run about an order, and no other; then the order can be f
   await Promise.all(calls.map((call) => call.result()));
   const report = await reported(stack, { orderId });
   const [parked, otherParked] = await Promise.all([park(orderId), park(other.orderId)]);
+  const [changed, late] = [`change/business/${ride.requestId}/c1`, `notices/${ride.order}/${randomUUID()}/1`];
+  const others = [`change/business/${ride.requestId}0/c1`, `notices/${ride.order}0/${randomUUID()}/1`];
+  for (const workflowId of [changed, late, ...others]) await startFailing(workflowId);
+  await listed('Failed', changed, late, ...others);
   const ended = [ride.handle, other.handle, ...calls].map(({ workflowId }) => workflowId);
   await listed('Completed', ...ended, ride.order);
   await listed('Running', report.workflowId, parked.workflowId);
@@ -73,17 +85,19 @@ it('erase removes each run about an order, and no other; then the order can be f
   const refused = await erase(orderId, [], answering(false));
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was removed') });
   expect(refused.stderr).toContain(`"Never twice" ends for ride/business/${ride.requestId}, `);
-  expect(asked).toEqual(['Remove these 5 runs for good?']);
+  expect(asked).toEqual(['Remove these 7 runs for good?']);
   expect(await erase(orderId)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') });
   expect(await erase(orderId, ['--json'], answering(true))).toMatchObject({ exitCode: 2 });
   await ride.handle.describe();
 
   const done = await erase(orderId, ['--yes', '--json']);
   expect(done.exitCode, done.stdout + done.stderr).toBe(0);
-  const mine = [ride.handle, calls[0], { workflowId: ride.order }, report, parked].map((run) => run?.workflowId ?? '');
+  const [call] = calls.map(({ workflowId }) => workflowId);
+  const mine = [ride.handle.workflowId, changed, call, ride.order, report.workflowId, parked.workflowId, late];
   expect(told(done)).toEqual({ account, orderId, left: [], erased: expect.any(Array), stays: expect.any(Array) });
   expect(told(done).erased.map(({ workflowId }) => workflowId)).toEqual(mine);
-  await Promise.all(mine.map(isGone));
+  await Promise.all(mine.map((id) => isGone(id ?? '')));
+  for (const workflowId of others) await stack.client.workflow.getHandle(workflowId).describe();
   for (const run of [other.handle, calls[1], otherParked]) await run?.describe();
   await stack.client.workflow.getHandle(other.order).describe();
 
