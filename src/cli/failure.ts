@@ -18,6 +18,9 @@ export type CliFailureCode =
   | 'ContentUnreadable'
   | 'NoWorker'
   | 'NoAnswer'
+  | 'NothingKept'
+  | 'StillRunning'
+  | 'NotConfirmed'
   | 'SearchAttributesMissing';
 
 /** A command failed; the message says why and what to do. Not for wrong usage. */
@@ -54,6 +57,7 @@ const exitCodeOf: Readonly<Record<string, number>> = {
   NotSubscribed: exitCodes.notFound,
   NotParked: exitCodes.notFound,
   NotRequested: exitCodes.notFound,
+  NothingKept: exitCodes.notFound,
 };
 
 /** Every error as one code, one message and one exit code. */

@@ -19,6 +19,7 @@ import { addDiscard, addParked, addRoute } from './delivery/parked.js';
 import { addSend } from './delivery/send.js';
 import { addShapes } from './delivery/shapes.js';
 import { addDoctor } from './doctor/doctor.js';
+import { addErase } from './erase/erase.js';
 import { exitCodes, toCliError } from './failure.js';
 import { addNoticeSecret } from './notice.js';
 import { addRefresh, addStop } from './order/change.js';
@@ -64,6 +65,7 @@ const entries: readonly Entry[] = [
   addAttention,
   addDoctor,
   addProbe,
+  addErase,
   addCodec,
   addCompletion,
 ];

@@ -1,26 +1,7 @@
 import { isOrderId, type OrderId } from '../domain/keys.js';
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
-import { findOrderId, findStatus, type Keeping, statusOf } from './order-reply.js';
-
-/** The only fields that are kept of these objects. Any other field may identify the driver. */
-const impersonalFields: Readonly<Record<string, readonly string[]>> = {
-  driver: ['rating', 'vehicle'],
-  'driver.vehicle': ['model'],
-};
-
-/** An answer without the fields that identify the driver, unless they may be kept (assumed field names). Null for no answer. */
-export const toKeptAnswer = (answer: unknown, { keepsPersonalData = false }: Keeping = {}): unknown =>
-  keep(answer, '', keepsPersonalData);
-
-function keep(value: unknown, name: string, keepsAll: boolean): unknown {
-  if (typeof value !== 'object' || value === null) return value ?? null;
-  if (Array.isArray(value)) return value.map((item) => keep(item, name, keepsAll));
-  const fields = keepsAll || !Object.hasOwn(impersonalFields, name) ? undefined : impersonalFields[name];
-  const kept = Object.entries(value).filter(([field]) => fields?.includes(field) ?? true);
-  const nameOf = (field: string): string => (name === 'driver' ? `driver.${field}` : field);
-  return Object.fromEntries(kept.map(([field, inner]) => [field, keep(inner, nameOf(field), keepsAll)]));
-}
+import { findOrderId, findStatus, statusOf } from './order-reply.js';
 
 /** The order id in the answer to a create; undefined if it has no usable one. */
 export function findCreatedOrder(body: unknown, { createOrder }: ContractProfile['pointers']): OrderId | undefined {

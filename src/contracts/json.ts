@@ -24,7 +24,8 @@ function childOf(parent: unknown, token: string): unknown {
 // Splitting all pointers of a profile for each delivery would take longer than parsing its body. The profile bounds their number.
 const tokensByPointer = new Map<string, readonly string[] | null>();
 
-function tokensOf(pointer: string): readonly string[] | null {
+/** The names on the way of a JSON pointer (RFC 6901); null for text that is no pointer. */
+export function pointerTokens(pointer: string): readonly string[] | null {
   const known = tokensByPointer.get(pointer);
   if (known !== undefined) return known;
   const isPointer = pointer === '' || (pointer.startsWith('/') && !/~(?![01])/.test(pointer));
@@ -35,7 +36,7 @@ function tokensOf(pointer: string): readonly string[] | null {
 
 /** Follows a JSON pointer (RFC 6901) through own properties only; undefined if it leads nowhere or is not a pointer. */
 export const valueAt = (document: unknown, pointer: string): unknown =>
-  tokensOf(pointer)?.reduce<unknown>(childOf, document);
+  pointerTokens(pointer)?.reduce<unknown>(childOf, document);
 
 /** The pointer to the object or array that holds the value at `pointer`. */
 export const parentPointer = (pointer: string): string => pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')));

@@ -3,10 +3,10 @@ import { statusKey, toRideStatus } from '../domain/order/status.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, parentPointer, valueAt } from './json.js';
+import { impersonalOrder, impersonalReceipt, type Keeping } from './kept-answer.js';
 import { UnusableReply } from './unusable-reply.js';
 
-/** What a service may need of an order besides its status. `driver` and the plate are personal data, present only if they may
- *  be kept. The texts are unchanged; the field names on the wire are assumed. */
+/** What a service may need of an order besides its status. The texts are unchanged; the field names on the wire are assumed. */
 type RideDetails = {
   requestedAt?: string;
   scheduledAt?: string;
@@ -35,19 +35,8 @@ function textsAt<Key extends string>(order: unknown, pointers: Record<Key, strin
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
-/** Whether an answer keeps personal data of drivers. Default: no. */
-export interface Keeping {
-  keepsPersonalData?: boolean | undefined;
-}
-
-const personalPointers = {
-  name: '/supplier/driver/name',
-  phone: '/supplier/driver/phone',
-  imageUrl: '/supplier/driver/image_url',
-};
-
-/** The details in the object that holds the status; null if it has none. */
-function parseRideDetails(order: unknown, { keepsPersonalData = false }: Keeping = {}): RideDetails | null {
+/** The details in the object that holds the status; null if it has none. An order that has ended has no driver. */
+function parseRideDetails(order: unknown, terminal: boolean): RideDetails | null {
   const times = textsAt(order, {
     requestedAt: '/requested_at',
     scheduledAt: '/scheduled_at',
@@ -56,11 +45,17 @@ function parseRideDetails(order: unknown, { keepsPersonalData = false }: Keeping
     droppedOffAt: '/droppedoff_at',
   });
   const supplier = textsAt(order, { name: '/supplier/name', code: '/supplier/code' });
-  const plate = keepsPersonalData ? textsAt(order, { licensePlate: '/supplier/driver/vehicle/license_plate' }) : {};
-  const vehicle = { ...textsAt(order, { model: '/supplier/driver/vehicle/model' }), ...plate };
-  const driver = keepsPersonalData ? textsAt(order, personalPointers) : {};
-  const parts = Object.entries({ supplier, driver, vehicle }).filter(([, part]) => !isEmpty(part));
-  const details: RideDetails = { ...times, ...Object.fromEntries(parts) };
+  const driver = textsAt(order, {
+    name: '/supplier/driver/name',
+    phone: '/supplier/driver/phone',
+    imageUrl: '/supplier/driver/image_url',
+  });
+  const vehicle = textsAt(order, {
+    model: '/supplier/driver/vehicle/model',
+    licensePlate: '/supplier/driver/vehicle/license_plate',
+  });
+  const parts = Object.entries({ supplier, ...(terminal ? {} : { driver, vehicle }) });
+  const details: RideDetails = { ...times, ...Object.fromEntries(parts.filter(([, part]) => !isEmpty(part))) };
   return isEmpty(details) ? null : details;
 }
 
@@ -97,7 +92,7 @@ export function parseOrderReply(
   pointers: ContractProfile['pointers']['orderStatus'],
   statuses: ContractProfile['statuses'],
   askedOrderId: OrderId,
-  keeping?: Keeping,
+  { keepsPersonalData = false }: Keeping = {},
 ): OrderReading {
   const orderId = findOrderId(body, pointers.orderId);
   if (orderId !== undefined && orderId !== askedOrderId) throw new UnusableReply('ORDER_MISMATCH');
@@ -105,18 +100,20 @@ export function parseOrderReply(
   if (found === undefined) throw new UnusableReply('UNREADABLE_STATUS');
   const status = statusOf(found.word, statuses);
   const key = statusKey(status);
-  return {
-    rawStatus: found.word,
-    status,
-    terminal: statuses.terminal.some((word) => statusKey(word) === key),
-    details: parseRideDetails(valueAt(body, parentPointer(found.pointer)), keeping),
-  };
+  const terminal = statuses.terminal.some((word) => statusKey(word) === key);
+  const order = valueAt(body, parentPointer(found.pointer));
+  const details = parseRideDetails(keepsPersonalData ? order : impersonalOrder(order), terminal);
+  return { rawStatus: found.word, status, terminal, details };
 }
 
 /** In characters. A receipt has a few dozen fields. A far bigger answer is not a receipt, and Temporal would have to keep it. */
 const maxReceiptLength = 65_536;
 
-/** Reads the answer of the receipt call (assumed): an object, kept unchanged, since amounts may be numbers or text and the
- *  service may add fields. Undefined for anything else. */
-export const parseReceiptReply = (body: unknown): JsonObject | undefined =>
-  isJsonObject(body) && JSON.stringify(body).length <= maxReceiptLength ? body : undefined;
+/**
+ * Reads the answer of the receipt call (assumed): an object. Undefined for anything else. Where personal data may be kept, it is kept
+ * unchanged, otherwise the fields that we know of a receipt; amounts may be numbers or text.
+ */
+export function parseReceiptReply(body: unknown, { keepsPersonalData = false }: Keeping = {}): JsonObject | undefined {
+  if (!isJsonObject(body) || JSON.stringify(body).length > maxReceiptLength) return undefined;
+  return keepsPersonalData ? body : impersonalReceipt(body);
+}

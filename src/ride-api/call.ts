@@ -1,12 +1,13 @@
 import { phonesIn } from '../contracts/call-bodies.js';
-import { findCreatedOrder, isCancelled, isChanged, toKeptAnswer } from '../contracts/call-reply.js';
+import { findCreatedOrder, isCancelled, isChanged } from '../contracts/call-reply.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { isMadeBy, readSearch, type Searched } from '../contracts/found-order.js';
-import type { Keeping } from '../contracts/order-reply.js';
+import { type Keeping, toKeptAnswer } from '../contracts/kept-answer.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/call.js';
 import { isAboutOrder } from '../domain/call.js';
+import type { OrderId } from '../domain/keys.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { operationRequest } from './operation-request.js';
 import { isSuccess, toRideApiError } from './refusal.js';
@@ -40,20 +41,31 @@ export interface CallAnswerContext extends Keeping, WaitTerms {
 }
 
 /** Reads the answer to a call. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), or `UnusableReply`
- *  NO_ORDER_ID. What it gives holds personal data of drivers only where that is kept. */
+ *  NO_ORDER_ID. What it gives holds personal data only where that is kept. */
 export function interpretCallReply(reply: ApiReply, context: CallAnswerContext): BusinessCallResult {
   const { call, profile } = context;
   const { operation } = call;
-  const result = { operation, status: reply.status, body: toKeptAnswer(reply.body, context) };
   const isExpected = isSuccess(reply) && profile.operations[operation].success.includes(reply.status);
-  if (operation === 'createOrder' && isSuccess(reply)) {
-    const orderId = findCreatedOrder(reply.body, profile.pointers);
-    if (orderId !== undefined) return { ...result, orderId };
-    if (isExpected) throw new UnusableReply('NO_ORDER_ID');
+  const made =
+    operation === 'createOrder' && isSuccess(reply) ? findCreatedOrder(reply.body, profile.pointers) : undefined;
+  if (made === undefined) {
+    if (!isExpected) throw refusal(reply, context);
+    if (operation === 'createOrder') throw new UnusableReply('NO_ORDER_ID');
   }
-  if (!isExpected) throw refusal(reply, context);
-  return result;
+  return resultOf(reply, reply.body, { ...context, call: { ...call, ...(made && { orderId: made }) } }, made);
 }
+
+const resultOf = (
+  { status }: ApiReply,
+  answer: unknown,
+  context: CallAnswerContext,
+  made?: OrderId,
+): BusinessCallResult => ({
+  operation: context.call.operation,
+  status,
+  body: toKeptAnswer(answer, context),
+  ...(made && { orderId: made }),
+});
 
 /** Reads an order that was looked up to see whether a call about it has been carried out. Null while it has not.
  *  Throws `RideApiError`. */
@@ -61,7 +73,7 @@ export function interpretEffect(reply: ApiReply, context: CallAnswerContext): Bu
   const { call, profile } = context;
   const { status, body } = interpretCallReply(reply, { ...context, call: { ...call, operation: 'orderDetails' } });
   const isDone =
-    call.operation === 'cancelOrder' ? isCancelled(body, profile) : isChanged(reply.body, call.body, profile);
+    call.operation === 'cancelOrder' ? isCancelled(reply.body, profile) : isChanged(reply.body, call.body, profile);
   return isDone ? { operation: call.operation, status, body } : null;
 }
 
@@ -95,13 +107,19 @@ export function interpretSearch(reply: ApiReply, context: CallAnswerContext): Se
   if (found.kind !== 'order') return found;
   if (namesNextPage.test(reply.headers.link ?? '')) return { kind: 'incomplete' };
   const { orderId, order } = found;
-  const { status } = reply;
-  return { kind: 'order', result: { operation: call.operation, status, body: toKeptAnswer(order, context), orderId } };
+  const about = { ...context, call: { ...call, orderId } };
+  return { kind: 'order', result: resultOf(reply, order, about, orderId) };
 }
 
 function refusal(reply: ApiReply, context: CallAnswerContext) {
   const { account, call, accessToken } = context;
   const notFound = isAboutOrder(call.operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND';
-  const phones = phonesIn(call.body);
-  return toRideApiError(reply, { ...context, secrets: [accessToken, account.clientSecret], notFound, phones });
+  // The service's own words may name a person.
+  const phones = context.keepsPersonalData ? phonesIn(call.body) : undefined;
+  return toRideApiError(reply, {
+    ...context,
+    secrets: [accessToken, account.clientSecret],
+    notFound,
+    ...(phones && { phones }),
+  });
 }

@@ -1,7 +1,8 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { JsonObject } from '../contracts/json.js';
-import { type Keeping, parseOrderReply, parseReceiptReply } from '../contracts/order-reply.js';
+import type { Keeping } from '../contracts/kept-answer.js';
+import { parseOrderReply, parseReceiptReply } from '../contracts/order-reply.js';
 import type { Account } from '../domain/account.js';
 import type { OrderId } from '../domain/keys.js';
 import type { OrderReading } from '../domain/order/trail.js';
@@ -59,7 +60,7 @@ export function interpretReceiptReply(reply: ApiReply, context: OrderAnswerConte
     const secrets = [accessToken, account.clientSecret];
     throw toRideApiError(reply, { ...context, secrets, notFound: 'ORDER_UNKNOWN' });
   }
-  const receipt = parseReceiptReply(reply.body);
+  const receipt = parseReceiptReply(reply.body, context);
   if (!receipt) throw new RideApiGarbled('NOT_JSON', new URL(account.baseUrl).origin, reply.status);
   return receipt;
 }

@@ -1,6 +1,6 @@
 import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { Keeping } from '../contracts/order-reply.js';
+import type { Keeping } from '../contracts/kept-answer.js';
 import type { Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import type { Account } from '../domain/account.js';
@@ -46,7 +46,7 @@ export interface RideApi {
   requestToken(account: Account, scope: Scope, signal?: AbortSignal): Promise<ObtainedToken>;
   /** Throws `RideApiError`, `UnusableReply`; `InvalidInput` for an order id or a profile that makes no request. */
   readOrder(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<OrderReading>;
-  /** The receipt of an order, as it came. Throws `RideApiError`; `InvalidInput` where there are no receipts. */
+  /** The receipt of an order, or what is kept of it. Throws `RideApiError`; `InvalidInput` where there are no receipts. */
   readReceipt(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<JsonObject>;
   /** One business operation for a caller. Throws `RideApiError`, `InvalidInput`, `UnusableReply` NO_ORDER_ID; see
    *  `isOutcomeUnclear` for what a failure of a changing call says about its outcome. */
@@ -113,7 +113,7 @@ export function createRideApi({
     },
     async readReceipt(account, orderId, accessToken, signal) {
       const reply = await http.send(receiptRequest(account, orderId, accessToken, profile), signal);
-      return interpretReceiptReply(reply, { account, orderId, accessToken, profile, ...terms() });
+      return interpretReceiptReply(reply, { account, orderId, accessToken, profile, keepsPersonalData, ...terms() });
     },
     async callOperation(account, call, accessToken, signal) {
       const reply = await http.send(callRequest(account, call, accessToken, profile), signal);

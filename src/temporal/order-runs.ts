@@ -53,19 +53,17 @@ type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
 
 /** The input and the signals of such a run. Null when they are wrong, or the run is of another workflow type. */
 async function readNeverBegun(client: Client, workflowId: string, runId: string): Promise<EarlierRun | null> {
-  const { workflow, options } = client;
-  const fetch = () => workflow.getHandle(workflowId, runId).fetchHistory();
-  const { events } = await client.withDeadline(Date.now() + leftWithinMs, fetch);
-  const [first] = events ?? [];
+  const events = await runOf(client, workflowId, runId).events({ withinMs: leftWithinMs });
+  const [first] = events;
   const start = first?.workflowExecutionStartedEventAttributes;
   if (start?.workflowType?.name !== 'followOrder') return null;
   const read = (payloads: Argument): Promise<unknown[]> =>
-    decodeArrayFromPayloads(options.loadedDataConverter, payloads);
+    decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
   const startedAt = requiredTsToDate(first?.eventTime, 'eventTime').toISOString();
   try {
     const args = (await read(start.input?.payloads)) as Parameters<typeof followOrder>;
     let left = toLeft(args, startedAt);
-    for (const { workflowExecutionSignaledEventAttributes: signal } of events ?? []) {
+    for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
       const [argument] = signal ? await read(signal.input?.payloads) : [];
       left = { ...left, ...withSignal(left, signal?.signalName, argument, startedAt) };
     }

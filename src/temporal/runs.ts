@@ -48,9 +48,14 @@ export interface Run<W extends Workflow> {
   ): Promise<boolean>;
   /** Why a run takes no messages: `AlreadyEnded` or `NotFound`. The server's answer to a message does not tell them apart. */
   closed(options?: CallOptions): Promise<FaretrailClientError>;
+  /** The history, not decrypted. */
+  events(options?: CallOptions): Promise<HistoryEvents>;
   /** Waits for the end. */
   result(options?: CallOptions): Promise<WorkflowResultType<W>>;
 }
+
+/** The events of a run, oldest first. */
+export type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 
 /** A run as Temporal describes it. */
 export type FoundRun = WorkflowExecutionDescription &
@@ -110,6 +115,7 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
         return (await orUndefined(sent)) ?? false;
       }),
     closed: (options = {}) => inTime(options, () => whyClosed(handle)),
+    events: (options = {}) => inTime(options, async () => (await handle.fetchHistory()).events ?? []),
     result: (options = {}) => inTime(options, () => handle.result()),
   };
 }

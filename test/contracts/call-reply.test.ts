@@ -1,40 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  findCreatedOrder,
-  isCancelled,
-  isChanged,
-  toKeptAnswer,
-  withDuplicatesAdded,
-} from '../../src/contracts/call-reply.js';
+import { findCreatedOrder, isCancelled, isChanged, withDuplicatesAdded } from '../../src/contracts/call-reply.js';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
-
-describe('an answer as it is kept', () => {
-  it('lacks name, phone and picture of the driver at any depth, and nothing else', () => {
-    const driver = { name: 'N', phone: 'P', image_url: 'U', rating: 4 };
-    expect(toKeptAnswer({ data: [{ supplier: { name: 'S', driver } }], driver: 'N' })).toEqual({
-      data: [{ supplier: { name: 'S', driver: { rating: 4 } } }],
-      driver: 'N',
-    });
-    expect(toKeptAnswer({ driver: [driver] })).toEqual({ driver: [{ rating: 4 }] });
-  });
-
-  it('lacks unknown fields of the driver, which may identify the person', () => {
-    const vehicle = { model: 'M', license_plate: 'L', colour: 'C' };
-    expect(toKeptAnswer({ driver: { first_name: 'F', vehicle }, vehicle })).toEqual({
-      driver: { vehicle: { model: 'M' } },
-      vehicle,
-    });
-  });
-
-  it('is whole where personal data is kept', () => {
-    const answer = { driver: { name: 'N', phone: 'P', vehicle: { license_plate: 'L' } } };
-    expect(toKeptAnswer(answer, { keepsPersonalData: true })).toEqual(answer);
-  });
-
-  it('is null for no answer', () => {
-    expect(toKeptAnswer(undefined)).toBeNull();
-  });
-});
 
 describe('the id of a created order', () => {
   it.each([

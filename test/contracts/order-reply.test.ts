@@ -73,35 +73,39 @@ describe('the order id in an order reply', () => {
   });
 });
 
+const at = (hour: number) => `2031-05-01T0${hour}:00:00Z`;
+
 describe('the details in an order reply', () => {
-  it('are times, supplier and vehicle, and nothing of the driver', () => {
+  it('are times and the code of the supplier, and nothing of the driver', () => {
     const { details } = read(assumed.details);
     expect(details).toEqual({
       requestedAt: '2031-05-01T10:00:00Z',
       scheduledAt: '2031-05-01T10:30:00Z',
       willArriveAtPickup: '2031-05-01T10:29:00Z',
       pickedUpAt: '2031-05-01T10:33:00Z',
-      supplier: { name: 'City Cabs', code: '77' },
-      vehicle: { model: 'Sedan' },
+      supplier: { code: '77' },
     });
-    expect(JSON.stringify(details)).not.toMatch(/Private|15550100|png/);
+    expect(JSON.stringify(details)).not.toMatch(/Private|15550100|png|Sedan/);
   });
 
-  it('hold the name, phone and picture of the driver where personal data is kept', () => {
+  it('hold the driver and the car where personal data is kept, until the order has ended', () => {
     const vehicle = { model: 'Sedan', license_plate: 'L' };
     const driver = { name: 'N', phone: 'P', image_url: 'U', rating: 5, vehicle };
-    const body = { status: 'Driving', supplier: { driver } };
-    const keeping = { keepsPersonalData: true };
-    expect(parseOrderReply(body, pointers.orderStatus, statuses, asked, keeping).details).toEqual({
+    const supplier = { name: 'City Cabs', driver };
+    const details = (status: string) =>
+      parseOrderReply({ status, supplier }, pointers.orderStatus, statuses, asked, { keepsPersonalData: true }).details;
+    expect(details('Driving')).toEqual({
+      supplier: { name: 'City Cabs' },
       driver: { name: 'N', phone: 'P', imageUrl: 'U' },
       vehicle: { model: 'Sedan', licensePlate: 'L' },
     });
-    expect(read(body).details).toEqual({ vehicle: { model: 'Sedan' } });
+    expect(details('Completed')).toEqual({ supplier: { name: 'City Cabs' } });
+    expect(read({ status: 'Driving', supplier }).details).toBeNull();
   });
 
   it('are taken from the object that holds the status', () => {
-    const body = { order: { status: 'Driving', requested_at: 'inside' }, requested_at: 'outside' };
-    expect(read(body).details).toEqual({ requestedAt: 'inside' });
+    const body = { order: { status: 'Driving', requested_at: at(1) }, requested_at: at(2) };
+    expect(read(body).details).toEqual({ requestedAt: at(1) });
   });
 
   it('leave out what is no usable text', () => {

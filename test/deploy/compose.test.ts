@@ -128,15 +128,19 @@ describe('the settings in the compose file', () => {
     expect(worker.environment?.TEMPORAL_DEPLOYMENT_NAME).toContain('TEMPORAL_DEPLOYMENT_NAME');
   });
 
-  it('give payload keys to workers and ingresses, which write in clear until encryption is switched on', () => {
+  it('have workers and ingresses encrypt payloads, with keys that the script makes, unless an operator switches it off', () => {
     const both = ours.filter(([, { command }]) => ['worker', 'ingress'].includes(command?.[0] ?? ''));
     expect(both).toHaveLength(4);
     for (const [, service] of both) {
-      const problems: string[] = [];
+      const payloads = (env: Env) => {
+        const problems: string[] = [];
+        const found = readPayloadEncryption(createEnvReader({ env, readFile: inContainer(service), problems }));
+        return { ...found, problems };
+      };
       const env = environment(service);
-      const payloads = readPayloadEncryption(createEnvReader({ env, readFile: inContainer(service), problems }));
-      expect({ ...payloads, problems }).toMatchObject({ encrypts: false, keys: [{ kid: 'p1' }], problems: [] });
-      expect(service.environment?.FARETRAIL_ENCRYPT_PAYLOADS).toContain('FARETRAIL_ENCRYPT_PAYLOADS');
+      expect(payloads(env)).toMatchObject({ encrypts: true, keys: [{ kid: 'p1' }], problems: [] });
+      expect(payloads({ ...env, FARETRAIL_ENCRYPT_PAYLOADS: 'false' })).toMatchObject({ encrypts: false });
+      expect(service.environment?.FARETRAIL_ENCRYPT_PAYLOADS).toMatch(/^\$\{FARETRAIL_ENCRYPT_PAYLOADS:-/);
     }
   });
 

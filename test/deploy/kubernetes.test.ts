@@ -54,6 +54,12 @@ const environment = (owner: PodOwner): Env => ({
   ...Object.fromEntries(containerOf(owner).env.map(({ name, value }) => [name, value])),
 });
 
+const keyFiles: Record<string, string> = {
+  'sealing-keys': `k1:${encodedKey(1)}`,
+  'webhook-keys': `w1:${encodedKey(2)}`,
+  'payload-keys': `p1:${encodedKey(3)}`,
+};
+
 /** Reads what the volumes of a pod hold at a path. */
 const inPod = (owner: PodOwner) => (path: string) => {
   const mount = containerOf(owner).volumeMounts.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
@@ -62,7 +68,7 @@ const inPod = (owner: PodOwner) => (path: string) => {
   if (volume?.configMap) return readFileSync(inProject(`deploy/kubernetes/${file}`), 'utf8');
   const isThere = volume?.secret && (volume.secret.items ?? [{ path: file }]).some((item) => item.path === file);
   if (!isThere) throw Object.assign(new Error(path), { code: 'ENOENT' });
-  return file === 'sealing-keys' ? `k1:${encodedKey(1)}` : `w1:${encodedKey(2)}`;
+  return keyFiles[file] ?? 'a client secret';
 };
 
 describe.each([
@@ -125,4 +131,15 @@ it('an ingress gets settings that it takes, a journal that outlives it, and neit
   expect(config.journalDir?.startsWith(`${journal?.mountPath}/`)).toBe(true);
   expect(() => inPod(ingress)('/run/secrets/keys/sealing-keys')).toThrow();
   expect(podOf(ingress).volumes.flatMap(({ secret }) => secret?.secretName ?? [])).toEqual(['faretrail-keys']);
+});
+
+it('both pods encrypt payloads, with a key of the secret that the page about deploying has made', () => {
+  for (const config of [
+    loadWorkerConfig(environment(worker), inPod(worker)),
+    loadIngressConfig(environment(ingress), inPod(ingress)),
+  ]) {
+    expect(config.payloads).toMatchObject({ encrypts: true, keys: [{ kid: 'p1' }] });
+  }
+  const page = readFileSync(inProject('docs/how-to/deploy.md'), 'utf8');
+  for (const key of Object.keys(keyFiles)) expect(page).toContain(`--from-file=${key}=`);
 });

@@ -107,7 +107,7 @@ it('a workflow in another namespace is answered by a slow service, too, and does
   expect(stack.sandbox.ledger({ operation: 'updateOrder', orderId })).toHaveLength(doors.length);
   expect(await asks('updateRide', { ...key, order: { scheduled_at: '2020-01-01T00:00:00Z' } })).toMatchObject({
     type: 'Refused',
-    details: [{ status: 422, code: 'SCHEDULED_IN_THE_PAST', message: expect.any(String) }],
+    details: [{ status: 422, code: 'SCHEDULED_IN_THE_PAST', message: null }],
   });
   await asks('cancelRide', key);
   expect(await end).toMatchObject({ answer: { outcome: 'cancelled' } });

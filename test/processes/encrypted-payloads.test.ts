@@ -4,17 +4,19 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { findLeaks } from '../../chaos/leaks.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
-import { toOrderId } from '../../src/domain/keys.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
+import type { RideStanding } from '../../src/domain/ride/ride.js';
 import { inMs, newRide, stop } from '../sandbox/booking-calls.js';
 import { startCall } from '../support/call/calls.js';
 import { deliver } from '../support/delivery/deliveries.js';
-import { type FollowHandle, shows, trailOf } from '../support/order/stack.js';
+import { type FollowHandle, shows, startFollowing, trailOf } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { failureOf, lifeOf, requestedRide, stands } from '../support/ride/rides.js';
 import { tracesOf } from '../support/traces.js';
@@ -33,6 +35,7 @@ const noKeys = { FARETRAIL_ENCRYPT_PAYLOADS: '', FARETRAIL_PAYLOAD_KEYS: '' };
 let scene: DeliveryScene;
 let ingress: IngressProcess;
 let metricsPort: number;
+let endedRide: { orderId: string; workflowId: string };
 /** An order that is followed from the first test to the last. */
 let longOrder: FollowHandle;
 
@@ -79,6 +82,32 @@ async function takeRide({ name, phone, address, note, change }: ReturnType<typeo
   expect(await handle.result()).toMatchObject({ outcome: 'cancelled', receipt: { payment_summary: {} } });
 }
 
+/** What the service says of persons in an order, its receipt and a refusal, at places that we do not know. */
+async function askAboutPersons(): Promise<Record<string, string>> {
+  const { sandbox } = scene.fleet;
+  const told = Object.fromEntries(
+    ['guest', 'plate', 'street', 'payer', 'words'].map((who) => [who, `${who} ${randomUUID()}`]),
+  );
+  const { guest, plate, street, payer, words } = told;
+  const supplier = { name: guest, code: plate, contact: { phone: street }, driver: { vehicle: { model: plate } } };
+  const details = { guests: [{ name: guest }], requested_at: guest, note: street, supplier };
+  const orderId = toOrderId(randomUUID());
+  sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Completed', afterMs: 0 }], details });
+  const body = { payment_summary: { currency_code: payer }, paid_by: { name: payer } };
+  sandbox.setFault({ kind: 'reply', operation: 'orderReceipt', orderId, status: 200, body });
+  const error = { status: 'error', error: { code: 'NOT_NOW', message: words } };
+  sandbox.setFault({ kind: 'reply', operation: 'cancelOrder', orderId, status: 422, body: error });
+  const handle = await startFollowing(place(), { account: toAccountName('business'), orderId });
+  expect(await handle.result()).toMatchObject({ outcome: 'completed', details: { scheduledAt: expect.any(String) } });
+  for (const operation of ['orderDetails', 'orderReceipt'] as const) {
+    expect(await (await startCall(place(), operation, { orderId })).result()).toMatchObject({ status: 200 });
+  }
+  const refused = await failureOf((await startCall(place(), 'cancelOrder', { orderId })).result());
+  expect(refused.details).toEqual([{ status: 422, code: 'NOT_NOW', message: null }]);
+  sandbox.clearFaults();
+  return told;
+}
+
 const idOf = ({ workflowId }: FollowHandle): string => workflowId.slice(workflowId.lastIndexOf('/') + 1);
 
 /** The trail once it shows a driver and that a change was delivered. */
@@ -88,6 +117,8 @@ async function deliveredTrail(handle: FollowHandle, orderId: string): Promise<Or
   await shows(handle, { status: 'Driving', pushed: true });
   return await trailOf(handle);
 }
+
+const shown = (answer: unknown): Record<string, Buffer> => ({ shown: Buffer.from(JSON.stringify(answer)) });
 
 const traces = () => tracesOf(scene.fleet, { databaseFile: scene.databaseFile, metricsPort });
 
@@ -116,6 +147,8 @@ it('with encryption on, no person is found in database, histories, logs or metri
   expect(looked.body).toMatchObject({ supplier: { driver: { name: driver.driverName } } });
   const refused = await failureOf((await startCall(place(), 'cancelOrder', about)).result());
   expect(refused.message).toContain('ORDER_NOT_CANCELLABLE');
+  const { errors } = await runStarter(['call', 'business', 'cancelOrder', '--order', orderId], scene.fleet.env);
+  expect(errors).toContain('The service says: "');
 
   const found = await traces();
   const runs = Object.keys(found).filter((where) => /^(call|order|ride|subscription|token)\//.test(where));
@@ -128,6 +161,49 @@ it('with encryption on, no person is found in database, histories, logs or metri
   // The other is a word of the server itself: "the activity had not begun when it was cancelled".
   expect(inClear.filter((path) => !/\/searchAttributes\/|activityTaskCanceledEventAttributes/.test(path))).toEqual([]);
 }, 120_000);
+
+it('after the end of an order no caller with the key finds the driver: not in its result, its answers or those of its ride', async () => {
+  const orderEnds: [string, number][] = [['Waiting', 0]];
+  const [completed, stopped] = await scene.fleet.followOrders(2, orderEnds, ['business']);
+  if (!completed || !stopped) return expect.fail('no runs');
+  scene.fleet.sandbox.setBookingSettings({ script: lifeOf(['Confirmed']) });
+  const { handle: ride } = await requestedRide(place(), { order: newRide() });
+  await stands(ride, { stage: 'following', status: 'Confirmed' });
+  scene.fleet.sandbox.setBookingSettings({ script: lifeOf(['Reserved']) });
+  const { orderId } = await ride.query<RideStanding>('rideStatus');
+  const ofRide = place().client.workflow.getHandle(`order/business/${orderId}`);
+  for (const order of [completed, stopped, ofRide]) {
+    await vi.waitFor(async () => expect(findLeaks(driver, shown(await trailOf(order)))).toHaveLength(4), patient);
+  }
+  scene.fleet.sandbox.setStatus('business', idOf(completed), 'Completed');
+  scene.fleet.sandbox.setStatus('business', orderId ?? '', 'Completed');
+  const answers = [await stopped.executeUpdate('stopFollowing', { args: [{ reason: 'test' }] })];
+  for (const run of [completed, stopped, ofRide, ride]) answers.push(await run.result());
+  for (const order of [completed, stopped, ofRide]) answers.push(await trailOf(order));
+  expect(findLeaks(driver, shown(answers))).toEqual([]);
+  endedRide = { orderId: orderId ?? '', workflowId: ride.workflowId };
+  expect(answers.slice(1)).toMatchObject([
+    { outcome: 'completed' },
+    { outcome: 'stopped' },
+    { outcome: 'completed' },
+    { trail: { details: { supplier: { code: '4711' } } } },
+    ...[{}, {}, {}],
+  ]);
+}, 120_000);
+
+it('erase finds encrypted rides with the key, names the setting without it, and removes them', async () => {
+  const { orderId, workflowId } = endedRide;
+  const ended = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Completed'`;
+  await vi.waitFor(async () => expect((await place().client.workflow.count(ended)).count).toBe(1), patient);
+  const erase = ['erase', 'business', orderId, '--yes', '--json'];
+  const blind = await runStarter(erase, { ...scene.fleet.env, ...noKeys });
+  expect(blind).toMatchObject({ code: 1, errors: expect.stringContaining('"code":"PayloadKeyMissing"') });
+  const done = await runStarter(erase, scene.fleet.env);
+  expect(done, done.errors).toMatchObject({ code: 0 });
+  const ids = JSON.parse(done.output).erased.map((run: { workflowId: string }) => run.workflowId);
+  expect(ids).toEqual([workflowId, `order/business/${orderId}`]);
+  await expect(place().client.workflow.getHandle(workflowId).describe()).rejects.toThrow(WorkflowNotFoundError);
+}, 180_000);
 
 it("Temporal's own command shows clear text through the codec endpoint, and through it alone", async () => {
   const codec = spawn(process.execPath, [join(projectRoot, 'dist/src/starter.js'), 'codec', '--json'], {
@@ -175,7 +251,10 @@ it('with encryption off again, runs that began encrypted go on, and the same sea
   await takeRide(passenger);
   scene.fleet.sandbox.setStatus('business', idOf(longOrder), 'Completed');
   expect(await longOrder.result()).toMatchObject({ outcome: 'completed' });
-  const leaks = findLeaks({ ...passenger }, await traces());
+  const answered = await askAboutPersons();
+  const found = await traces();
+  expect(findLeaks(answered, found), 'nothing of an answer is kept in clear that names a person').toEqual([]);
+  const leaks = findLeaks({ ...passenger }, found);
   const inDatabase = Object.keys(passenger).map((name) => `database: ${name}`);
   expect(leaks).toEqual(expect.arrayContaining(inDatabase));
   expect(leaks.some((leak) => leak.startsWith('ride/'))).toBe(true);

@@ -89,6 +89,7 @@ describe('the error of a refused call', () => {
       profile,
       now: 0,
       maxWaitMs: 600_000,
+      keepsPersonalData: true,
     };
     return errorOf(() => interpretCallReply(reply, context));
   };

@@ -127,9 +127,12 @@ describe('the answer to a read of an order or a receipt', () => {
     );
   });
 
-  it('gives the receipt as it came: amounts as numbers or text, and unknown fields', () => {
-    const receipt = { payment_summary: { total_inc_tax: '22.00', total_tax: 2 }, calculation: {}, unknown: [1] };
-    expect(interpretReceiptReply(answer(200, receipt), context)).toEqual(receipt);
+  it('gives the receipt with amounts as numbers or text, and other fields where personal data is kept', () => {
+    const receipt = { payment_summary: { total_inc_tax: '22.00', total_tax: 2 }, calculation: {} };
+    const reply = answer(200, { ...receipt, unknown: [1] });
+    expect(interpretReceiptReply(reply, context)).toEqual(receipt);
+    const keeping = { ...context, keepsPersonalData: true };
+    expect(interpretReceiptReply(reply, keeping)).toEqual({ ...receipt, unknown: [1] });
   });
 
   it.each([undefined, null, [], 'paid', 7, { filler: 'x'.repeat(70_000) }])('is no receipt: %#', (body) => {

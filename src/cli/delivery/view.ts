@@ -1,4 +1,4 @@
-import type { Payload } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { ParkedDelivery as DecidedDelivery } from '../../client/index.js';
 import { type DeliveryResult, parkReasonTexts } from '../../domain/delivery.js';
 import { type ParkedDelivery, type ParkedDeliveryInput, parseParkedDeliveryInput } from '../../domain/parked.js';
@@ -11,6 +11,7 @@ import {
 } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
+import { runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/sealed-content.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { CliFailure } from '../failure.js';
@@ -18,15 +19,13 @@ import { clip, type Paint, type Pair, pairsText, plain, tableText, toLines, utc 
 
 /** What the run was started with, with the sealed content. Only the first event of the history holds it. */
 async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
-  const run = session.client.workflow.getHandle(parkedDeliveryId(key));
-  const { events } = await session.within(callTimeoutMs, () => run.fetchHistory());
-  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  if (!payload) throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
-  const { payloadCodecs, payloadConverter } = session.client.options.loadedDataConverter;
-  let payloads: Payload[] = [payload];
-  // The client does not decrypt histories.
-  for (const codec of payloadCodecs) payloads = await codec.decode(payloads);
-  return parseParkedDeliveryInput(payloadConverter.fromPayload(payloads[0] ?? payload));
+  const { client } = session;
+  const [start] = await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs });
+  const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
+  if (!payloads?.length)
+    throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
+  const [input] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+  return parseParkedDeliveryInput(input);
 }
 
 /** The content of a parked delivery, with secrets hidden. */

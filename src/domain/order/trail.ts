@@ -12,7 +12,7 @@ export interface OrderReading {
   status: string;
   rawStatus: string;
   terminal: boolean;
-  /** Times, supplier and vehicle, if the service sent them; they identify the driver only while payloads are encrypted. */
+  /** Times and supplier, if the service sent them; driver and vehicle only while payloads are encrypted. */
   details: Record<string, unknown> | null;
   /** What is wrong with the ride. Absent: nobody looked for it, since the run or the worker is of an earlier release. */
   concern?: Concern | null;
@@ -165,6 +165,12 @@ function attentionAfter({ attention, status }: OrderTrail, { concern, ...reading
   return isUnchecked ? toConcern(attention) : null;
 }
 
+/** Nobody needs the driver or the car of an order that is followed no longer. */
+export function withoutDriver(trail: OrderTrail): OrderTrail {
+  const { driver: _driver, vehicle: _vehicle, ...details } = trail.details ?? {};
+  return { ...trail, details: Object.keys(details).length > 0 ? details : null };
+}
+
 /**
  * The trail after a look. A reading clears the attention and sets a new status; trouble sets the attention and keeps the status.
  * `claims` are the deliveries that a reading answers. `isAnnounced`: a delivery has come, even if it did not lead to this look.
@@ -189,14 +195,13 @@ export function recordObservation(
   };
   const { status, rawStatus, terminal } = reading;
   const outcome = terminal ? outcomeOf(status) : null;
-  if (isSameStatus(trail.status, status)) return { ...calm, terminal, outcome };
+  const told: OrderTrail = { ...(terminal ? withoutDriver(calm) : calm), terminal, outcome };
+  if (isSameStatus(trail.status, status)) return told;
   return {
-    ...calm,
+    ...told,
     status,
     rawStatus,
     since: at,
-    terminal,
-    outcome,
     timeline: withEntries(calm, [{ status, rawStatus, at, source: 'read' }]),
     // A change that a poll found first was not announced: polls must be fast again.
     pushed: trail.pushed && isAnnounced,

@@ -4,7 +4,7 @@ import type { AccountName, OrderId } from '../keys.js';
 import { attentionLines, cell, messageCell, second } from '../markdown.js';
 import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
-import { type OrderTrail, OrderTrailSchema, outcomes } from '../order/trail.js';
+import { type OrderTrail, OrderTrailSchema, outcomes, withoutDriver } from '../order/trail.js';
 import * as s from '../schema.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
@@ -64,6 +64,13 @@ export const RideResultSchema = s.answerOf({
 });
 /** How a ride ended. */
 export type RideResult = s.Read<typeof RideResultSchema>;
+
+/** The result of a ride that has ended. A run of its order that began in an earlier release still shows the driver. */
+export const toRideResult = (
+  { account, requestId, orderId, outcome }: RideStanding,
+  trail: OrderTrail | null,
+  receipt: RideResult['receipt'],
+): RideResult => ({ account, requestId, orderId, outcome, trail: trail && withoutDriver(trail), receipt });
 
 /** A ride before its first request. */
 export const openRide = ({ account, requestId }: RequestRideInput): RideStanding => ({

@@ -1,6 +1,6 @@
 import { ApplicationFailure, allHandlersFinished, condition, sleep, workflowInfo } from '@temporalio/workflow';
 import type { FollowOrderInput } from '../../domain/order/input.js';
-import { expiresAt, type OrderTrail, recordObservation } from '../../domain/order/trail.js';
+import { expiresAt, type OrderTrail, recordObservation, withoutDriver } from '../../domain/order/trail.js';
 import { hasTooManySignals } from '../delivery-inbox.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
@@ -88,7 +88,8 @@ async function failAsUnknown(follow: Follow): Promise<void> {
 
 async function close(follow: Follow): Promise<OrderTrail> {
   if (!follow.trail.terminal) {
-    follow.trail = { ...follow.trail, outcome: follow.inbox.stopReason === null ? 'expired' : 'stopped' };
+    const outcome = follow.inbox.stopReason === null ? 'expired' : 'stopped';
+    follow.trail = withoutDriver({ ...follow.trail, outcome });
   }
   countEnd(follow.trail);
   showTrail(follow, 'read');

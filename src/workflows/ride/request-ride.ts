@@ -16,7 +16,14 @@ import {
   parseRequestRideInput,
   type RequestRideInput,
 } from '../../domain/ride/input.js';
-import { openRide, outcomeUnknown, type RideResult, type RideStanding, rideCallId } from '../../domain/ride/ride.js';
+import {
+  openRide,
+  outcomeUnknown,
+  type RideResult,
+  type RideStanding,
+  rideCallId,
+  toRideResult,
+} from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { performCall } from '../business-call.js';
@@ -61,8 +68,7 @@ export async function requestRide(input: RequestRideInput, progress?: RequestRid
     throw error;
   }
   await close(ride);
-  const { account, requestId, orderId, outcome } = ride.standing;
-  return { account, requestId, orderId, outcome, trail: ride.trail, receipt: ride.report?.receipt ?? null };
+  return toRideResult(ride.standing, ride.trail, ride.report?.receipt ?? null);
 }
 
 function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgress = {}): Ride {

@@ -44,7 +44,7 @@ export const refusal = (status: number, code: string, message: string): ApiReply
   reply(status, { status: 'error', error: { code, message } });
 
 /** The service, the tokens and Temporal, as far as the activity sees them. The way to the service breaks with an Error. */
-export function createCallStage(turns: (ApiReply | Error)[], overrides: unknown = {}) {
+export function createCallStage(turns: (ApiReply | Error)[], overrides: unknown = {}, keepsPersonalData = true) {
   const requests: ApiRequest[] = [];
   const left = [...turns];
   const http = {
@@ -59,7 +59,7 @@ export function createCallStage(turns: (ApiReply | Error)[], overrides: unknown 
   const now = () => clock.now;
   const ports = {
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
-    rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now }),
+    rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     now,
   };

@@ -107,6 +107,23 @@ describe('a read that finds the same status', () => {
     }
   });
 
+  it('drops the driver and the car with the end of the order, whether or not it brings details', () => {
+    const details = { requestedAt: startedAt, driver: { name: 'N' }, vehicle: { model: 'M' } };
+    const driving = recordObservation(trailOf('Waiting'), reading('Driving', 1, { details }), []);
+    expect(driving.details).toEqual(details);
+    for (const word of ['Completed', 'Cancelled', 'Rejected']) {
+      for (const last of [details, null]) {
+        const ended = recordObservation(driving, reading(word, 2, { details: last }), []);
+        expect(ended.details).toEqual({ requestedAt: startedAt });
+      }
+    }
+    const nameless = { ...driving, details: { driver: { name: 'N' } } };
+    expect(recordObservation(nameless, reading('Completed', 2), []).details).toBeNull();
+    expect(recordObservation(driving, reading('Driving', 2, { terminal: true }), []).details).toEqual({
+      requestedAt: startedAt,
+    });
+  });
+
   it('takes newer details, and keeps the old ones where it brings none', () => {
     const first = recordObservation(trailOf('Pending'), reading('Pending', 1, { details: { supplier: 'a' } }), []);
     expect(first.details).toEqual({ supplier: 'a' });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { parseFollowOrderInput } from '../../../src/domain/order/input.js';
+import { openTrail } from '../../../src/domain/order/trail.js';
 import {
   brokenOffAgain,
   describeRide,
@@ -8,11 +10,24 @@ import {
   openRide,
   outcomeUnknown,
   rideCallId,
+  toRideResult,
 } from '../../../src/domain/ride/ride.js';
 
 const ride = openRide({ account: toAccountName('business'), requestId: 'trip-9', order: {} });
 const following = { ...ride, stage: 'following', orderId: toOrderId('42') } as const;
 const at = (minutes: number) => new Date(Date.UTC(2031, 4, 1, 10, minutes)).toISOString();
+
+it('a ride that has ended has no driver, whatever the run of its order shows', () => {
+  const { account, orderId } = following;
+  const requestedAt = at(0);
+  const trail = openTrail(parseFollowOrderInput({ account, orderId }), requestedAt);
+  const details = { requestedAt, driver: { name: 'N' }, vehicle: { model: 'M' } };
+  expect(toRideResult(following, { ...trail, details }, { tips: 1 })).toEqual({
+    ...{ account, requestId: 'trip-9', orderId, outcome: null, receipt: { tips: 1 } },
+    trail: { ...trail, details: { requestedAt } },
+  });
+  expect(toRideResult(ride, null, null).trail).toBeNull();
+});
 
 describe('a ride whose order is followed again', () => {
   it('waits twice as long each time in a row, ten minutes at most', () => {

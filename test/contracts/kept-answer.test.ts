@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
+import { toKeptAnswer } from '../../src/contracts/kept-answer.js';
+import { parseOrderReply, parseReceiptReply } from '../../src/contracts/order-reply.js';
+import { type BusinessOperation, businessOperations } from '../../src/domain/call.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import { forAny } from '../support/for-any.js';
+
+const orderId = toOrderId('4711');
+const productId = '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a001';
+
+const order = {
+  id: 4711,
+  status: 'Driving',
+  requested_at: '2031-05-01T10:00:00Z',
+  scheduled_at: '2031-05-01T12:30:00.123456789+02:00',
+  supplier: { code: '77' },
+  stops: [{ type: 'origin', progress_status: 'Completed', actions: [{ type: 'pick_up', status: 'Completed' }] }],
+};
+const product = {
+  product_id: productId,
+  name: 'Standard',
+  price_concept: 'FIXED',
+  edit_future_order_enabled: true,
+  edit_before_scheduled_at_min: 30,
+  riders: 4,
+};
+const receipt = {
+  payment_summary: { currency_code: 'EUR', total_exc_tax: 20, total_tax: '2.00', total_inc_tax: '22.00' },
+  calculation: { driving: 18.5, tolls: 1.5, tips: 0, cancellation: -3.25 },
+};
+/** Answers of which all is kept. */
+const kept: Record<BusinessOperation, unknown> = {
+  companySettings: {
+    mandatory_destination: true,
+    allow_multi_riders: false,
+    references: [{ id: 11, mandatory: true }],
+    payment_types: ['monthly_invoice'],
+  },
+  products: { products: { transportation: [product], delivery: [] } },
+  createOrder: { data: { order } },
+  orderDetails: order,
+  updateOrder: { order },
+  cancelOrder: { data: { id: '4711', status: 'Cancelled' } },
+  addReferenceCode: {
+    has_errors: true,
+    data: [{ id: 12, value: 'A1' }],
+    errors: [{ index: 1, code: 'ALREADY_EXISTS', field_errors: [{ field: 'value', code: 'ALREADY_EXISTS' }] }],
+  },
+  orderReceipt: { data: receipt },
+};
+
+const keep = (operation: BusinessOperation, answer: unknown, own = profile) =>
+  toKeptAnswer(answer, { call: { operation, orderId, body: [{ value: 'A1' }] }, profile: own });
+
+describe('an answer as it is kept in clear', () => {
+  it.each(Object.entries(kept))('has what a caller of %s needs', (operation, answer) => {
+    expect(keep(operation as BusinessOperation, answer)).toEqual(answer);
+  });
+
+  it('has an order wherever the profile says that one stands, with the status words that only the profile knows', () => {
+    const { orderDetails } = profile.pointers;
+    const pointers = { orderDetails: { ...orderDetails, status: ['/ride/state'], orderId: ['/ride/no'] } };
+    const own = {
+      ...profile,
+      pointers: { ...profile.pointers, ...pointers },
+      statuses: { ...profile.statuses, terminal: ['No Show'] },
+    };
+    const ride = { no: '4711', state: 'no_show', scheduled_at: order.scheduled_at };
+    expect(keep('orderDetails', { ride: { ...ride, guest: 'G' } }, own)).toEqual({ ride });
+    expect(keep('orderDetails', { ride })).toEqual({});
+  });
+
+  it.each<[string, BusinessOperation, object]>([
+    ['another order id', 'orderDetails', { id: '15550100' }],
+    ['an unknown status word', 'orderDetails', { status: 'Boxwell' }],
+    ['a code of the supplier that may be a plate', 'orderDetails', { supplier: { code: 'SBX47' } }],
+    ['a text of the caller that was not sent', 'addReferenceCode', { data: [{ value: 'B2' }] }],
+    ['an amount that may be a phone number', 'orderReceipt', { calculation: { tips: 15550100 } }],
+    ['an inherited name', 'orderReceipt', { calculation: { constructor: 1, toString: 2 } }],
+  ])('lacks %s', (_, operation, answer) => {
+    expect(JSON.stringify(keep(operation, answer))).not.toMatch(/\d|:"|\w{12}r"/);
+  });
+
+  it('is null for no answer, and no deeper than what is known', () => {
+    expect(keep('cancelOrder', undefined)).toBeNull();
+    expect(keep('createOrder', [order])).toBeNull();
+    const deep = JSON.parse(`${'{"data":[{"driver":'.repeat(5_000)}"N"${'}]}'.repeat(5_000)}`);
+    expect(keep('orderDetails', { ...deep, stops: [deep] })).toEqual({ stops: [{}] });
+  });
+
+  it('is whole where personal data is kept', () => {
+    const answer = { driver: { name: 'N', phone: 'P', vehicle: { license_plate: 'L' } } };
+    expect(toKeptAnswer(answer, { call: { operation: 'orderDetails' }, profile, keepsPersonalData: true })).toEqual(
+      answer,
+    );
+  });
+});
+
+/** What identifies a person, in texts that nothing else in the answers holds; look-alikes of digits and letters too. */
+const persons: readonly unknown[] = [
+  ...['Sandy Boxwell', 'Jos\u00e9 Nu\u00f1ez', '\uff21nna Smith', 'Dri\u200bving', 'Completed by Ann', 'B\u043exwell'],
+  ...['+1 555 0100 999', '15550100999', '\u0661\u0665\u0665\u0665\u0660\u0661\u0660\u0660', '1555-0100'],
+  ...['SBX 4711 SB', 'SBX4711', 'b-ox 77', 'pat@example.com', 'https://images.example/pat.png'],
+  ...['7 Example Street', 'ring twice at 9', '2031-05-01T10:00:00Z for Pat', '22.00 to Pat', 'EUR Pat'],
+  ...[15550100999, 15550100.5, -15550100],
+];
+const personal = fc.oneof(
+  fc.constantFrom(...persons),
+  fc.integer({ min: 10_000_000 }),
+  fc.string({ minLength: 2, maxLength: 12 }).map((text) => `Pat ${text}`),
+);
+
+/** The answer with another value in place of each of its values, one at a time. */
+function* withEach(answer: unknown, other: unknown): Generator<unknown> {
+  yield other;
+  if (typeof answer !== 'object' || answer === null) return;
+  for (const [name, inner] of Object.entries(answer)) {
+    for (const changed of withEach(inner, other)) {
+      yield Array.isArray(answer) ? answer.with(Number(name), changed) : { ...answer, [name]: changed };
+    }
+  }
+}
+
+const names = [
+  ...['driver', 'driver_name', 'drivers', 'passenger', 'user', 'contact', 'phone', 'license_plate', 'note', '\u0456d'],
+  ...['id', 'status', 'supplier', 'code', 'stops', 'data', 'order', 'value', 'name', 'type', 'title', 'calculation'],
+  ...['payment_summary', 'references', 'products', 'scheduled_at', 'field', 'index', 'currency_code', 'tips', 'riders'],
+];
+const planted = personal.chain((value) =>
+  fc
+    .constantFrom<unknown>(value, [value], { name: value }, { [String(value)]: value }, [{ status: [value] }], {
+      driver: { phones: [value] },
+    })
+    .map((body) => ({ value, body })),
+);
+
+/** A copy with the planted body in place of one value, or beside the values of one object. */
+function withPlanted(answer: unknown, body: unknown, pick: () => number): unknown {
+  if (typeof answer !== 'object' || answer === null || pick() % 6 === 0) return body;
+  const entries = Object.entries(answer);
+  const [name = '', inner] = entries[pick() % Math.max(entries.length, 1)] ?? [];
+  if (Array.isArray(answer)) return [withPlanted(inner, body, pick), ...answer];
+  if (pick() % 4 === 0) return { ...answer, [names[pick() % names.length] ?? '']: body };
+  return { ...answer, [name]: withPlanted(inner, body, pick) };
+}
+
+/** Takes numbers from a list, over and over. */
+function picker(numbers: readonly number[]): () => number {
+  let next = 0;
+  return () => numbers[next++ % numbers.length] ?? 0;
+}
+const picks = fc.array(fc.nat(1_000), { minLength: 3, maxLength: 20 }).map(picker);
+
+const isIn = (value: unknown, result: unknown): boolean =>
+  JSON.stringify(result ?? null).includes(
+    typeof value === 'string' ? JSON.stringify(value).slice(1, -1) : String(value),
+  );
+
+describe('what identifies a person, anywhere in an answer', () => {
+  it.each(businessOperations)('is not kept in clear at any place that is kept of %s', (operation) => {
+    // One word may be the name of a product.
+    const isAboutRide = ['createOrder', 'orderDetails', 'updateOrder', 'cancelOrder', 'orderReceipt'].includes(
+      operation,
+    );
+    for (const person of isAboutRide ? [...persons, 'Boxwell', 'PAT_B'] : persons) {
+      for (const answer of withEach(kept[operation], person)) {
+        expect(isIn(person, keep(operation, answer)), JSON.stringify(answer)).toBe(false);
+      }
+    }
+  });
+
+  it('is not kept in clear of the answer to any call', () => {
+    forAny(fc.constantFrom(...businessOperations), planted, picks, (operation, { value, body }, pick) => {
+      expect(isIn(value, keep(operation, withPlanted(kept[operation], body, pick)))).toBe(false);
+    });
+  });
+
+  it('is not kept in clear of a receipt', () => {
+    forAny(planted, picks, ({ value, body }, pick) => {
+      expect(isIn(value, parseReceiptReply(withPlanted(receipt, body, pick)))).toBe(false);
+    });
+  });
+
+  it('is not kept in clear of an order, but for the status word, which stays as it came', () => {
+    const { orderDetails } = profile.pointers;
+    forAny(planted, picks, ({ value, body }, pick) => {
+      const answer = { ...(withPlanted(order, body, pick) as object), id: 4711, status: 'Driving' };
+      const { details } = parseOrderReply({ order: answer }, orderDetails, profile.statuses, orderId);
+      expect(isIn(value, details)).toBe(false);
+    });
+  });
+});
