@@ -85,7 +85,7 @@ it('erase removes each run about an order, and no other; then the order can be f
   const refused = await erase(orderId, [], answering(false));
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was removed') });
   expect(refused.stderr).toContain(`"Never twice" ends for ride/business/${ride.requestId}, `);
-  expect(asked).toEqual(['Remove these 7 runs for good?']);
+  expect(asked).toEqual(['Remove these 7 runs for good? [y/N] ']);
   expect(await erase(orderId)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') });
   expect(await erase(orderId, ['--json'], answering(true))).toMatchObject({ exitCode: 2 });
   await ride.handle.describe();
