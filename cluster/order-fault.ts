@@ -1,4 +1,4 @@
-import type { OrderTrail } from '../src/domain/order/trail.js';
+import type { OrderTrail } from '../src/client/index.js';
 
 /** The statuses of an order, and the number of its acknowledged deliveries. */
 export interface LedOrder {

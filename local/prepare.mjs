@@ -70,6 +70,7 @@ function hashOfSources() {
     'bench',
     'chaos',
     'cluster',
+    'containers',
     'pictures',
     'examples',
     'package-lock.json',

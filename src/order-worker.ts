@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import {
@@ -50,6 +51,9 @@ import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
 const shutdownGraceTime = 25_000;
 /** Then what still runs is abandoned, within the 60 s that platforms usually wait before they kill. */
 const shutdownForceTime = 40_000;
+/** When all work has ended, the SDK takes leave of Temporal. It waits for half a minute and more while Temporal does not answer. */
+const leaveWithinMs = 5_000;
+const lookEveryMs = 500;
 /**
  * For how long the code of a workflow may run at a stretch. The SDK's 5 s go on while the process stands still or gets no CPU, and Node
  * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.
@@ -77,8 +81,9 @@ interface OrderWorkerParts {
 /** One SDK worker for the workflows, and one for each account's calls. */
 export interface OrderWorker {
   workers: readonly Worker[];
-  /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure. */
-  run(): Promise<void>;
+  /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure.
+   *  Not `hasLeft`: Temporal does not answer, and the SDK still holds the connection. */
+  run(): Promise<{ hasLeft: boolean }>;
   shutdown(): void;
   /** A worker that drains is alive, even beside one that has failed: a probe must not kill it. */
   isLive(): boolean;
@@ -215,11 +220,19 @@ export function runTogether(workers: readonly Worker[], whenStopped: () => Promi
       return states().every((state) => state === 'RUNNING') ? null : 'the worker is not polling';
     },
     async run() {
-      await Promise.all(workers.map((worker) => worker.run().catch(stopOthers)));
+      const left = Promise.all(workers.map((worker) => worker.run().catch(stopOthers)));
+      const hasLeft = await Promise.race([left.then(() => true), overdue()]);
       await whenStopped();
       if (failures.length > 0) throw failures[0];
+      return { hasLeft };
     },
   };
+
+  async function overdue(): Promise<false> {
+    const isOver = (state: string) => state === 'STOPPED' || state === 'FAILED';
+    while (!states().every(isOver)) await pause(lookEveryMs, undefined, { ref: false });
+    return await pause(leaveWithinMs, false as const, { ref: false });
+  }
 
   function stopOthers(error: unknown): void {
     failures.push(error);

@@ -49,12 +49,13 @@ async function main(): Promise<void> {
     { address, namespace, taskQueue: config.taskQueue, accounts, metricsPort: pages?.port, ...config.deployment },
     'worker started',
   );
-  await worker.run();
+  const { hasLeft } = await worker.run();
   await pages?.close();
   await rideApi.close();
-  await connection.close();
+  if (hasLeft) await connection.close();
   await tracing?.close();
   logger.info('worker stopped: all calls under way have ended');
+  if (!hasLeft) process.exit(0);
 }
 
 /** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */

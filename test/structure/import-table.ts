@@ -114,10 +114,11 @@ export const importTable: readonly Part[] = [
   { part: 'bench', ours: ['src', 'sandbox', 'local'], packages: 'any' },
   { part: 'chaos', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
   { part: 'cluster', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
+  { part: 'containers', ours: ['src', 'sandbox', 'local', 'cluster'], packages: 'any' },
   { part: 'pictures', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
   {
     part: 'test',
-    ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'pictures', 'examples'],
+    ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'containers', 'pictures', 'examples'],
     packages: 'any',
   },
 ];
