@@ -1,4 +1,4 @@
-import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, condition, patched, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
@@ -18,7 +18,7 @@ export interface Look {
   serves: number;
 }
 
-/** Reads after a delivery or for a person go ahead of polls. */
+/** Reads after a delivery or for a person go ahead of polls. Not those of an order that was never read: it may be invented. */
 const readPriority = 2;
 const pollPriority = 4;
 
@@ -55,12 +55,35 @@ export async function nextLook(follow: Follow, mustLeave: () => boolean): Promis
   return look?.seen.kind === 'unknownOrder' && !mayBeUnknown(follow) ? undefined : look;
 }
 
+/** How many reads after deliveries an order may have in this time: a ride has some eight changes. One order must not take the budget of others. */
+const mostReads = 5;
+const withinMs = 10_000;
+
+/** How long until one more read after deliveries is within the share of the order. */
+function msToShare(follow: Follow): number {
+  const { inbox, deliveryReads } = follow;
+  const waitMs = (deliveryReads.at(-mostReads) ?? Number.NEGATIVE_INFINITY) + withinMs - Date.now();
+  if (waitMs <= 0 || inbox.refreshing > 0) return 0;
+  follow.isPaced ??= patched('share-of-reads-after-deliveries');
+  return follow.isPaced ? waitMs : 0;
+}
+
 async function readNow(follow: Follow, mustLeave: () => boolean): Promise<Look | undefined> {
   const { inbox } = follow;
+  const waitMs = msToShare(follow);
+  if (waitMs > 0) {
+    // Deliveries that come meanwhile are answered by the same read.
+    const summary = 'Read later: many deliveries have come';
+    const isUrgent = (): boolean => mustLeave() || inbox.refreshing > 0;
+    await unless(isUrgent, () => sleep(waitMs, { summary }));
+    if (mustLeave()) return undefined;
+  }
   const { asked: serves, claims } = inbox;
   const forPerson = inbox.refreshing > 0;
+  if (!forPerson) follow.deliveryReads = [...follow.deliveryReads, Date.now()].slice(-mostReads);
   const summary = forPerson ? 'Read because a caller asked' : 'Read after a delivery';
-  const { readOrder } = proxyActivities<OrderActivities>(lookOptions(follow.input.account, readPriority, summary));
+  const priority = forPerson || follow.trail.status !== null ? readPriority : pollPriority;
+  const { readOrder } = proxyActivities<OrderActivities>(lookOptions(follow.input.account, priority, summary));
   const look: LookInput = { ...toLookInput(follow), ...tracesOf(claims), ...(forPerson ? { forPerson } : {}) };
   // The read of a delivery may have to wait long; a person's read goes ahead of it.
   const isOutdone = (): boolean => !forPerson && inbox.refreshing > 0;
