@@ -22,11 +22,16 @@ export interface Look {
 const readPriority = 2;
 const pollPriority = 4;
 
+/** Was the order never read, and did no ride make it? A stranger who knows an address can send deliveries about orders that do not exist. */
+export const mayBeInvented = ({ input: { account }, trail, inbox }: Follow): boolean =>
+  trail.status === null && !inbox.receivers.some((receiver) => isRideReceiver(receiver, account));
+
 /** Has only the caller named the order? It was never read, no delivery has named it, and no ride made it. */
-export const mayBeUnknown = ({ input: { account }, trail, inbox }: Follow): boolean =>
-  trail.status === null &&
-  trail.deliveries.received === 0 &&
-  !inbox.receivers.some((receiver) => isRideReceiver(receiver, account));
+const mayBeUnknown = (follow: Follow): boolean => mayBeInvented(follow) && follow.trail.deliveries.received === 0;
+
+/** Does the answer of the service stand? A delivery or a ride may have named the order since the look began. */
+const isUnknown = (follow: Follow, despiteDeliveries: boolean): boolean =>
+  mayBeUnknown(follow) || (despiteDeliveries && mayBeInvented(follow) && patched('invented-orders-end'));
 
 function toLookInput(follow: Follow): LookInput {
   const { input, trail } = follow;
@@ -41,6 +46,7 @@ function toLookInput(follow: Follow): LookInput {
     scheduledAt: scheduledAt(input, trail),
     pushed: trail.pushed,
     mayBeUnknown: mayBeUnknown(follow),
+    ...(mayBeInvented(follow) ? { mayBeInvented: true } : {}),
     notBefore: follow.notBefore,
   };
 }
@@ -51,8 +57,8 @@ function toLookInput(follow: Follow): LookInput {
  */
 export async function nextLook(follow: Follow, mustLeave: () => boolean): Promise<Look | undefined> {
   const look = isReadWanted(follow.inbox) ? await readNow(follow, mustLeave) : await waitForChange(follow, mustLeave);
-  // A delivery or a ride has named the order since this look began: the next look knows that.
-  return look?.seen.kind === 'unknownOrder' && !mayBeUnknown(follow) ? undefined : look;
+  if (look?.seen.kind !== 'unknownOrder') return look;
+  return isUnknown(follow, look.seen.despiteDeliveries ?? false) ? look : undefined; // the next look knows who names it
 }
 
 /** How many reads after deliveries an order may have in this time: a ride has some eight changes. One order must not take the budget of others. */
