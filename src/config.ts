@@ -84,6 +84,10 @@ export interface CliConfig {
   /** `null`: the journal is switched off. */
   readonly journalDir: string | null;
   readonly journalMaxMb: number;
+  /** What one address may send; `null`: any number. */
+  readonly deliveriesPerSecond: number | null;
+  /** How many orders of an account that deliveries started may be unread; `null`: any number. */
+  readonly newOrdersAtOnce: number | null;
   /** For accounts that set none of their own. */
   readonly poll: Cadence;
   /** A longer `Retry-After` of the service is cut to it. */
@@ -213,6 +217,8 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     ingressPort: read.port('FARETRAIL_INGRESS_PORT') ?? 8480,
     journalDir: journalDir === 'off' ? null : journalDir,
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
+    deliveriesPerSecond: readLimit(read, 'FARETRAIL_DELIVERIES_PER_SECOND', 100),
+    newOrdersAtOnce: readLimit(read, 'FARETRAIL_NEW_ORDERS_AT_ONCE', 20),
     poll,
     retryAfterMaxMs: read.integer('FARETRAIL_RETRY_AFTER_MAX_MS', { min: 1_000, max: 86_400_000 }) ?? defaultMaxWaitMs,
     metricsPort: readMetricsPort(read, 'FARETRAIL_METRICS_PORT'),
@@ -226,6 +232,9 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
 
 const readMetricsPort = (read: EnvReader, name: string): number | null =>
   read.text(name) === 'off' ? null : (read.port(name) ?? null);
+
+const readLimit = (read: EnvReader, name: string, byDefault: number): number | null =>
+  read.text(name) === 'off' ? null : (read.integer(name, { min: 1, max: 1_000_000 }) ?? byDefault);
 
 /** Node then trusts any certificate, so anybody on the way reads client secrets and tokens. */
 const uncheckedTls = 'NODE_TLS_REJECT_UNAUTHORIZED';

@@ -1,8 +1,10 @@
 import type { IngressConfig } from './config.js';
 import type { IngressMetrics } from './observability/ingress-metrics.js';
 import type { Logger } from './observability/logging.js';
-import { createForwarder } from './webhooks/forward/forwarder.js';
-import { createDirectForwarding, type RoutingPorts } from './webhooks/forward/routing.js';
+import { createForwarder, type ForwarderOptions } from './webhooks/forward/forwarder.js';
+import { TooManyNewOrders } from './webhooks/forward/new-orders.js';
+import { createDirectForwarding } from './webhooks/forward/routing.js';
+import type { DeliveryFact } from './webhooks/ingress-observer.js';
 import type { DeliveryStore } from './webhooks/intake.js';
 import { openJournal } from './webhooks/journal/journal.js';
 
@@ -15,7 +17,7 @@ export interface IngressStore extends DeliveryStore {
 /** What a store is made of. */
 export interface IngressStoreParts {
   config: Pick<IngressConfig, 'journalDir' | 'journalMaxMb'>;
-  routing: Omit<RoutingPorts, 'onForwarded'>;
+  routing: Pick<ForwarderOptions, 'port' | 'check' | 'roomForNew'>;
   metrics: IngressMetrics;
   logger: Logger;
   /** Why Temporal cannot be asked; null when it can. Ends within seconds. */
@@ -27,7 +29,7 @@ const forwardLimitMs = 10_000;
 /** The journal and its forwarder; with the journal off, Temporal itself. Throws `JournalError`. */
 export async function openIngressStore(parts: IngressStoreParts): Promise<IngressStore> {
   const { config, metrics } = parts;
-  const routing: RoutingPorts = { ...parts.routing, onForwarded: metrics.countForwarded };
+  const routing = { ...parts.routing, onForwarded: metrics.countForwarded };
   if (config.journalDir === null) {
     const forward = createDirectForwarding(routing);
     return { accept: forward, whyNotReady: parts.whyTemporalIsOut, close: async () => {} };
@@ -37,7 +39,7 @@ export async function openIngressStore(parts: IngressStoreParts): Promise<Ingres
 
 async function openJournalStore(
   folder: string,
-  routing: RoutingPorts,
+  routing: Omit<ForwarderOptions, 'journal'>,
   parts: IngressStoreParts,
 ): Promise<IngressStore> {
   const { config, metrics, logger } = parts;
@@ -59,8 +61,12 @@ async function openJournalStore(
     },
   });
   forwarder.start();
+  metrics.showHeld(forwarder.held);
   return {
-    accept: (delivery) => journal.append(delivery),
+    async accept(delivery) {
+      if (!forwarder.hasRoomFor(delivery)) throw new TooManyNewOrders();
+      await journal.append(delivery);
+    },
     whyNotReady: () => journal.whyUnwritable(),
     async close() {
       await forwarder.stop(forwardLimitMs);
@@ -78,5 +84,19 @@ export function createFailureLog(logger: Pick<Logger, 'warn' | 'debug'>): (error
     const level = Date.now() - toldAt >= tellEveryMs ? 'warn' : 'debug';
     if (level === 'warn') toldAt = Date.now();
     logger[level]({ err: error }, 'deliveries could not be forwarded; they are tried again');
+  };
+}
+
+/** Logs which address is over its limit: at once, and then once a minute with the number since. */
+export function createRefusalLog(logger: Pick<Logger, 'warn'>): (fact: DeliveryFact) => void {
+  const told = new Map<string, { at: number; refused: number }>();
+  return ({ account, eventType, outcome }) => {
+    if (outcome !== 'tooMany') return;
+    const name = `${account}/${eventType}`;
+    const last = told.get(name) ?? { at: Number.NEGATIVE_INFINITY, refused: 0 };
+    const refused = last.refused + 1;
+    const isDue = Date.now() - last.at >= tellEveryMs;
+    told.set(name, isDue ? { at: Date.now(), refused: 0 } : { ...last, refused });
+    if (isDue) logger.warn({ account, eventType, refused }, 'deliveries are refused: their address sends too many');
   };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
-import { type IngressStore, openIngressStore } from './ingress-store.js';
+import { createRefusalLog, type IngressStore, openIngressStore } from './ingress-store.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/ingress-metrics.js';
 import { createLogger, type Logger } from './observability/logging.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
@@ -14,8 +14,10 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
 import { type AcceptedSubscriptions, createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
+import { createAddressRates } from './webhooks/address-rates.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
+import { limitNewOrders } from './webhooks/forward/new-orders.js';
 import type { IngressObserver } from './webhooks/ingress-observer.js';
 import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
@@ -40,6 +42,7 @@ async function main(): Promise<void> {
     host: config.ingressHost,
     port: config.ingressPort,
     intake: tracing ? traceIntake(intake, tracing) : intake,
+    rates: createAddressRates(config.deliveriesPerSecond),
     observer,
     shapes,
     pages: pages ? null : { whyNotReady: store.whyNotReady, metricsPage: () => pageOf(metrics) },
@@ -114,7 +117,8 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
       () => null,
       () => 'Temporal does not answer, and the journal is off',
     );
-  const routing = { port: tracing ? traceSignals(port, tracing) : port, check };
+  const newOrders = limitNewOrders(port, config.newOrdersAtOnce);
+  const routing = { ...newOrders, port: tracing ? traceSignals(newOrders.port, tracing) : newOrders.port, check };
   const store = await openIngressStore({ config, routing, metrics, logger, whyTemporalIsOut });
   const intake = createDeliveryIntake({
     accounts: config.accounts,
@@ -150,9 +154,11 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 /** What happens becomes metrics, and log lines without any part of a request. */
 function createObserver(logger: Logger, metrics: IngressMetrics): IngressObserver {
   const places = new Set<string>();
+  const tellRefusal = createRefusalLog(logger);
   return {
     delivery(fact) {
       metrics.countDelivery(fact);
+      tellRefusal(fact);
       const { account, eventType, outcome } = fact;
       if (outcome !== 'accepted') logger.debug({ account, eventType, outcome }, 'delivery not accepted as usual');
     },

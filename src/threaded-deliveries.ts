@@ -71,6 +71,8 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
   open();
   return {
     toOrder: (key, deliveries) => ask('toOrder', key, deliveries),
+    signalOrder: (key, deliveries) => ask('signalOrder', key, deliveries),
+    isSettled: (key) => ask('isSettled', key),
     toReport: (key, deliveries) => ask('toReport', key, deliveries),
     toRide: (claim) => ask('toRide', claim),
     park: (delivery) => ask('park', delivery),

@@ -93,6 +93,8 @@ export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
 /** We assume that all replicas of the service know a new order long before that. */
 const unknownAfterMs = 5 * 60_000;
+/** The same for an order that a delivery names: the delivery may come from a stranger who knows an address. */
+const inventedAfterMs = 15 * 60_000;
 /** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
 
@@ -157,7 +159,9 @@ export function createOrderActivities({
       },
       toTrouble: (error) => toReadTrouble(error, { account: input.account, orderId: input.orderId, operation }, now()),
       settle(struggle, error) {
-        if (isPathProven && isUnknown(error, struggle, now())) return { kind: 'unknownOrder', reads };
+        const afterMs = input.mayBeUnknown ? unknownAfterMs : inventedAfterMs;
+        if (isPathProven && isUnknown(error, struggle, now() - afterMs))
+          return { kind: 'unknownOrder', reads, ...(input.mayBeUnknown ? {} : { despiteDeliveries: true }) };
         // A caller that wants a read gets no wait as an answer.
         const isAnswer = manner.isOneShot && struggle.code === shown && !(error instanceof QuietTime);
         return isAnswer ? show(struggle) : undefined;
@@ -205,11 +209,11 @@ export function createOrderActivities({
  * another order would prove nothing.
  */
 function isProven(
-  { mayBeUnknown, account, orderId }: LookInput,
+  { mayBeUnknown, mayBeInvented = false, account, orderId }: LookInput,
   before: Struggle | null,
   { provenPaths, now }: Pick<OrderActivityPorts, 'provenPaths'> & { now: number },
 ): boolean {
-  if (!mayBeUnknown || before?.code !== 'orderNotFound') return false;
+  if (!(mayBeUnknown || mayBeInvented) || before?.code !== 'orderNotFound') return false;
   return provenPaths.isProven(account, Math.max(Date.parse(before.since), now - provenWithinMs), orderId);
 }
 
@@ -281,11 +285,11 @@ function goAhead(
 }
 
 /** Has the service itself said for long that there is no such order? A proxy or a lagging replica may answer 404 too. */
-const isUnknown = (error: unknown, { code, since }: Struggle, now: number): boolean =>
+const isUnknown = (error: unknown, { code, since }: Struggle, latest: number): boolean =>
   code === 'orderNotFound' &&
   error instanceof RideApiError &&
   error.upstreamCode !== null &&
-  now - Date.parse(since) >= unknownAfterMs;
+  Date.parse(since) <= latest;
 
 const withShown = (input: LookInput, { status, concern }: Shown): LookInput => ({
   ...input,

@@ -22,6 +22,7 @@ export function createIngressMetrics() {
     registry,
     ...createDeliveryMetrics(opened),
     ...createForwardMetrics(opened),
+    showHeld: (held: () => ReadonlyMap<string, number>) => addHeldGauge(held, registry),
     showJournal: (journal: JournalGauges) => addJournalGauges(journal, registry),
   };
 }
@@ -75,6 +76,18 @@ function createForwardMetrics({ registry, counter }: OpenedRegistry) {
     countForwardFailure: () => failures.inc(),
     setOutage: (isOut: boolean) => outage.set(isOut ? 1 : 0),
   };
+}
+
+function addHeldGauge(held: () => ReadonlyMap<string, number>, registry: Registry): void {
+  const name = 'faretrail_held_deliveries';
+  const help = 'Deliveries that wait in the journal until their order may start.';
+  new Gauge({
+    ...{ name, help, labelNames: ['account'], registers: [registry] },
+    collect() {
+      this.reset();
+      for (const [account, deliveries] of held()) this.set({ account }, deliveries);
+    },
+  });
 }
 
 function addJournalGauges({ depth, bytes, maxBytes, oldestAt }: JournalGauges, registry: Registry): void {

@@ -1,4 +1,5 @@
 import { type Client, NamespaceNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { isEndParkReason } from '../domain/delivery.js';
@@ -8,6 +9,7 @@ import { afterEnd } from '../domain/order/earlier-run.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import { publishedAddresses } from '../domain/published.js';
 import type { CompanyReportInput } from '../domain/report.js';
+import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import {
   type CompanyReportKey,
   type FollowOrderKey,
@@ -33,6 +35,7 @@ export interface DeliveryPortOptions {
   untracked(account: AccountName): Account['untracked'];
 }
 
+const statusKey = defineSearchAttributeKey(searchAttributeNames.status, 'KEYWORD');
 const deadlineMs = 5_000;
 /** Keeps a signal below 200 KiB. */
 const deliveriesPerSignal = 1_000;
@@ -55,7 +58,17 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
   const parts = { ...options, inTime };
   return {
-    toOrder: (key, deliveries) => signalOrder(parts, key, deliveries),
+    toOrder: (key, deliveries) => deliverToOrder(parts, key, deliveries),
+    async signalOrder(key, deliveries) {
+      const run = runOf(client, followOrderId(key));
+      for (const some of inParts(deliveries))
+        if (!(await inTime(() => run.signal(deliveryReceivedSignal, { deliveries: some })))) return false;
+      return true;
+    },
+    async isSettled(key) {
+      const about = await inTime(() => runOf(client, followOrderId(key)).find());
+      return !about?.isOpen || about.typedSearchAttributes.get(statusKey) !== undefined;
+    },
     toReport: (key, deliveries) => signalReport(parts, key, deliveries),
     async toRide({ account, requestId, orderId }) {
       const ride = runOf(client, requestRideId({ account, requestId }));
@@ -72,7 +85,7 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
 }
 
-async function signalOrder(
+async function deliverToOrder(
   parts: Parts,
   key: FollowOrderKey,
   deliveries: readonly DeliveryNotice[],

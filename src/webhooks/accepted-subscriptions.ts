@@ -3,7 +3,11 @@ import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js'
 import { type AcceptedProof, type DeliverySecret, toDeliverySecret } from './verification.js';
 
 /** The ingress uses an older memo, too, but reads it again meanwhile. */
-const freshMs = 10_000;
+const freshMs = 1_000;
+/** With an older memo a delivery waits for a read, so that an address which a person ends is refused within two seconds. */
+const staleMs = 1_500;
+/** How long the ingress knows a generation as gone. */
+const goneMs = 10_000;
 /** The generations of a subscription that the ingress remembers as gone. Only a bound for memory. */
 const maxGone = 100;
 
@@ -47,6 +51,8 @@ interface Entry {
   opened: RepeatedRead<OpenedMemo>;
   /** Generations that the memo no longer holds, and when the ingress last read that. */
   gone: Map<string, number>;
+  /** Generations that the ingress has accepted. A memo that lacks one of them says that it has ended. */
+  known: Set<string>;
 }
 
 /** One cache for a process. */
@@ -58,7 +64,11 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
     const id = subscriptionId(key);
     const held = entries.get(id);
     if (held) return held;
-    const entry: Entry = { opened: createRepeatedRead(createMemoReader(key, ports), now), gone: new Map() };
+    const entry: Entry = {
+      opened: createRepeatedRead(createMemoReader(key, ports), now),
+      gone: new Map(),
+      known: new Set(),
+    };
     entries.set(id, entry);
     return entry;
   }
@@ -69,9 +79,16 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
       entry.opened.keepFresh(freshMs);
       const acceptance = find(entry, generation, at);
       // An end is final, so an old memo may tell it.
-      if (acceptance && (acceptance === 'ended' || readSince === undefined)) return acceptance;
+      if (acceptance === 'ended') return acceptance;
+      if (acceptance && readSince === undefined) {
+        entry.known.add(generation);
+        // While Temporal does not answer, an old memo is better than none.
+        await entry.opened.waitForRead({ since: now() - staleMs });
+        return find(entry, generation, at) ?? whyGone(entry);
+      }
+      if (acceptance === undefined && readSince === undefined && entry.known.has(generation)) return whyGone(entry);
       const goneAt = entry.gone.get(generation) ?? Number.NEGATIVE_INFINITY;
-      if (acceptance === undefined && now() - goneAt <= freshMs) return whyGone(entry);
+      if (acceptance === undefined && now() - goneAt <= goneMs) return whyGone(entry);
 
       const isEnough = (): boolean => readSince === undefined && find(entry, generation, at) !== undefined;
       if (!(await entry.opened.waitForRead({ since: readSince, isEnough }))) return 'unknown';

@@ -9,6 +9,10 @@ export interface DeliveryPort {
   /** Sends one signal for all deliveries. The settings of the account say whether a delivery starts the following of a new
    *  order. It starts a following again that broke off, but not of an order that has ended at the service (I5). */
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
+  /** Sends one signal for all deliveries to the run that follows the order. False: there is none. */
+  signalOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<boolean>;
+  /** Has the run of the order read it, or is there no open run? */
+  isSettled(key: FollowOrderKey): Promise<boolean>;
   /** Sends one signal for all deliveries, and starts the run of the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** Tells a ride that deliveries name it as the one that made the order. Starts nothing, and passes over a ride that does not run. */

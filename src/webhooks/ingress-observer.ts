@@ -15,6 +15,10 @@ export const intakeOutcomes = [
   'notFound',
   /** 413. */
   'tooLarge',
+  /** 429: the address has sent too many deliveries. */
+  'tooMany',
+  /** 429: too many deliveries of the account are about orders that may not start yet. */
+  'tooManyNew',
   /** 415: packed. */
   'encoded',
   /** 400. */

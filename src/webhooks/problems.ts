@@ -27,6 +27,8 @@ export const problems: Readonly<
 > = {
   notFound: problem(404, 'Not Found', 'There is nothing here.'),
   tooLarge: problem(413, 'Content Too Large', 'The body of a delivery has at most 262144 bytes.'),
+  tooMany: problem(429, 'Too Many Requests', 'This address sends too many deliveries. Send it again later.', 10),
+  tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 60),
   encoded: problem(415, 'Unsupported Media Type', 'The body of a delivery must not be compressed.'),
   notJson: problem(400, 'Bad Request', 'The body of a delivery must be a JSON object in UTF-8.'),
   wrongSecret: refused,
@@ -56,7 +58,9 @@ export const contentType = 'application/problem+json; charset=utf-8';
  * moment. It discards what the sender sends meanwhile. Closing at once would reset the connection, and the sender would lose
  * the answer (RFC 9112 section 9.6).
  */
-export function answerAndHangUp(request: IncomingMessage, response: ServerResponse, { status, body }: Problem): void {
+export function answerAndHangUp(request: IncomingMessage, response: ServerResponse, answer: Problem): void {
+  const { status, body, retryAfter } = answer;
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   response.writeHead(status, {
     'content-type': contentType,
     'content-length': Buffer.byteLength(body),

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { FaretrailError } from '../domain/errors.js';
+import type { AddressRates } from './address-rates.js';
 import { isRestSmall, maxBodyBytes, readBody, refusalByHeaders } from './delivery-request.js';
 import type { IngressObserver } from './ingress-observer.js';
 import type { Arrival, DeliveryIntake, IntakeAnswer } from './intake.js';
@@ -28,6 +29,7 @@ export interface IngressServerOptions {
   /** 0 takes any free port. */
   port: number;
   intake: DeliveryIntake;
+  rates: AddressRates;
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
   /** Learns what deliveries at our addresses look like; null: the shapes are not kept. */
   shapes?: Pick<ShapeNotebook, 'note'> | null;
@@ -115,12 +117,12 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
   return app;
 }
 
-function addDeliveryRoute(app: FastifyInstance, { intake, observer, shapes }: IngressServerOptions): void {
+function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer, shapes }: IngressServerOptions): void {
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = performance.now();
     const { account, eventType, capability } = request.params;
     const arrival = intake.admit(account, eventType, capability);
-    const answer: IntakeAnswer = arrival ? await readAndTake(arrival, request, reply) : { outcome: 'notFound' };
+    const answer = await answerTo(arrival, request, reply);
     const { outcome, deliveryId } = answer;
     const seconds = (performance.now() - since) / 1_000;
     observer.delivery({ account: arrival?.account ?? '', eventType: arrival?.eventType ?? '', outcome, seconds });
@@ -131,6 +133,15 @@ function addDeliveryRoute(app: FastifyInstance, { intake, observer, shapes }: In
         .send(`{"deliveryId":"${deliveryId}"}`);
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
+  }
+
+  async function answerTo(
+    arrival: Arrival | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<IntakeAnswer> {
+    if (!arrival) return { outcome: 'notFound' };
+    return rates.take(arrival) ? await readAndTake(arrival, request, reply) : { outcome: 'tooMany' };
   }
 
   async function readAndTake(arrival: Arrival, request: FastifyRequest, reply: FastifyReply): Promise<IntakeAnswer> {

@@ -26,13 +26,14 @@ export type DeliveryScene = Awaited<ReturnType<typeof openDeliveryScene>>;
  * A sandbox and one worker process, with a Temporal server of their own: a subscription is named by account and event type
  * alone, and other tests subscribe, too.
  */
-export async function openDeliveryScene(more: WorkerEnv = {}) {
+export async function openDeliveryScene(more: WorkerEnv = {}, requestsPerSecond?: number) {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-scene-'));
   const databaseFile = join(folder, 'temporal.db');
   const server = await startDevServer({ program: inject('temporalProgram'), databaseFile });
   const webhookKeys = `w1:${randomBytes(32).toString('base64url')}`;
   const env = { FARETRAIL_WEBHOOK_KEYS: webhookKeys, ...more };
-  const fleet = await startFleet(1, { env, address: server.address });
+  const budget = requestsPerSecond === undefined ? {} : { requestsPerSecond };
+  const fleet = await startFleet(1, { env, address: server.address, ...budget });
   const ingresses: IngressProcess[] = [];
   return {
     fleet,

@@ -10,6 +10,7 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/processes/encrypted-pages.test.ts': hasItsOwn,
   'test/processes/encrypted-payloads.test.ts': readsItsFile,
   'test/processes/ingress-kills.test.ts': hasItsOwn,
+  'test/processes/leaked-address.test.ts': hasItsOwn,
   'test/processes/named-orders.test.ts': hasItsOwn,
   'test/processes/observability.test.ts': hasItsOwn,
   'test/processes/secrets.test.ts': readsItsFile,

@@ -60,13 +60,34 @@ it('a generation in force is read once for many deliveries at the same time, and
   expect(reads).toBe(1);
 });
 
-it('a generation in force is read again in the background after 10 s, and deliveries are answered meanwhile', async () => {
+it('a generation in force is read again in the background after a second, and deliveries are answered meanwhile', async () => {
   await acceptance();
-  await pass(10_001);
+  await pass(1_001);
+  readMs = 300;
   memo = { accepted: [] };
-  expect(await acceptance()).toEqual(proof);
-  await settle();
-  expect(await timed(acceptance())).toMatchObject({ answer: 'ended' });
+  expect(await timed(acceptance())).toEqual({ answer: proof, ms: 0 });
+  await pass(300);
+  expect(await timed(acceptance())).toEqual({ answer: 'ended', ms: 0 });
+});
+
+it('a generation that ends is refused 2 s later, at the first delivery after a quiet hour too', async () => {
+  for (const [generation, quietMs] of Object.entries({ g1: 1_990, g2: 3_600_000 })) {
+    memo = accepting({ generation });
+    await pass(20_000);
+    expect(await acceptance(generation)).toEqual(proof);
+    memo = { accepted: [] };
+    await pass(quietMs);
+    expect(await acceptance(generation)).toBe('ended');
+  }
+});
+
+it('a generation that deliveries use all the time ends within 2 s', async () => {
+  readMs = 200;
+  for (let passed = 0; passed < 5_300; passed += 100, await pass(100)) await timed(acceptance());
+  memo = { accepted: [] };
+  const endedAt = Date.now();
+  while ((await timed(acceptance())).answer !== 'ended') await pass(100);
+  expect(Date.now() - endedAt).toBeLessThan(1_500);
 });
 
 it('a generation in force stays so while Temporal does not answer, however long', async () => {
@@ -79,12 +100,11 @@ it('a generation in force stays so while Temporal does not answer, however long'
   }
 });
 
-it('a generation ends when its grace is over, without another read', async () => {
+it('a generation ends when its grace is over, without a wait for another read', async () => {
   memo = accepting({ until: new Date(Date.now() + 5_000).toISOString() });
   expect(await acceptance()).toEqual(proof);
   await pass(5_000);
-  expect(await acceptance()).toBe('ended');
-  expect(reads).toBe(1);
+  expect(await timed(acceptance())).toEqual({ answer: 'ended', ms: 0 });
   expect(await acceptance('g1', { at: Date.now() - 1 })).toEqual(proof);
 });
 

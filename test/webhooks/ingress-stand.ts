@@ -8,6 +8,7 @@ import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
+import { createAddressRates } from '../../src/webhooks/address-rates.js';
 import type { DeliveryFact, IngressObserver } from '../../src/webhooks/ingress-observer.js';
 import { createDeliveryIntake } from '../../src/webhooks/intake.js';
 import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
@@ -32,6 +33,8 @@ interface StandOptions {
   requestIdAt?: string[];
   /** Where the shapes of deliveries are kept; default: nowhere. */
   shapesIn?: string;
+  /** What an address may send; default: any number. */
+  perSecond?: number;
 }
 
 /** An address in force whose secret is `secretId`. */
@@ -93,6 +96,7 @@ export async function startIngressStand(options: StandOptions = {}) {
         });
   const server = await startIngressServer({
     ...{ host: '127.0.0.1', port: 0, intake, observer, shapes },
+    rates: createAddressRates(options.perSecond ?? null),
     pages: {
       whyNotReady: store.whyNotReady,
       metricsPage: async () => ({ type: 'text/plain', body: 'some 1\n' }),

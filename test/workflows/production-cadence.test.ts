@@ -1,7 +1,12 @@
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
 import { renewTokenSignal } from '../../src/workflows/messages.js';
 import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
+import { apiError } from '../activities/service.js';
+import { keepHistory } from '../replay/releases.js';
+import { startReplayer } from '../replay/replayer.js';
+import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import type { FollowHandle } from '../support/order/stack.js';
@@ -12,6 +17,9 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 /** The service takes orders up to 30 days ahead. Virtual time takes real time, too: 5 ms for each read. */
+/** Stack traces tell where a checkout lies. */
+const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
+const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
 const daysAhead = isLong ? 30 : 10;
 
 let receiver: NotifyReceiver;
@@ -75,6 +83,25 @@ describe('at the default cadence, in virtual time', () => {
     expect(trail.timeline.map(({ status }) => status)).toEqual(script.map(([status]) => status));
     expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
   }, 300_000);
+});
+
+it('an order that deliveries name and the service does not know is given up after a quarter of an hour, and replays so', async () => {
+  const other = await stack.start(() => reading('Driving'));
+  const invented = await stack.start(() => {
+    throw apiError('ORDER_UNKNOWN', undefined, 'not_found');
+  });
+  await deliver(invented, newDelivery());
+  await expect(invented.result()).rejects.toMatchObject({ cause: { type: 'OrderNotFound' } });
+  const { startTime, closeTime } = await invented.describe();
+  const minutes = ((closeTime?.getTime() ?? 0) - startTime.getTime()) / minute;
+  expect(minutes).toBeGreaterThan(15);
+  expect(minutes).toBeLessThan(22);
+  await other.terminate();
+  const history = await invented.fetchHistory();
+  if (isRecording) keepHistory('order-that-a-stranger-named', withoutPaths(historyToJSON(history)));
+  const replayer = startReplayer();
+  await replayer.replay(history, invented.workflowId);
+  await replayer.close();
 });
 
 it('a token can be read although this server drops the memo of a run that continues as new', async () => {

@@ -35,6 +35,8 @@ export interface LookInput {
   notBefore: string | null;
   /** Only the caller has named the order: it was not read yet, no delivery named it, and no ride made it. */
   mayBeUnknown: boolean;
+  /** It was not read yet, and no ride made it. Absent: a worker of an earlier release asks. */
+  mayBeInvented?: boolean;
   /** A person waits for this read: once a minute for each account it ignores all waits. */
   forPerson?: boolean;
   /** Of the deliveries that led to the look, newest last, if tracing is on. */
@@ -48,7 +50,7 @@ export interface LookInput {
 export type OrderObservation =
   | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number; runLength?: number }
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
-  | { kind: 'unknownOrder'; reads: number };
+  | { kind: 'unknownOrder'; reads: number; despiteDeliveries?: true };
 
 /** How the following of an order ended. */
 export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expired'] as const;

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AccountName } from '../../domain/keys.js';
 import { TemporalUnavailable } from '../delivery-port.js';
-import type { GroupId, JournaledDelivery, JournalKey } from '../journal/entries.js';
+import { type GroupId, groupIdOf, type JournaledDelivery, type JournalKey } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
+import { type NewOrders, TooManyNewOrders } from './new-orders.js';
 import { type CallResult, createPlan, type ForwardPlan } from './plan.js';
 import { createRouting, type RoutingPorts } from './routing.js';
 
@@ -11,6 +13,8 @@ export interface ForwarderOptions extends RoutingPorts {
   onFailed?: (error: Error) => void;
   /** Temporal as a whole takes no deliveries (true), or takes them again (false). */
   onOutage?: (isOut: boolean) => void;
+  /** How many more orders of an account may start; default: any number. */
+  roomForNew?: NewOrders['room'];
   /** The most groups in flight, one call to Temporal each. Default 64. */
   concurrency?: number;
   now?: () => number;
@@ -21,18 +25,28 @@ export interface Forwarder {
   start(): void;
   /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
   stop(limitMs: number): Promise<void>;
+  /** How many deliveries wait until their order may start, by account. */
+  held(): ReadonlyMap<AccountName, number>;
+  /** May the journal take this delivery? Not while very many wait, unless the forwarder has lately found a run for its order. */
+  hasRoomFor(delivery: JournaledDelivery): boolean;
 }
+
+/** So many deliveries of an account may wait until their orders may start. They take about 5 MB of the journal. */
+const mostHeld = 10_000;
+/** A bound for memory: more orders than are under way at a time. */
+const mostPlaced = 20_000;
 
 /** Short beside waits of a second and probes of half a second. It runs only while a group waits. */
 const tickMs = 100;
 
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { journal, onFailed, concurrency = 64, now = Date.now } = options;
+  const { journal, onFailed, roomForNew = () => Number.POSITIVE_INFINITY, concurrency = 64, now = Date.now } = options;
   const plan = createPlan(journal, now);
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardGroup = createGroupForwarding(options, plan, outage);
   const calls = new Set<Promise<void>>();
+  const placed = new Set<GroupId>();
   let tick: NodeJS.Timeout | undefined;
   let isRunning = false;
 
@@ -54,7 +68,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   function onTick(): void {
     tick = undefined;
-    plan.tick();
+    plan.tick(roomForNew);
     tryMore();
   }
 
@@ -66,10 +80,20 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       return 'failed' as const;
     });
     plan.over(id, result);
+    if (result === 'succeeded') {
+      if (placed.size >= mostPlaced) placed.clear();
+      placed.add(id);
+    }
     tryMore();
   }
 
   return {
+    held: plan.held,
+    hasRoomFor: ({ account, eventType, orderId }) =>
+      (plan.held().get(account) ?? 0) < mostHeld ||
+      eventType !== 'status_changed' ||
+      orderId === null ||
+      placed.has(groupIdOf([0, account, eventType, orderId])),
     start() {
       isRunning = true;
       journal.onAppend((key) => {
@@ -109,6 +133,10 @@ function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, out
     }
     plan.noteRemoved(id, gone);
     if (!error) return 'succeeded';
+    if (error instanceof TooManyNewOrders) {
+      outage.succeeded(now()); // Temporal has said that no run follows the order
+      return 'held';
+    }
     if (!outage.failed(error, triedAt, now())) throw error;
     onFailed?.(error);
     return 'postponed';

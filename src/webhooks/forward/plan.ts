@@ -1,8 +1,10 @@
+import type { AccountName } from '../../domain/keys.js';
 import { type GroupId, groupIdOf, type JournalKey, keysOf } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
+import { createHeldGroups } from './held-groups.js';
 
-/** The result of a call for a group. `postponed`: an outage was the cause. */
-export type CallResult = 'succeeded' | 'postponed' | 'failed';
+/** The result of a call for a group. `postponed`: an outage was the cause. `held`: too many other orders are new. */
+export type CallResult = 'succeeded' | 'postponed' | 'held' | 'failed';
 
 /** Knows which groups are in flight and which wait after a failure, and chooses the next one: the one that has waited longest. */
 export interface ForwardPlan {
@@ -17,8 +19,10 @@ export interface ForwardPlan {
   /** The group is no longer in flight. */
   over(id: GroupId, result: CallResult): void;
   inFlight(): number;
-  /** Makes groups ready whose wait is over. */
-  tick(): void;
+  /** Makes groups ready whose wait is over. `room`: how many more orders of an account may start. */
+  tick(room: (account: AccountName) => number): void;
+  /** How many deliveries are held, by account. */
+  held(): ReadonlyMap<AccountName, number>;
   /** Will there be more to do later? */
   isWaiting(): boolean;
 }
@@ -34,10 +38,13 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
   const ready = new Set<GroupId>();
   const inFlight = new Set<GroupId>();
   const backoff = createBackoff<GroupId>();
+  const held = createHeldGroups();
   const backlog = createBacklog(journal, () => ready.size < mostReady);
 
   function makeReady(id: GroupId): void {
-    if (backlog.has(id) && !inFlight.has(id) && !backoff.isWaiting(id)) ready.add(id);
+    if (!backlog.has(id) || inFlight.has(id) || backoff.isWaiting(id)) return;
+    held.release(id);
+    ready.add(id);
   }
 
   function scan(): void {
@@ -49,6 +56,7 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
     noteAppend(key) {
       if (key === null) {
         ready.clear();
+        held.clear();
         return backlog.forget();
       }
       const id = backlog.add(key);
@@ -66,15 +74,17 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
     noteRemoved: backlog.remove,
     over(id, result) {
       inFlight.delete(id);
+      if (result === 'held') return held.hold(id, backlog.sizeOf(id));
       if (result === 'failed') backoff.failed(id, now());
       if (result === 'succeeded') backoff.succeeded(id);
       makeReady(id);
     },
     inFlight: () => inFlight.size,
-    tick() {
-      for (const id of backoff.takeDue(now())) makeReady(id);
+    tick(room) {
+      for (const id of [...backoff.takeDue(now()), ...held.newest(room)]) makeReady(id);
     },
-    isWaiting: () => backoff.size() > 0 || backlog.isBehind(),
+    held: held.counts,
+    isWaiting: () => backoff.size() > 0 || held.counts().size > 0 || backlog.isBehind(),
   };
 }
 
@@ -89,6 +99,7 @@ interface ForwardBacklog {
   /** Reads the next entries of the journal and gives their groups. */
   scan(): GroupId[];
   has(id: GroupId): boolean;
+  sizeOf(id: GroupId): number;
   oldestOf(id: GroupId): JournalKey[];
   /** These entries, which `oldestOf` gave, are gone. */
   remove(id: GroupId, keys: readonly JournalKey[]): void;
@@ -132,6 +143,7 @@ function createBacklog(journal: Pick<Journal, 'keysAfter'>, hasRoom: () => boole
       return keys.map(know);
     },
     has: (id) => groups.has(id),
+    sizeOf: (id) => groups.get(id)?.length ?? 0,
     oldestOf: (id) => keysOf(id, groups.get(id)?.slice(0, keysPerCall) ?? []),
     remove(id, keys) {
       const seqs = groups.get(id);

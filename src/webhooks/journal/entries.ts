@@ -46,6 +46,9 @@ export function groupIdOf([seq, account, eventType, orderId]: JournalKey): Group
   return JSON.stringify(orderId === '' ? [account, eventType, '', seq] : [account, eventType, orderId]) as GroupId;
 }
 
+/** The account of a group. */
+export const accountOf = (id: GroupId): AccountName => (JSON.parse(id) as [AccountName])[0];
+
 /** The keys of a group's entries. */
 export function keysOf(id: GroupId, seqs: readonly number[]): JournalKey[] {
   const [account, eventType, orderId] = JSON.parse(id) as [AccountName, EventType, OrderId | ''];

@@ -5,7 +5,7 @@ import { hasTooManySignals } from '../delivery-inbox.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
-import { type Look, mayBeUnknown, nextLook } from './looks.js';
+import { type Look, mayBeInvented, nextLook } from './looks.js';
 import {
   countChange,
   countEnd,
@@ -79,7 +79,9 @@ async function record(follow: Follow, { seen, claims, serves }: Look): Promise<v
 
 /** The run goes on if a delivery or a ride names the order at the last moment, or a caller stops the following. */
 async function failAsUnknown(follow: Follow): Promise<void> {
-  if (!(await leave(follow, () => mayBeUnknown(follow) && !isOver(follow)))) return;
+  const { received } = follow.trail.deliveries;
+  const isUnnamed = (): boolean => mayBeInvented(follow) && follow.trail.deliveries.received === received;
+  if (!(await leave(follow, () => isUnnamed() && !isOver(follow)))) return;
   countEnd(follow.trail);
   const { account, orderId } = follow.input;
   const message = `The service does not know order ${orderId} at account ${account}. Check the id and the account.`;

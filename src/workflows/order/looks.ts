@@ -1,4 +1,4 @@
-import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, condition, patched, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
@@ -18,15 +18,20 @@ export interface Look {
   serves: number;
 }
 
-/** Reads after a delivery or for a person go ahead of polls. */
+/** Reads after a delivery or for a person go ahead of polls. Not those of an order that was never read: it may be invented. */
 const readPriority = 2;
 const pollPriority = 4;
 
+/** Was the order never read, and did no ride make it? A stranger who knows an address can send deliveries about orders that do not exist. */
+export const mayBeInvented = ({ input: { account }, trail, inbox }: Follow): boolean =>
+  trail.status === null && !inbox.receivers.some((receiver) => isRideReceiver(receiver, account));
+
 /** Has only the caller named the order? It was never read, no delivery has named it, and no ride made it. */
-export const mayBeUnknown = ({ input: { account }, trail, inbox }: Follow): boolean =>
-  trail.status === null &&
-  trail.deliveries.received === 0 &&
-  !inbox.receivers.some((receiver) => isRideReceiver(receiver, account));
+const mayBeUnknown = (follow: Follow): boolean => mayBeInvented(follow) && follow.trail.deliveries.received === 0;
+
+/** Does the answer of the service stand? A delivery or a ride may have named the order since the look began. */
+const isUnknown = (follow: Follow, despiteDeliveries: boolean): boolean =>
+  mayBeUnknown(follow) || (despiteDeliveries && mayBeInvented(follow) && patched('invented-orders-end'));
 
 function toLookInput(follow: Follow): LookInput {
   const { input, trail } = follow;
@@ -41,6 +46,7 @@ function toLookInput(follow: Follow): LookInput {
     scheduledAt: scheduledAt(input, trail),
     pushed: trail.pushed,
     mayBeUnknown: mayBeUnknown(follow),
+    ...(mayBeInvented(follow) ? { mayBeInvented: true } : {}),
     notBefore: follow.notBefore,
   };
 }
@@ -51,16 +57,39 @@ function toLookInput(follow: Follow): LookInput {
  */
 export async function nextLook(follow: Follow, mustLeave: () => boolean): Promise<Look | undefined> {
   const look = isReadWanted(follow.inbox) ? await readNow(follow, mustLeave) : await waitForChange(follow, mustLeave);
-  // A delivery or a ride has named the order since this look began: the next look knows that.
-  return look?.seen.kind === 'unknownOrder' && !mayBeUnknown(follow) ? undefined : look;
+  if (look?.seen.kind !== 'unknownOrder') return look;
+  return isUnknown(follow, look.seen.despiteDeliveries ?? false) ? look : undefined; // the next look knows who names it
+}
+
+/** How many reads after deliveries an order may have in this time: a ride has some eight changes. One order must not take the budget of others. */
+const mostReads = 5;
+const withinMs = 10_000;
+
+/** How long until one more read after deliveries is within the share of the order. */
+function msToShare(follow: Follow): number {
+  const { inbox, deliveryReads } = follow;
+  const waitMs = (deliveryReads.at(-mostReads) ?? Number.NEGATIVE_INFINITY) + withinMs - Date.now();
+  if (waitMs <= 0 || inbox.refreshing > 0) return 0;
+  follow.isPaced ??= patched('share-of-reads-after-deliveries');
+  return follow.isPaced ? waitMs : 0;
 }
 
 async function readNow(follow: Follow, mustLeave: () => boolean): Promise<Look | undefined> {
   const { inbox } = follow;
+  const waitMs = msToShare(follow);
+  if (waitMs > 0) {
+    // Deliveries that come meanwhile are answered by the same read.
+    const summary = 'Read later: many deliveries have come';
+    const isUrgent = (): boolean => mustLeave() || inbox.refreshing > 0;
+    await unless(isUrgent, () => sleep(waitMs, { summary }));
+    if (mustLeave()) return undefined;
+  }
   const { asked: serves, claims } = inbox;
   const forPerson = inbox.refreshing > 0;
+  if (!forPerson) follow.deliveryReads = [...follow.deliveryReads, Date.now()].slice(-mostReads);
   const summary = forPerson ? 'Read because a caller asked' : 'Read after a delivery';
-  const { readOrder } = proxyActivities<OrderActivities>(lookOptions(follow.input.account, readPriority, summary));
+  const priority = forPerson || follow.trail.status !== null ? readPriority : pollPriority;
+  const { readOrder } = proxyActivities<OrderActivities>(lookOptions(follow.input.account, priority, summary));
   const look: LookInput = { ...toLookInput(follow), ...tracesOf(claims), ...(forPerson ? { forPerson } : {}) };
   // The read of a delivery may have to wait long; a person's read goes ahead of it.
   const isOutdone = (): boolean => !forPerson && inbox.refreshing > 0;

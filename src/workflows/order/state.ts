@@ -110,6 +110,10 @@ export interface Follow {
   notBefore: string | null;
   /** ISO instant of the last read; null before the first read of this run and after trouble. */
   lastReadAt: string | null;
+  /** Epoch milliseconds of the last reads after deliveries, newest last. */
+  deliveryReads: number[];
+  /** Do reads after deliveries have a share? Not in a run that made more of them on an earlier release; null: not known yet. */
+  isPaced: boolean | null;
   /** The number of events of the run when it recorded its last observation. */
   recordedLength: number;
   /** The poll under way; null before the first one and after the run has taken its result. */
@@ -146,6 +150,8 @@ export function openFollow(
     continues: earlier,
     notBefore: carried?.notBefore ?? null,
     lastReadAt: null,
+    deliveryReads: [],
+    isPaced: null,
     recordedLength: 0,
     poll: null,
     isExpired: false,

@@ -13,6 +13,8 @@ const unknown = (upstreamCode: string | null = 'not_found') => apiError('ORDER_U
 const lastSeen = (attempts: Attempt<unknown>[]): unknown => attempts.at(-1)?.seen;
 const shownOutage = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
 const lookedFor = { shown: { rawStatus: null, attention: 'orderNotFound' }, mayBeUnknown: true } as const;
+/** The same where deliveries name the order. */
+const named = { ...lookedFor, mayBeUnknown: false, mayBeInvented: true } as const;
 const secondsAsked = ({ asked }: LookStage): number[] => asked.map((at) => (at - start) / second);
 
 it('a poll that meets an outage is repeated with growing pauses, and remembers it in the heartbeat', async () => {
@@ -234,8 +236,16 @@ describe('an order that the service does not know', () => {
     expect(stage.now).toBe(start + 5 * minute);
   });
 
+  it('a poll ends after fifteen such minutes where deliveries name the order', async () => {
+    const { stage, attempts } = await lookedForAnHour(named);
+    const seen = { kind: 'unknownOrder', reads: attempts.length, despiteDeliveries: true };
+    expect([lastSeen(attempts), stage.now]).toEqual([seen, start + 15 * minute]);
+  });
+
   it.each([
-    ['a ride or a delivery vouches for it', { ...lookedFor, mayBeUnknown: false }, {}],
+    ['a ride vouches for it', { ...lookedFor, mayBeUnknown: false }, {}],
+    ['the 404 is no word of the service, and deliveries name it', named, { upstreamCode: null }],
+    ['no other order was read lately, and deliveries name it', named, { readsEndMs: 13 * minute }],
     ['the 404 is no word of the service', lookedFor, { upstreamCode: null }],
     ['no other order was read', lookedFor, { read: toOrderId('4711') }],
     ['no other order was read lately', lookedFor, { readsEndMs: 3 * minute }],

@@ -13,6 +13,7 @@ import {
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { orderStart } from '../../../src/temporal/follow-start.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
+import { rideStatusKey } from '../../../src/workflows/search-attributes.js';
 import { newDelivery } from '../../support/delivery/deliveries.js';
 import { inputOf, signalsTo } from '../../support/runs.js';
 import { useTemporal } from '../../support/worker/runtime.js';
@@ -61,6 +62,29 @@ describe('deliveries about an order', () => {
     await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
     await follow(key);
     expect(await port.toOrder(key, [notice()])).toBe('signalled');
+  });
+
+  it('reach an open run without a start, and say when there is none', async () => {
+    const key = anOrder();
+    const deliveries = Array.from({ length: 1_001 }, notice);
+    expect(await port.signalOrder(key, deliveries)).toBe(false);
+    await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
+    await follow(key);
+    expect(await port.signalOrder(key, deliveries)).toBe(true);
+    const sizes = (await signalsOf(followOrderId(key))).map((one) => one.deliveries.length);
+    expect(sizes).toEqual([1_000, 1]);
+  });
+
+  it('keep the place of a new order until its run has read it or has ended', async () => {
+    const [unread, read] = [anOrder(), anOrder()];
+    await follow(unread);
+    await temporal.client.workflow.start('followOrder', {
+      ...orderStart(read, taskQueue),
+      typedSearchAttributes: [{ key: rideStatusKey, value: 'Driving' }],
+    });
+    expect([await port.isSettled(unread), await port.isSettled(read)]).toEqual([false, true]);
+    await handleOf(followOrderId(unread)).terminate();
+    expect([await port.isSettled(unread), await port.isSettled(anOrder())]).toEqual([true, true]);
   });
 
   it('are several signals when there are thousands', async () => {

@@ -124,6 +124,42 @@ describe('a delivery', () => {
     expect(await trailOf(handle)).toMatchObject({ status: 'Routing', deliveries: { received: 5 } });
   });
 
+  it('goes ahead of polls, unless the order was never read', async () => {
+    const { orderId, handle } = await followed();
+    await announce(orderId, handle, 'Confirmed');
+    const invented = await stack.follow('business', 'invented');
+    await deliver(invented, newDelivery());
+    const priorities = async (run: FollowHandle) =>
+      (await eventsOf(run)).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+        scheduled ? [`${scheduled.activityType?.name} ${scheduled.priority?.priorityKey}`] : [],
+      );
+    expect(await priorities(handle)).toContain('readOrder 2');
+    await expect.poll(() => priorities(invented)).toContain('readOrder 4');
+    void invented.executeUpdate('refreshOrder').catch(() => undefined);
+    await expect.poll(() => priorities(invented)).toContain('readOrder 2');
+    await invented.terminate();
+  });
+
+  it('costs at most five reads in ten seconds, however many come, and a read still starts after the last one', async () => {
+    const { orderId, handle } = await followed();
+    const before = readsOf(orderId).length;
+    const since = Date.now();
+    let lastAt = '';
+    while (Date.now() - since < 12_000) {
+      lastAt = new Date().toISOString();
+      await deliver(handle, newDelivery());
+      await sleep(100);
+    }
+    const count = readsOf(orderId).length - before;
+    expect(count).toBeGreaterThanOrEqual(5);
+    expect(count).toBeLessThanOrEqual(11);
+    await handle.executeUpdate('refreshOrder'); // a caller does not wait for the share
+    expect(Date.now() - since).toBeLessThan(18_000);
+    await expect.poll(() => (readsOf(orderId).at(-1)?.at ?? '') > lastAt).toBe(true);
+    await expect.poll(async () => (await pendingOf(handle)).map(({ name }) => name)).toEqual(['observeOrder']);
+    expect(readsOf(orderId).filter(({ at }) => at > lastAt).length).toBeLessThanOrEqual(3);
+  });
+
   it('of a stream of 300 is never starved, and costs few reads', async () => {
     const { orderId, handle } = await followed();
     stack.sandbox.setFault({ kind: 'slow', delayMs: 300, orderId });

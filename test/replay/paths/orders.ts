@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowRequest } from '../../../src/domain/order/input.js';
@@ -6,7 +7,7 @@ import { followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-i
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
-import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
+import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { encrypted, raw, undecodable } from '../../support/hostile/payloads.js';
 import type { FollowHandle, OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
@@ -102,6 +103,13 @@ const orderPaths: Paths = {
     stack.sandbox.setStatus('business', orderId, 'CareReq');
     await deliver(handle, deliveryOf('Waiting'));
     await shows(handle, 'RideStatus', 'CareReq');
+    return await completes(stack, { handle, orderId });
+  }),
+  'order-with-many-deliveries': whileDriving(async (handle, stack, orderId) => {
+    for (let sent = 0; sent < 10; sent += 1) {
+      await deliver(handle, newDelivery());
+      await sleep(500);
+    }
     return await completes(stack, { handle, orderId });
   }),
   async 'order-announced-then-not'(stack) {

@@ -2,6 +2,7 @@ import { setTimeout as realTime } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createForwarder, type Forwarder } from '../../../src/webhooks/forward/forwarder.js';
+import { TooManyNewOrders } from '../../../src/webhooks/forward/new-orders.js';
 import { type Journal, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { isLong } from '../../support/long.js';
 import { aDelivery, aFolder, contentOf } from '../journal/folders.js';
@@ -11,7 +12,7 @@ import { recordedPort, unavailable } from './port.js';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown'] as const;
+const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown', 'crowded'] as const;
 const contents = {
   plain: {},
   unchecked: { uncheckedGeneration: 'g1' },
@@ -51,7 +52,9 @@ async function open(world: World): Promise<void> {
     if (world.weather === 'checkUnknown') throw new Error('not known yet');
     return null;
   };
-  world.forwarder = createForwarder({ journal: world.journal, port: world.temporal.port, check, concurrency: 3 });
+  const roomForNew = () => (world.weather === 'crowded' ? 0 : 1);
+  const { journal, temporal } = world;
+  world.forwarder = createForwarder({ journal, port: temporal.port, check, roomForNew, concurrency: 3 });
   world.forwarder.start();
 }
 
@@ -62,6 +65,7 @@ async function close({ forwarder, journal }: World): Promise<void> {
 
 function refusal({ weather, temporal }: World, call: string): Error | undefined {
   if (weather === 'down') return unavailable();
+  if (weather === 'crowded' && call.startsWith('order')) return new TooManyNewOrders();
   if (weather === 'oneOrderStuck' && call.startsWith('order stuck')) return new Error('takes no more signals');
   return weather === 'flaky' && temporal.calls.length % 3 !== 0 ? new Error('lost') : undefined;
 }

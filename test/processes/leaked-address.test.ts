@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
+import { isLong } from '../support/long.js';
+import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
+
+const orders = 50;
+const perSecond = 16;
+const floodMs = isLong ? 600_000 : 20_000;
+const everyMs = 20;
+
+let scene: DeliveryScene;
+let address: string;
+let metrics: () => Promise<string>;
+let rotate: () => Promise<unknown>;
+
+beforeAll(async () => {
+  // Orders ask for more reads than the budget allows, so that each read of an invented order costs one of a real order.
+  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000' }, perSecond);
+  const { url } = await scene.startIngress();
+  const handle = await scene.subscribe('status_changed', url);
+  await active(handle);
+  address = scene.fleet.sandbox.subscribers()[0]?.hookAddress ?? expect.fail('no subscriber');
+  metrics = async () => await (await fetch(`${url}/metrics`)).text();
+  rotate = () => handle.executeUpdate(rotateSubscriptionUpdate, { args: [{ graceMs: 0 }] });
+});
+afterAll(() => scene?.close());
+
+const post = async (orderId: string): Promise<number> => {
+  const body = JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving' });
+  return (await fetch(address, { method: 'POST', body })).status;
+};
+
+/** Sends deliveries about orders that do not exist, until it is stopped. Counts the answers. */
+function startFlood() {
+  const answers = new Map<number, number>();
+  const send = async () => {
+    const status = await post(randomUUID());
+    answers.set(status, (answers.get(status) ?? 0) + 1);
+  };
+  const timer = setInterval(() => void send().catch(() => undefined), everyMs);
+  return { answers, stop: () => clearInterval(timer) };
+}
+
+/** The greatest age of the last read of these orders, over this time. */
+async function oldestReadMs(ids: ReadonlySet<string>, overMs: number): Promise<number> {
+  const until = Date.now() + overMs;
+  const lastReads = new Map<string, number>();
+  let oldest = 0;
+  let from = Date.now() - 30_000;
+  while (Date.now() < until) {
+    const now = Date.now();
+    const since = new Date(from).toISOString();
+    from = now - 1_000;
+    for (const { orderId = '', at } of scene.fleet.sandbox.ledger({ operation: 'orderDetails', since }))
+      if (ids.has(orderId)) lastReads.set(orderId, Date.parse(at));
+    oldest = Math.max(oldest, ...[...lastReads.values()].map((at) => now - at));
+    await sleep(250);
+  }
+  expect(lastReads.size).toBe(ids.size);
+  return oldest;
+}
+
+const runs = async (): Promise<number> => {
+  const query = `TaskQueue = '${scene.fleet.env.FARETRAIL_TASK_QUEUE}' AND WorkflowType = 'followOrder'`;
+  return (await scene.fleet.client.workflow.count(query)).count;
+};
+
+it(
+  'a leaked address slows real orders little, starts few runs, and a rotation ends it within 2 s',
+  async () => {
+    const handles = await scene.fleet.followOrders(orders, [['Driving', 0]], ['business']);
+    const ids = new Set(handles.map(({ workflowId }) => workflowId.split('/')[2] ?? ''));
+    await sleep(10_000);
+    const without = await oldestReadMs(ids, 20_000);
+
+    const flood = startFlood();
+    const during = await oldestReadMs(ids, floodMs);
+    const newRuns = (await runs()) - orders;
+    const held = /^faretrail_held_deliveries\{account="business"\} (\d+)$/m.exec(await metrics())?.[1];
+
+    const [real = ''] = ids;
+    expect(await post(real)).toBe(202);
+    await expect
+      .poll(async () => (await handles[0]?.query<{ deliveries: object }, []>('orderTrail'))?.deliveries)
+      .toMatchObject({ received: 1 });
+
+    await rotate();
+    const rotatedAt = Date.now();
+    while ((await post(randomUUID())) !== 401) await sleep(50);
+    const endedAfterMs = Date.now() - rotatedAt;
+    flood.stop();
+
+    console.log(
+      `oldest read ${during} ms, without the flood ${without} ms; ${newRuns} new runs; ${held} deliveries held; ended after ${endedAfterMs} ms; answers ${JSON.stringify([...flood.answers])}`,
+    );
+    expect(newRuns).toBeGreaterThan(0);
+    expect(newRuns).toBeLessThanOrEqual(200);
+    expect(during).toBeLessThanOrEqual(1.5 * without);
+    expect(endedAfterMs).toBeLessThan(2_000);
+    expect(Number(held)).toBeGreaterThan(0);
+  },
+  floodMs + 180_000,
+);

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { afterEach, expect, it, vi } from 'vitest';
+import { createRefusalLog } from '../../src/ingress-store.js';
+import { createAddressRates } from '../../src/webhooks/address-rates.js';
+import { forAny } from '../support/for-any.js';
+import { account, aStand } from './ingress-stand.js';
+
+afterEach(() => void vi.useRealTimers());
+
+const address = { account, eventType: 'status_changed', generation: 'g1' } as const;
+const about = (orderId: string) =>
+  JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving' });
+
+it('an address that sends too much gets 429 with Retry-After, nothing refused was acknowledged, and others go on', async () => {
+  const stand = await aStand({ perSecond: 1 });
+  const replies = await Promise.all(Array.from({ length: 80 }, (_, n) => stand.post(about(`${n}`))));
+  const taken = replies.filter(({ status }) => status === 202);
+  expect(taken.length).toBeGreaterThanOrEqual(60);
+  expect(taken.length).toBeLessThan(70);
+  expect(stand.store.deliveries.length).toBe(taken.length);
+  const refused = replies.filter(({ status }) => status !== 202);
+  const problem = { status: 429, type: 'application/problem+json; charset=utf-8', retryAfter: '10' };
+  for (const reply of refused) expect(reply).toMatchObject(problem);
+  expect(stand.facts.at(-1)).toMatchObject({ account, eventType: 'status_changed', outcome: 'tooMany' });
+  const large = { method: 'POST', body: 'x'.repeat(300_000) };
+  expect((await fetch(stand.addressOf(), large)).headers.get('retry-after')).toBe('10');
+  const report = await stand.post(about('1'), { address: stand.addressOf('g1', 'business_report') });
+  expect(report.status, 'another address of the account').toBe(202);
+});
+
+it('whatever the pace, an address gets its rate and a minute of it at once, and never less than that', () => {
+  const steps = fc.array(fc.nat({ max: 5_000 }), { minLength: 1, maxLength: 300 });
+  forAny(fc.tuple(fc.integer({ min: 1, max: 50 }), steps), ([perSecond, pauses]) => {
+    let now = 0;
+    const rates = createAddressRates(perSecond, () => now);
+    let taken = 0;
+    let room = 60 * perSecond;
+    for (const pause of pauses) {
+      now += pause;
+      room = Math.min(60 * perSecond, room + (pause / 1_000) * perSecond);
+      for (let sent = 0; sent < 100; sent += 1) {
+        if (rates.take(address)) {
+          taken += 1;
+          room -= 1;
+        } else expect(room, 'a refusal although there was room').toBeLessThan(1.001);
+      }
+      expect(room).toBeGreaterThan(-0.001);
+    }
+    expect(taken).toBeLessThanOrEqual(60 * perSecond + (now / 1_000) * perSecond + 1);
+  });
+});
+
+it('an address may send any number where the limit is off', () => {
+  const rates = createAddressRates(null);
+  for (let sent = 0; sent < 10_000; sent += 1) expect(rates.take(address)).toBe(true);
+});
+
+it('refusals are logged at once and then once a minute, with their number', () => {
+  vi.useFakeTimers({ now: 0 });
+  const warn = vi.fn();
+  const tell = createRefusalLog({ warn });
+  const fact = { account, eventType: 'status_changed', seconds: 0 } as const;
+  const after = (ms: number, outcome: 'tooMany' | 'accepted' = 'tooMany') => {
+    vi.advanceTimersByTime(ms);
+    tell({ ...fact, outcome });
+  };
+  after(0, 'accepted');
+  expect(warn).not.toHaveBeenCalled();
+  after(0);
+  for (let sent = 0; sent < 59; sent += 1) after(1_000);
+  after(0, 'accepted');
+  expect(warn.mock.calls.map(([told]) => told.refused)).toEqual([1]);
+  after(1_000);
+  expect(warn.mock.calls.map(([told]) => told.refused)).toEqual([1, 60]);
+});

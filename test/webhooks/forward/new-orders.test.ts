@@ -1,0 +1,118 @@
+import { expect, it } from 'vitest';
+import { type OrderId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { createNewOrders, limitNewOrders, TooManyNewOrders } from '../../../src/webhooks/forward/new-orders.js';
+import { aDelivery } from '../journal/folders.js';
+import { aScene, recordedPort } from './port.js';
+
+const account = toAccountName('business');
+const key = (orderId: string, of = account) => ({ account: of, orderId: toOrderId(orderId) });
+
+/** A Temporal with the runs that the test and the deliveries start. */
+function aTemporal(atOnce: number) {
+  const temporal = {
+    now: 0,
+    runs: new Set<OrderId>(),
+    read: new Set<OrderId>(),
+    ended: new Set<OrderId>(),
+    asked: 0,
+    answers: true,
+  };
+  const newOrders = createNewOrders({
+    atOnce,
+    now: () => temporal.now,
+    port: {
+      signalOrder: async ({ orderId }) => temporal.runs.has(orderId),
+      async toOrder({ orderId }) {
+        if (temporal.ended.has(orderId)) return 'late';
+        temporal.runs.add(orderId);
+        if (!temporal.answers) throw new Error('lost');
+        return 'started';
+      },
+      async isSettled({ orderId }) {
+        temporal.asked += 1;
+        if (!temporal.answers) throw new Error('down');
+        return temporal.read.has(orderId) || !temporal.runs.has(orderId);
+      },
+    },
+  });
+  return { ...newOrders, temporal, send: (orderId: string, of = account) => newOrders.toOrder(key(orderId, of), []) };
+}
+
+it('so many orders start at once, another waits until a read has found one of them, and a run always gets its delivery', async () => {
+  const { send, room, temporal } = aTemporal(2);
+  expect([await send('1'), await send('2'), room(account)]).toEqual(['started', 'started', 0]);
+  temporal.now += 1_000;
+  await expect(send('3')).rejects.toThrow(TooManyNewOrders);
+  temporal.runs.add(toOrderId('called'));
+  expect([await send('1'), await send('called')]).toEqual(['signalled', 'signalled']);
+  expect(await send('9', toAccountName('partner')), 'each account has its own share').toBe('started');
+  temporal.read.add(toOrderId('2'));
+  temporal.now += 1_000;
+  expect(await send('3')).toBe('started');
+});
+
+it('an order whose run has ended makes room, and so does one that needed no run', async () => {
+  const { send, room, temporal } = aTemporal(1);
+  temporal.ended.add(toOrderId('old'));
+  expect([await send('old'), room(account)]).toEqual(['late', 1]);
+  await send('1');
+  temporal.runs.clear();
+  temporal.now += 1_000;
+  expect(await send('2')).toBe('started');
+});
+
+it('a start whose answer was lost keeps its place', async () => {
+  const { send, room, temporal } = aTemporal(1);
+  temporal.answers = false;
+  await expect(send('1')).rejects.toThrow('lost');
+  expect(room(account)).toBe(0);
+  await expect(send('2')).rejects.toThrow(TooManyNewOrders);
+  expect(await send('1')).toBe('signalled');
+});
+
+it('runs are asked once a second, however many deliveries wait', async () => {
+  const { send, temporal } = aTemporal(3);
+  for (const order of ['1', '2', '3']) await send(order);
+  for (let second = 0; second < 5; second += 1, temporal.now += 1_000) {
+    const sent = Array.from({ length: 50 }, (_, n) => send(`x${n}`).catch((error) => error.code));
+    expect(new Set(await Promise.all(sent))).toEqual(new Set(['TooManyNewOrders']));
+  }
+  expect(temporal.asked).toBe(15);
+});
+
+it('the port is as it was where the limit is off', () => {
+  const { port } = recordedPort();
+  expect(limitNewOrders(port as never, null)).toEqual({ port });
+});
+
+it('a forwarder keeps deliveries about orders that may not start, forwards the others, and starts the newest when there is room', async () => {
+  const refuse = (call: string) => (/^order x/.test(call) && room === 0 ? new TooManyNewOrders() : undefined);
+  let room = 0;
+  const orders = Array.from({ length: 200 }, (_, n) => `x${n}`);
+  const scene = await aScene([...orders, '1', '2'], { refuse, roomForNew: () => room, concurrency: 1 });
+  const { journal, forwarder, recorded } = scene;
+  await expect.poll(() => forwarder.held().get(account)).toBe(200);
+  expect([journal.depth(), recorded.delivered.length]).toEqual([200, 2]);
+  await journal.append(aDelivery({ orderId: 'x7' }));
+  await expect.poll(() => forwarder.held().get(account)).toBe(201);
+  const tries = recorded.calls.length;
+  room = 300;
+  await scene.isEmpty();
+  expect(recorded.calls[tries]).toMatch(/^order x7: \w+ \w+$/);
+  expect(forwarder.held().size).toBe(0);
+});
+
+it('a forwarder with very many waiting deliveries takes those about orders that it has found, and about no order', async () => {
+  const refuse = (call: string) => (/^order x/.test(call) ? new TooManyNewOrders() : undefined);
+  const { journal, forwarder } = await aScene(['1'], { refuse, roomForNew: () => 0 });
+  await expect.poll(() => journal.depth()).toBe(0);
+  const flood = Array.from({ length: 10_000 }, (_, n) => journal.append(aDelivery({ orderId: `x${n % 100}` })));
+  await Promise.all(flood);
+  await expect.poll(() => forwarder.held().get(account)).toBe(10_000);
+  const mayCome = (more: Parameters<typeof aDelivery>[0]) => forwarder.hasRoomFor(aDelivery(more));
+  expect([mayCome({ orderId: '1' }), mayCome({ orderId: null }), mayCome({ eventType: 'business_report' })]).toEqual([
+    ...[true, true, true],
+  ]);
+  expect([mayCome({ orderId: 'x1' }), mayCome({ orderId: '2' })]).toEqual([false, false]);
+  expect(mayCome({ account: toAccountName('partner') })).toBe(true);
+});
