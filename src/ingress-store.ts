@@ -2,7 +2,6 @@ import type { IngressConfig } from './config.js';
 import type { IngressMetrics } from './observability/ingress-metrics.js';
 import type { Logger } from './observability/logging.js';
 import { createForwarder, type ForwarderOptions } from './webhooks/forward/forwarder.js';
-import { TooManyNewOrders } from './webhooks/forward/new-orders.js';
 import { createDirectForwarding } from './webhooks/forward/routing.js';
 import type { DeliveryFact } from './webhooks/ingress-observer.js';
 import type { DeliveryStore } from './webhooks/intake.js';
@@ -62,11 +61,10 @@ async function openJournalStore(
   });
   forwarder.start();
   metrics.showHeld(forwarder.held);
+  // Past the journal only a run that follows the order takes a delivery; others are refused with `TooManyNewOrders`.
+  const forward = createDirectForwarding(routing);
   return {
-    async accept(delivery) {
-      if (!forwarder.hasRoomFor(delivery)) throw new TooManyNewOrders();
-      await journal.append(delivery);
-    },
+    accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
     whyNotReady: () => journal.whyUnwritable(),
     async close() {
       await forwarder.stop(forwardLimitMs);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountName } from '../../domain/keys.js';
 import { TemporalUnavailable } from '../delivery-port.js';
-import { type GroupId, groupIdOf, type JournaledDelivery, type JournalKey } from '../journal/entries.js';
+import type { GroupId, JournaledDelivery, JournalKey } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
 import { type NewOrders, TooManyNewOrders } from './new-orders.js';
 import { type CallResult, createPlan, type ForwardPlan } from './plan.js';
@@ -27,14 +27,12 @@ export interface Forwarder {
   stop(limitMs: number): Promise<void>;
   /** How many deliveries wait until their order may start, by account. */
   held(): ReadonlyMap<AccountName, number>;
-  /** May the journal take this delivery? Not while very many wait, unless the forwarder has lately found a run for its order. */
+  /** May the journal take this delivery? Not one about an order while very many of the account wait. */
   hasRoomFor(delivery: JournaledDelivery): boolean;
 }
 
 /** So many deliveries of an account may wait until their orders may start. They take about 5 MB of the journal. */
 const mostHeld = 10_000;
-/** A bound for memory: more orders than are under way at a time. */
-const mostPlaced = 20_000;
 
 /** Short beside waits of a second and probes of half a second. It runs only while a group waits. */
 const tickMs = 100;
@@ -46,7 +44,6 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardGroup = createGroupForwarding(options, plan, outage);
   const calls = new Set<Promise<void>>();
-  const placed = new Set<GroupId>();
   let tick: NodeJS.Timeout | undefined;
   let isRunning = false;
 
@@ -80,20 +77,13 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       return 'failed' as const;
     });
     plan.over(id, result);
-    if (result === 'succeeded') {
-      if (placed.size >= mostPlaced) placed.clear();
-      placed.add(id);
-    }
     tryMore();
   }
 
   return {
     held: plan.held,
     hasRoomFor: ({ account, eventType, orderId }) =>
-      (plan.held().get(account) ?? 0) < mostHeld ||
-      eventType !== 'status_changed' ||
-      orderId === null ||
-      placed.has(groupIdOf([0, account, eventType, orderId])),
+      (plan.held().get(account) ?? 0) < mostHeld || eventType !== 'status_changed' || orderId === null,
     start() {
       isRunning = true;
       journal.onAppend((key) => {

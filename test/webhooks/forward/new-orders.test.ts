@@ -102,7 +102,7 @@ it('a forwarder keeps deliveries about orders that may not start, forwards the o
   expect(forwarder.held().size).toBe(0);
 });
 
-it('a forwarder with very many waiting deliveries takes those about orders that it has found, and about no order', async () => {
+it('the journal has room for deliveries about no order while very many of an account wait, and for other accounts', async () => {
   const refuse = (call: string) => (/^order x/.test(call) ? new TooManyNewOrders() : undefined);
   const { journal, forwarder } = await aScene(['1'], { refuse, roomForNew: () => 0 });
   await expect.poll(() => journal.depth()).toBe(0);
@@ -110,9 +110,7 @@ it('a forwarder with very many waiting deliveries takes those about orders that 
   await Promise.all(flood);
   await expect.poll(() => forwarder.held().get(account)).toBe(10_000);
   const mayCome = (more: Parameters<typeof aDelivery>[0]) => forwarder.hasRoomFor(aDelivery(more));
-  expect([mayCome({ orderId: '1' }), mayCome({ orderId: null }), mayCome({ eventType: 'business_report' })]).toEqual([
-    ...[true, true, true],
-  ]);
-  expect([mayCome({ orderId: 'x1' }), mayCome({ orderId: '2' })]).toEqual([false, false]);
+  expect([mayCome({ orderId: null }), mayCome({ eventType: 'business_report' })]).toEqual([true, true]);
+  expect([mayCome({ orderId: '1' }), mayCome({ orderId: 'x1' })]).toEqual([false, false]);
   expect(mayCome({ account: toAccountName('partner') })).toBe(true);
 });
