@@ -50,6 +50,12 @@ it('whatever the pace, an address gets its rate and a minute of it at once, and 
   });
 });
 
+it('the address that a rotation makes does not inherit what a stranger sends to the former one', () => {
+  const rates = createAddressRates(1, () => 0);
+  while (rates.take(address));
+  expect(rates.take({ ...address, generation: 'g2' })).toBe(true);
+});
+
 it('an address may send any number where the limit is off', () => {
   const rates = createAddressRates(null);
   for (let sent = 0; sent < 10_000; sent += 1) expect(rates.take(address)).toBe(true);
