@@ -117,8 +117,9 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
     activities: mainActivities,
     nexusServices: [createRideOrdersService(config.taskQueue)],
-    // More tasks in motion than the default of 40: under a burst of signals none waits in a backlog.
-    maxConcurrentWorkflowTaskExecutions: 200,
+    // Runs that a worker takes over are replayed side by side on one thread. More of them than it can replay in ten seconds would all
+    // lose their tasks, and begin again.
+    maxConcurrentWorkflowTaskExecutions: 20,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
   const accountWorkers = config.accounts.map((account) =>

@@ -1,7 +1,6 @@
 import { ApplicationFailure, allHandlersFinished, condition, sleep, workflowInfo } from '@temporalio/workflow';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, recordObservation, withoutDriver } from '../../domain/order/trail.js';
-import { hasTooManySignals } from '../delivery-inbox.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
@@ -15,7 +14,7 @@ import {
   openFollow,
   showTrail,
 } from './state.js';
-import { continueIfLong, goOn, leaveAnswer } from './succession.js';
+import { continueIfLong, goOn, leaveAnswer, mustLeaveLook } from './succession.js';
 
 export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 
@@ -30,7 +29,7 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
   if (follow.continues !== null) await resume(follow);
   watchExpiry(follow);
   while (!isOver(follow)) {
-    const look = await nextLook(follow, () => isOver(follow) || hasTooManySignals(follow.inbox, follow.limits));
+    const look = await nextLook(follow, () => isOver(follow) || mustLeaveLook(follow));
     if (look) await record(follow, look);
     await continueIfLong(follow);
   }
