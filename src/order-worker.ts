@@ -117,9 +117,9 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
     activities: mainActivities,
     nexusServices: [createRideOrdersService(config.taskQueue)],
-    // Runs that a worker takes over are replayed side by side on one thread. More of them than it can replay in ten seconds would all
-    // lose their tasks, and begin again.
-    maxConcurrentWorkflowTaskExecutions: 20,
+    // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
+    // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
+    maxConcurrentWorkflowTaskExecutions: 40,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
   const accountWorkers = config.accounts.map((account) =>

@@ -46,8 +46,8 @@ export function requireWorkflowId(expected: string): void {
 }
 
 /**
- * A run continues as new after so many events; tests set fewer. A worker that takes over the runs of another one replays them side by
- * side, 0.4 ms for each event, and Temporal takes a task away after ten seconds.
+ * A run continues as new after so many events; tests set fewer. A worker that takes over the runs of another one replays up to 40 of
+ * them side by side, about 0.4 ms for each event, and Temporal takes a task away after ten seconds.
  */
 const manyEvents = 500;
 

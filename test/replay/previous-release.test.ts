@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { orderNamedSignal } from '../../src/workflows/messages.js';
+import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import {
   announcedCourses,
   announcedStack,
@@ -49,6 +50,18 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
       await replayer.replay(await order.fetchHistory(), order.workflowId);
       await order.terminate();
     }
+  });
+
+  it('with more events than a run of today gets', async ({ onTestFinished }) => {
+    const stack = await startOrderStack({ workflowBundle: { code } });
+    onTestFinished(() => stack.close());
+    stack.sandbox.setFault({ kind: 'forbidden' });
+    const handle = await stack.follow('business', stack.newOrder('business', [['Confirmed', 0]]));
+    while ((await handle.describe()).historyLength < 700) await deliver(handle, newDelivery());
+    stack.sandbox.clearFaults();
+    await handle.executeUpdate('refreshOrder');
+    await replayer.replay(await handle.fetchHistory(), handle.workflowId);
+    await handle.terminate();
   });
 
   it('whatever interleaves', async ({ onTestFinished }) => {

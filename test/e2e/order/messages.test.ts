@@ -5,11 +5,12 @@ import { describe, expect, it } from 'vitest';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
+import { startReplayer } from '../../replay/replayer.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
 import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
-import { eventsOf, pendingOf } from '../../support/runs.js';
+import { eventsOf, pendingOf, runsOf } from '../../support/runs.js';
 
 // Whatever is seen here was seen because of a message.
 const stack = useOrderStack(slowPolls);
@@ -259,6 +260,34 @@ it('a run that continues as new loses no delivery, no claim and no timeline', as
   const { runId, searchAttributes } = await handle.describe();
   expect(runId).not.toBe(handle.firstExecutionRunId);
   expect(searchAttributes).toMatchObject({ RideAccount: ['business'], RideStatus: ['Completed'] });
+});
+
+it('a run that waits for the service hands many deliveries on to the next run, which waits no shorter', async () => {
+  const { orderId, handle } = await followed();
+  const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
+  await deliver(handle, newDelivery());
+  await shows(handle, { attention: { code: 'forbidden' } });
+  const reads = readsOf(orderId).length;
+  const claims = new Set<string>();
+  let sent = 1;
+  const isContinued = async () => (await handle.describe()).runId !== handle.firstExecutionRunId;
+  for (; !(await isContinued()); sent += 1) {
+    const claim = `Claim ${sent % 20}`;
+    claims.add(claim);
+    await deliver(handle, deliveryOf(claim));
+  }
+  expect(readsOf(orderId)).toHaveLength(reads);
+  stack.sandbox.clearFault(fault);
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  await handle.executeUpdate('refreshOrder');
+  const { deliveries, timeline } = await handle.result();
+  expect(deliveries).toMatchObject({ received: sent });
+  expect(new Set(timeline.flatMap(({ source, status }) => (source === 'delivery' ? [status] : [])))).toEqual(claims);
+  const runs = await runsOf(stack.client, handle.workflowId);
+  expect(runs.map((events) => events.length).filter((length) => length > 600)).toEqual([]);
+  const replayer = startReplayer();
+  for (const events of runs) await replayer.replay({ events }, handle.workflowId);
+  await replayer.close();
 });
 
 it('a run that is cancelled ends as cancelled', async () => {
