@@ -6,7 +6,7 @@ import { type LookInput, type OrderObservation, type OrderTrail, scheduledAt } f
 import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
-import { unless } from '../run-kit.js';
+import { hasManyEvents, unless } from '../run-kit.js';
 import type { Follow, Poll } from './state.js';
 
 /** What a look found, and why it was made. */
@@ -80,9 +80,11 @@ async function readNow(follow: Follow, mustLeave: () => boolean): Promise<Look |
   if (waitMs > 0) {
     // Deliveries that come meanwhile are answered by the same read.
     const summary = 'Read later: many deliveries have come';
-    const isUrgent = (): boolean => mustLeave() || inbox.refreshing > 0;
+    const isDue = (): boolean => inbox.refreshing > 0;
+    const isForNextRun = (): boolean => mustLeave() || (!isDue() && hasManyEvents());
+    const isUrgent = (): boolean => isDue() || isForNextRun();
     await unless(isUrgent, () => sleep(waitMs, { summary }));
-    if (mustLeave()) return undefined;
+    if (isForNextRun()) return undefined;
   }
   const { asked: serves, claims } = inbox;
   const forPerson = inbox.refreshing > 0;

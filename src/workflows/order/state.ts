@@ -91,6 +91,7 @@ export interface FollowOrderProgress {
     startedAt: string;
     notBefore: string | null;
     inbox: CarriedInbox;
+    deliveryReads?: number[];
     notices?: NoticeLog;
   };
 }
@@ -150,7 +151,7 @@ export function openFollow(
     continues: earlier,
     notBefore: carried?.notBefore ?? null,
     lastReadAt: null,
-    deliveryReads: [],
+    deliveryReads: carried?.deliveryReads ?? [],
     isPaced: null,
     recordedLength: 0,
     poll: null,

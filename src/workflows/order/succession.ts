@@ -96,9 +96,9 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
   inbox.closing = false;
   if (!mustContinue(follow)) return notifier.urls.resume();
-  const { input, limits, trail, startedAt, notBefore } = follow;
+  const { input, limits, trail, startedAt, notBefore, deliveryReads } = follow;
   await continueAsNew<FollowOrder>(input, {
     limits,
-    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox), ...carryNotices(notifier.urls) },
+    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox), deliveryReads, ...carryNotices(notifier.urls) },
   });
 }
