@@ -88,6 +88,8 @@ export interface CliConfig {
   readonly deliveriesPerSecond: number | null;
   /** How many orders of an account that deliveries started may be unread; `null`: any number. */
   readonly newOrdersAtOnce: number | null;
+  /** How many deliveries of an account may be parked at a time; `null`: any number. */
+  readonly parkedAtMost: number | null;
   /** For accounts that set none of their own. */
   readonly poll: Cadence;
   /** A longer `Retry-After` of the service is cut to it. */
@@ -219,6 +221,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
     deliveriesPerSecond: readLimit(read, 'FARETRAIL_DELIVERIES_PER_SECOND', 100),
     newOrdersAtOnce: readLimit(read, 'FARETRAIL_NEW_ORDERS_AT_ONCE', 20),
+    parkedAtMost: readLimit(read, 'FARETRAIL_PARKED_AT_MOST', 10_000),
     poll,
     retryAfterMaxMs: read.integer('FARETRAIL_RETRY_AFTER_MAX_MS', { min: 1_000, max: 86_400_000 }) ?? defaultMaxWaitMs,
     metricsPort: readMetricsPort(read, 'FARETRAIL_METRICS_PORT'),

@@ -16,7 +16,7 @@ export interface IngressStore extends DeliveryStore {
 /** What a store is made of. */
 export interface IngressStoreParts {
   config: Pick<IngressConfig, 'journalDir' | 'journalMaxMb'>;
-  routing: Pick<ForwarderOptions, 'port' | 'check' | 'roomForNew'>;
+  routing: Pick<ForwarderOptions, 'port' | 'check' | 'roomForNew' | 'roomToPark'>;
   metrics: IngressMetrics;
   logger: Logger;
   /** Why Temporal cannot be asked; null when it can. Ends within seconds. */
@@ -61,7 +61,7 @@ async function openJournalStore(
   });
   forwarder.start();
   metrics.showHeld(forwarder.held);
-  // Past the journal only a run that follows the order takes a delivery; others are refused with `TooManyNewOrders`.
+  // Past the journal only a run that follows the order takes a delivery; others are refused.
   const forward = createDirectForwarding(routing);
   return {
     accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),

@@ -18,6 +18,7 @@ import { createAddressRates } from './webhooks/address-rates.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
 import { limitNewOrders } from './webhooks/forward/new-orders.js';
+import { limitParked } from './webhooks/forward/parked-share.js';
 import type { IngressObserver } from './webhooks/ingress-observer.js';
 import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
@@ -118,7 +119,9 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
       () => 'Temporal does not answer, and the journal is off',
     );
   const newOrders = limitNewOrders(port, config.newOrdersAtOnce);
-  const routing = { ...newOrders, port: tracing ? traceSignals(newOrders.port, tracing) : newOrders.port, check };
+  const parked = limitParked(newOrders.port, config.parkedAtMost);
+  const limited = { ...newOrders, ...parked };
+  const routing = { ...limited, port: tracing ? traceSignals(limited.port, tracing) : limited.port, check };
   const store = await openIngressStore({ config, routing, metrics, logger, whyTemporalIsOut });
   const intake = createDeliveryIntake({
     accounts: config.accounts,

@@ -76,6 +76,7 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
     toReport: (key, deliveries) => ask('toReport', key, deliveries),
     toRide: (claim) => ask('toRide', claim),
     park: (delivery) => ask('park', delivery),
+    countParked: (account) => ask('countParked', account),
     readSubscription: (key) => ask('readSubscription', key),
     ping: () => ask('ping'),
   };

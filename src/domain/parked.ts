@@ -35,7 +35,7 @@ export const ParkedDeliverySchema = s.answerOf({
     s.answered<OrderId>(),
     'The order that it names, where following ended in a way that a person decides about.',
   ),
-  outcome: s.wordOf(['waiting', 'routed', 'discarded']),
+  outcome: s.wordOf(['waiting', 'routed', 'discarded', 'expired']),
   orderId: s.nullable(s.answered(), 'The order that it was routed to.'),
   // In the operator's words.
   discardReason: s.nullable(s.answered()),
@@ -87,6 +87,7 @@ export function describeParked(delivery: ParkedDelivery): string {
     waiting: `**Waits for a person**: ${parkReasonTexts[reason]}.`,
     routed: `**Routed** to order ${cell(orderId ?? '', 128)}.`,
     discarded: `**Discarded**: ${cell(discardReason ?? '', 200)}`,
+    expired: '**Expired**: it waited for 30 days without a decision.',
   }[outcome];
   const facts = `${eventType} of account ${account}, received at ${second(receivedAt)} UTC.`;
   const commands = [

@@ -1,4 +1,5 @@
 import { type Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { HeldDeliveries } from '../webhooks/forward/plan.js';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { DeliveryFact } from '../webhooks/ingress-observer.js';
 import type { Journal } from '../webhooks/journal/journal.js';
@@ -22,7 +23,7 @@ export function createIngressMetrics() {
     registry,
     ...createDeliveryMetrics(opened),
     ...createForwardMetrics(opened),
-    showHeld: (held: () => ReadonlyMap<string, number>) => addHeldGauge(held, registry),
+    showHeld: (held: () => HeldDeliveries) => addHeldGauge(held, registry),
     showJournal: (journal: JournalGauges) => addJournalGauges(journal, registry),
   };
 }
@@ -78,14 +79,15 @@ function createForwardMetrics({ registry, counter }: OpenedRegistry) {
   };
 }
 
-function addHeldGauge(held: () => ReadonlyMap<string, number>, registry: Registry): void {
+function addHeldGauge(held: () => HeldDeliveries, registry: Registry): void {
   const name = 'faretrail_held_deliveries';
-  const help = 'Deliveries that wait in the journal until their order may start.';
+  const help = 'Deliveries that wait in the journal until their order may start, or until they may be parked.';
   new Gauge({
-    ...{ name, help, labelNames: ['account'], registers: [registry] },
+    ...{ name, help, labelNames: ['account', 'reason'], registers: [registry] },
     collect() {
       this.reset();
-      for (const [account, deliveries] of held()) this.set({ account }, deliveries);
+      for (const [reason, waiting] of Object.entries(held()))
+        for (const [account, deliveries] of waiting) this.set({ account, reason }, deliveries);
     },
   });
 }

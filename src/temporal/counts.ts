@@ -3,6 +3,7 @@ import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attent
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import type { OrderCounts } from '../domain/subscription/silence.js';
+import { parkedDeliveryId } from '../domain/workflow-ids.js';
 
 /** A text in a visibility query; within quotes only the quote and the backslash mean something. */
 export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
@@ -12,6 +13,20 @@ const counterOf = (client: Client, taskQueue: string, withinMs: number) => async
   const query = [`TaskQueue = ${quote(taskQueue)}`, ...conditions].join(' AND ');
   return (await client.withDeadline(Date.now() + withinMs, () => client.workflow.count(query))).count;
 };
+
+const parkedWithinMs = 5_000;
+
+/** Counts the parked deliveries of an account that wait for a person; also those that no worker has handled yet. */
+export const countParked = (client: Client, taskQueue: string, account: AccountName): Promise<number> =>
+  counterOf(
+    client,
+    taskQueue,
+    parkedWithinMs,
+  )([
+    "WorkflowType = 'parkedDelivery'",
+    "ExecutionStatus = 'Running'",
+    `WorkflowId STARTS_WITH ${quote(parkedDeliveryId({ account, deliveryId: '' }))}`,
+  ]);
 
 const ordersWithinMs = 10_000;
 

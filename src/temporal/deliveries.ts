@@ -21,6 +21,7 @@ import {
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
 import { deliveryReceivedSignal, orderNamedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
+import { countParked } from './counts.js';
 import { beginOrder, readLastRun } from './follow-start.js';
 import { isGrpc } from './run-errors.js';
 import { runOf, unlessEnded } from './runs.js';
@@ -75,6 +76,7 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
       await inTime(() => ride.signal(orderNamedSignal, { orderId }));
     },
     park: (delivery) => park(parts, delivery),
+    countParked: (account) => inTime(() => countParked(client, options.taskQueue, account)),
     async readSubscription(key) {
       const about = await inTime(() => runOf(client, subscriptionId(key)).find());
       if (!about) return null;

@@ -1,5 +1,6 @@
 import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
+import type { AccountName } from '../domain/keys.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
 import type { CompanyReportKey, FollowOrderKey, OrderClaim, SubscriptionKey } from '../domain/workflow-ids.js';
@@ -19,6 +20,8 @@ export interface DeliveryPort {
   toRide(claim: OrderClaim): Promise<void>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
+  /** How many deliveries of the account wait for a person, by visibility, which is a second or two behind. */
+  countParked(account: AccountName): Promise<number>;
   /** What the subscription accepts now; null if it never existed. */
   readSubscription(key: SubscriptionKey): Promise<SubscriptionMemo | null>;
   /** Resolves when Temporal answers. */

@@ -19,6 +19,8 @@ export const intakeOutcomes = [
   'tooMany',
   /** 429: too many deliveries of the account are about orders that may not start yet. */
   'tooManyNew',
+  /** 429: too many parked deliveries of the account wait for a person. */
+  'tooManyParked',
   /** 415: packed. */
   'encoded',
   /** 400. */

@@ -166,6 +166,7 @@ function toOutcome(acceptance: Acceptance, delivery: RawDelivery, verification: 
 function toFailure(error: unknown): IntakeOutcome {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'TooManyNewOrders') return 'tooManyNew';
+  if (code === 'TooManyParked') return 'tooManyParked';
   if (code === 'JournalFull') return 'journalFull';
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }

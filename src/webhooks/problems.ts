@@ -29,6 +29,7 @@ export const problems: Readonly<
   tooLarge: problem(413, 'Content Too Large', 'The body of a delivery has at most 262144 bytes.'),
   tooMany: problem(429, 'Too Many Requests', 'This address sends too many deliveries. Send it again later.', 10),
   tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 60),
+  tooManyParked: problem(429, 'Too Many Requests', 'Too many deliveries wait to be placed. Send it again later.', 600),
   encoded: problem(415, 'Unsupported Media Type', 'The body of a delivery must not be compressed.'),
   notJson: problem(400, 'Bad Request', 'The body of a delivery must be a JSON object in UTF-8.'),
   wrongSecret: refused,

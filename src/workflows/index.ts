@@ -14,6 +14,6 @@ export { businessCall, changeRide, companyReport, followOrder, lateNotices, requ
 const untilItsEnd = () =>
   workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' as const } : {};
 
-// These stay on the version on which they began. The others may never end, so they move to each new version.
+// These stay on the version on which they began. The others run for very long, so they move to each new version.
 for (const workflow of [businessCall, changeRide, companyReport, followOrder, lateNotices, requestRide])
   setWorkflowOptions(untilItsEnd, workflow as (...args: never[]) => Promise<unknown>);

@@ -3,9 +3,11 @@ import {
   ApplicationFailure,
   allHandlersFinished,
   condition,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  sleep,
   upsertMemo,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../activities/runs.js';
@@ -24,7 +26,7 @@ import {
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { promptRetry } from './activity-options.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
-import { onUpdate, refuseBadInput, requireWorkflowId } from './run-kit.js';
+import { onUpdate, refuseBadInput, requireWorkflowId, unless } from './run-kit.js';
 import { writeAccount } from './search-attributes.js';
 
 interface Parked {
@@ -33,8 +35,19 @@ interface Parked {
   isBusy: boolean;
 }
 
-/** A parked delivery, kept sealed until a person routes or discards it. Fails with `InvalidInput` (names the field). */
-export async function parkedDelivery(input: ParkedDeliveryInput): Promise<ParkedDelivery> {
+/** As long as the compose file keeps ended runs. */
+const keptMs = 30 * 86_400_000;
+
+/** Tests set another limit. */
+interface ParkedProgress {
+  limits?: { keptMs: number };
+}
+
+/**
+ * A parked delivery, kept sealed until a person routes or discards it, for 30 days at most. Fails with `InvalidInput` (names the
+ * field).
+ */
+export async function parkedDelivery(input: ParkedDeliveryInput, progress?: ParkedProgress): Promise<ParkedDelivery> {
   const parked = open(input);
   setHandler(parkedStatusQuery, () => parked.delivery);
   const isFree = (): void => checkFree(parked);
@@ -45,9 +58,11 @@ export async function parkedDelivery(input: ParkedDeliveryInput): Promise<Parked
     ({ reason }) => decide(parked, { outcome: 'discarded', discardReason: reason }),
     isFree,
   );
+  const isDecided = (): boolean => parked.delivery.outcome !== 'waiting';
   writeAccount(parked.delivery.account);
   show(parked.delivery);
-  await condition(() => parked.delivery.outcome !== 'waiting' && allHandlersFinished());
+  if (patched('parked-runs-expire')) await unless(isDecided, () => expire(parked, progress?.limits?.keptMs ?? keptMs));
+  await condition(() => isDecided() && allHandlersFinished());
   return parked.delivery;
 }
 
@@ -62,6 +77,13 @@ function checkFree({ delivery, isBusy }: Parked): void {
   if (delivery.outcome === 'waiting' && !isBusy) return;
   const standing = isBusy ? 'is just being routed' : `was ${delivery.outcome}`;
   throw ApplicationFailure.nonRetryable(`This delivery ${standing}.`, 'AlreadyDecided');
+}
+
+/** Gives the delivery up once its time is over. A decision that is under way then goes first. */
+async function expire(parked: Parked, afterMs: number): Promise<void> {
+  await sleep(afterMs, { summary: 'Give the delivery up if no person decides' });
+  await condition(() => !parked.isBusy);
+  if (parked.delivery.outcome === 'waiting') decide(parked, { outcome: 'expired' });
 }
 
 async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> {

@@ -113,10 +113,12 @@ describe('a parked delivery in the Temporal UI', () => {
     expect(text).toContain(`\`faretrail delivery route business ${deliveryId} --order 42\``);
   });
 
-  it('names the order that it was routed to, or why it was discarded, and then offers no command', () => {
+  it('names the order that it was routed to, why it was discarded or that it expired, and then offers no command', () => {
     expect(describeParked({ ...waiting, outcome: 'routed', orderId: 'a|b' })).toContain('to order a b.');
     const discarded = describeParked({ ...waiting, outcome: 'discarded', discardReason: 'a test' });
     expect(discarded).toContain('**Discarded**: a test');
-    expect(discarded).not.toContain('faretrail');
+    const expired = describeParked({ ...waiting, outcome: 'expired' });
+    expect(expired).toContain('**Expired**');
+    expect(discarded + expired).not.toContain('faretrail');
   });
 });

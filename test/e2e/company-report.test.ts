@@ -4,7 +4,7 @@ import type { CompanyReport } from '../../src/domain/report.js';
 import { deliver, newReport, reported as start } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
 import { useOrderStack } from '../support/order/stack.js';
-import { attributeOf, continued } from '../support/runs.js';
+import { attributeOf, continued, timersOf } from '../support/runs.js';
 
 const stack = useOrderStack();
 afterEach(() => stack.sandbox.clearFaults());
@@ -67,6 +67,21 @@ it('a run keeps a report that names no order, tells its receivers, and reads not
 });
 
 describe('the run of a report', () => {
+  it('ends after ten quiet minutes if it names no order and has no receiver, and otherwise after seven days', async () => {
+    const notify = [{ workflowId: 'unknown', signal: 'told' }];
+    const abouts = { unasked: {}, asked: { input: { notify } }, named: { orderId: ended() } };
+    const quietOf = async (about: Parameters<typeof start>[1]) => {
+      const handle = await start(stack, about);
+      await expect.poll(() => stateOf(handle)).toMatchObject({ deliveries: { received: 1 } });
+      const [quiet] = await timersOf(handle);
+      await handle.terminate();
+      return quiet;
+    };
+    expect(await quietOf(abouts.unasked)).toBe(600);
+    expect(await quietOf(abouts.asked)).toBe(7 * 86_400);
+    expect(await quietOf(abouts.named)).toBe(7 * 86_400);
+  });
+
   it('ends by itself when nothing more is reported, and a later report begins another', async () => {
     const orderId = ended();
     const handle = await reported({ orderId, limits: { quietMs: 2_500 } });

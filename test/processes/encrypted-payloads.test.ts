@@ -19,6 +19,7 @@ import { deliver } from '../support/delivery/deliveries.js';
 import { type FollowHandle, shows, startFollowing, trailOf } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { failureOf, lifeOf, requestedRide, stands } from '../support/ride/rides.js';
+import { detailsOf } from '../support/runs.js';
 import { tracesOf } from '../support/traces.js';
 import {
   type IngressProcess,
@@ -161,6 +162,19 @@ it('with encryption on, no person is found in database, histories, logs or metri
   // The other is a word of the server itself: "the activity had not begun when it was cancelled".
   expect(inClear.filter((path) => !/\/searchAttributes\/|activityTaskCanceledEventAttributes/.test(path))).toEqual([]);
 }, 120_000);
+
+it('no caller with the key finds the driver in the answers of a run that was cancelled; one that was terminated keeps it', async () => {
+  const runs = await scene.fleet.followOrders(2, [['Waiting', 0]], ['business']);
+  const [cancelled, terminated] = runs;
+  if (!cancelled || !terminated) return expect.fail('no runs');
+  const leaksOf = async (run: FollowHandle) =>
+    findLeaks(driver, shown([await trailOf(run), await run.query('leftByRun'), await detailsOf(run)])).length;
+  for (const run of runs) await vi.waitFor(async () => expect(await leaksOf(run)).toBe(4), patient);
+  await cancelled.cancel();
+  await terminated.terminate();
+  await expect(cancelled.result()).rejects.toThrow();
+  expect([await leaksOf(cancelled), await leaksOf(terminated)]).toEqual([0, 4]);
+});
 
 it('after the end of an order no caller with the key finds the driver: not in its result, its answers or those of its ride', async () => {
   const orderEnds: [string, number][] = [['Waiting', 0]];

@@ -78,7 +78,9 @@ it(
     const flood = startFlood();
     const during = await oldestReadMs(ids, floodMs);
     const newRuns = (await runs()) - orders;
-    const held = /^faretrail_held_deliveries\{account="business"\} (\d+)$/m.exec(await metrics())?.[1];
+    const held = /^faretrail_held_deliveries\{account="business",reason="newOrders"\} (\d+)$/m.exec(
+      await metrics(),
+    )?.[1];
 
     const [real = ''] = ids;
     expect(await post(real)).toBe(202);

@@ -11,6 +11,13 @@ const valuesIn = (input?: { payloads?: { data?: Uint8Array | null }[] | null } |
 /** The events of a run, oldest first. */
 export const eventsOf = async (run: Recorded) => (await run.fetchHistory()).events ?? [];
 
+/** The timers that a run has started, in seconds. */
+export const timersOf = async (run: Recorded): Promise<number[]> =>
+  (await eventsOf(run)).flatMap((event) => {
+    const timeout = event.timerStartedEventAttributes?.startToFireTimeout;
+    return timeout ? [Number(timeout.seconds)] : [];
+  });
+
 /** What a run was started with. */
 export const inputOf = async (run: Recorded): Promise<unknown[]> =>
   valuesIn((await eventsOf(run))[0]?.workflowExecutionStartedEventAttributes?.input);

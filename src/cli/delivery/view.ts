@@ -158,7 +158,12 @@ const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
 export function decidedText(delivery: DecidedDelivery, handedOver: string | undefined, paint: Paint): string {
   const { deliveryId, discardReason, orderId, outcome } = delivery;
   const order = plain(orderId ?? '');
-  const what = outcome === 'routed' ? `routed to order ${order}` : `discarded: ${plain(discardReason ?? '')}`;
+  const what = {
+    waiting: 'waits',
+    routed: `routed to order ${order}`,
+    discarded: `discarded: ${plain(discardReason ?? '')}`,
+    expired: 'expired: it waited for 30 days without a decision',
+  }[outcome];
   const toDetail = (handedOverTexts as Record<string, (order: string) => string>)[handedOver ?? ''];
   const detail = toDetail ? [`  ${toDetail(order)}`] : [];
   return [paint('strong', `Delivery ${deliveryId} ${what}`), ...detail].join('\n');

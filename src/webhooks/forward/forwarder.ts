@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AccountName } from '../../domain/keys.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { GroupId, JournaledDelivery, JournalKey } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
 import { type NewOrders, TooManyNewOrders } from './new-orders.js';
-import { type CallResult, createPlan, type ForwardPlan } from './plan.js';
+import { type ParkedShare, TooManyParked } from './parked-share.js';
+import { type CallResult, createPlan, type ForwardPlan, type HeldDeliveries } from './plan.js';
 import { createRouting, type RoutingPorts } from './routing.js';
 
 export interface ForwarderOptions extends RoutingPorts {
@@ -15,6 +15,8 @@ export interface ForwarderOptions extends RoutingPorts {
   onOutage?: (isOut: boolean) => void;
   /** How many more orders of an account may start; default: any number. */
   roomForNew?: NewOrders['room'];
+  /** How many more deliveries of an account may be parked; default: any number. */
+  roomToPark?: ParkedShare['roomToPark'];
   /** The most groups in flight, one call to Temporal each. Default 64. */
   concurrency?: number;
   now?: () => number;
@@ -25,21 +27,23 @@ export interface Forwarder {
   start(): void;
   /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
   stop(limitMs: number): Promise<void>;
-  /** How many deliveries wait until their order may start, by account. */
-  held(): ReadonlyMap<AccountName, number>;
-  /** May the journal take this delivery? Not one about an order while very many of the account wait. */
+  held(): HeldDeliveries;
+  /** May the journal take this delivery? Not one about an order while very many of the account wait, nor one that cannot be parked now. */
   hasRoomFor(delivery: JournaledDelivery): boolean;
 }
 
-/** So many deliveries of an account may wait until their orders may start. They take about 5 MB of the journal. */
+/** So many deliveries of an account may wait until their orders may start, or a person has placed others. They take about 5 MB of the journal. */
 const mostHeld = 10_000;
+
+const anyNumber = () => Number.POSITIVE_INFINITY;
 
 /** Short beside waits of a second and probes of half a second. It runs only while a group waits. */
 const tickMs = 100;
 
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { journal, onFailed, roomForNew = () => Number.POSITIVE_INFINITY, concurrency = 64, now = Date.now } = options;
+  const { journal, onFailed, concurrency = 64, now = Date.now } = options;
+  const room = { newOrders: options.roomForNew ?? anyNumber, parked: options.roomToPark ?? anyNumber };
   const plan = createPlan(journal, now);
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardGroup = createGroupForwarding(options, plan, outage);
@@ -65,7 +69,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   function onTick(): void {
     tick = undefined;
-    plan.tick(roomForNew);
+    plan.tick(room);
     tryMore();
   }
 
@@ -82,8 +86,12 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   return {
     held: plan.held,
-    hasRoomFor: ({ account, eventType, orderId }) =>
-      (plan.held().get(account) ?? 0) < mostHeld || eventType !== 'status_changed' || orderId === null,
+    hasRoomFor({ account, eventType, orderId, parkReason }) {
+      if (parkReason !== undefined) return room.parked(account) > 0;
+      const { newOrders, parked } = plan.held();
+      const held = (newOrders.get(account) ?? 0) + (parked.get(account) ?? 0);
+      return held < mostHeld || eventType !== 'status_changed' || orderId === null;
+    },
     start() {
       isRunning = true;
       journal.onAppend((key) => {
@@ -125,8 +133,9 @@ function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, out
     if (!error) return 'succeeded';
     if (error instanceof TooManyNewOrders) {
       outage.succeeded(now()); // Temporal has said that no run follows the order
-      return 'held';
+      return 'newOrders';
     }
+    if (error instanceof TooManyParked) return 'parked'; // says nothing about Temporal, which need not have been asked
     if (!outage.failed(error, triedAt, now())) throw error;
     onFailed?.(error);
     return 'postponed';

@@ -1,7 +1,7 @@
 import type { AccountName } from '../../domain/keys.js';
 import { accountOf, type GroupId } from '../journal/entries.js';
 
-/** The groups whose orders may not start yet, by account. Those that got a delivery last go first: they are the likeliest to be real
+/** The groups that wait for room, by account. Those that got a delivery last go first: they are the likeliest to be real
  *  once a flood of invented ones is over. */
 export interface HeldGroups {
   /** `deliveries`: how many the group has. */

@@ -1,10 +1,20 @@
 import type { AccountName } from '../../domain/keys.js';
 import { type GroupId, groupIdOf, type JournalKey, keysOf } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
-import { createHeldGroups } from './held-groups.js';
+import { createHeldGroups, type HeldGroups } from './held-groups.js';
 
-/** The result of a call for a group. `postponed`: an outage was the cause. `held`: too many other orders are new. */
-export type CallResult = 'succeeded' | 'postponed' | 'held' | 'failed';
+/** What a group waits for: fewer new orders of its account, or fewer parked deliveries. */
+const holdReasons = ['newOrders', 'parked'] as const;
+type HoldReason = (typeof holdReasons)[number];
+
+/** How much more an account may start or park now. */
+export type Room = Readonly<Record<HoldReason, (account: AccountName) => number>>;
+
+/** How many deliveries wait, by reason and account. */
+export type HeldDeliveries = Readonly<Record<HoldReason, ReadonlyMap<AccountName, number>>>;
+
+/** The result of a call for a group. `postponed`: an outage was the cause. */
+export type CallResult = 'succeeded' | 'postponed' | 'failed' | HoldReason;
 
 /** Knows which groups are in flight and which wait after a failure, and chooses the next one: the one that has waited longest. */
 export interface ForwardPlan {
@@ -19,10 +29,9 @@ export interface ForwardPlan {
   /** The group is no longer in flight. */
   over(id: GroupId, result: CallResult): void;
   inFlight(): number;
-  /** Makes groups ready whose wait is over. `room`: how many more orders of an account may start. */
-  tick(room: (account: AccountName) => number): void;
-  /** How many deliveries are held, by account. */
-  held(): ReadonlyMap<AccountName, number>;
+  /** Makes groups ready whose wait is over. */
+  tick(room: Room): void;
+  held(): HeldDeliveries;
   /** Will there be more to do later? */
   isWaiting(): boolean;
 }
@@ -38,12 +47,12 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
   const ready = new Set<GroupId>();
   const inFlight = new Set<GroupId>();
   const backoff = createBackoff<GroupId>();
-  const held = createHeldGroups();
+  const held: Record<HoldReason, HeldGroups> = { newOrders: createHeldGroups(), parked: createHeldGroups() };
   const backlog = createBacklog(journal, () => ready.size < mostReady);
 
   function makeReady(id: GroupId): void {
     if (!backlog.has(id) || inFlight.has(id) || backoff.isWaiting(id)) return;
-    held.release(id);
+    for (const reason of holdReasons) held[reason].release(id);
     ready.add(id);
   }
 
@@ -56,7 +65,7 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
     noteAppend(key) {
       if (key === null) {
         ready.clear();
-        held.clear();
+        for (const reason of holdReasons) held[reason].clear();
         return backlog.forget();
       }
       const id = backlog.add(key);
@@ -74,17 +83,19 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
     noteRemoved: backlog.remove,
     over(id, result) {
       inFlight.delete(id);
-      if (result === 'held') return held.hold(id, backlog.sizeOf(id));
+      if (result === 'newOrders' || result === 'parked') return held[result].hold(id, backlog.sizeOf(id));
       if (result === 'failed') backoff.failed(id, now());
       if (result === 'succeeded') backoff.succeeded(id);
       makeReady(id);
     },
     inFlight: () => inFlight.size,
     tick(room) {
-      for (const id of [...backoff.takeDue(now()), ...held.newest(room)]) makeReady(id);
+      const due = holdReasons.flatMap((reason) => held[reason].newest(room[reason]));
+      for (const id of [...backoff.takeDue(now()), ...due]) makeReady(id);
     },
-    held: held.counts,
-    isWaiting: () => backoff.size() > 0 || held.counts().size > 0 || backlog.isBehind(),
+    held: () => ({ newOrders: held.newOrders.counts(), parked: held.parked.counts() }),
+    isWaiting: () =>
+      backoff.size() > 0 || holdReasons.some((reason) => held[reason].counts().size > 0) || backlog.isBehind(),
   };
 }
 

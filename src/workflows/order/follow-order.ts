@@ -26,14 +26,24 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
   const follow = openFollow(input, progress);
   leaveAnswer(follow);
   listen(follow);
-  if (follow.continues !== null) await resume(follow);
-  watchExpiry(follow);
-  while (!isOver(follow)) {
-    const look = await nextLook(follow, () => isOver(follow) || mustLeaveLook(follow));
-    if (look) await record(follow, look);
-    await continueIfLong(follow);
+  try {
+    if (follow.continues !== null) await resume(follow);
+    watchExpiry(follow);
+    while (!isOver(follow)) {
+      const look = await nextLook(follow, () => isOver(follow) || mustLeaveLook(follow));
+      if (look) await record(follow, look);
+      await continueIfLong(follow);
+    }
+    return await close(follow);
+  } finally {
+    forgetDriver(follow);
   }
-  return await close(follow);
+}
+
+/** Also of a run that is cancelled, fails or continues as new, since it answers queries after its end. */
+function forgetDriver(follow: Follow): void {
+  follow.trail = withoutDriver(follow.trail);
+  follow.show();
 }
 
 /** Continues an earlier run. All receivers get the present state, since that run may have announced its own end. */

@@ -1,4 +1,12 @@
-import { condition, continueAsNew, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  condition,
+  continueAsNew,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import {
@@ -42,6 +50,9 @@ export interface CompanyReportLimits {
 /** A receipt is usually final within seven days (assumed). */
 const defaultLimits: CompanyReportLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
 
+/** Long enough for the repeats of a delivery. Nothing is read and nothing told, and anyone who knows an address can start such runs. */
+const unaskedQuietMs = 10 * 60_000;
+
 interface ReportInbox extends DeliveryInbox {
   /** Epoch milliseconds of the last report, or of the start. */
   lastAt: number;
@@ -72,7 +83,7 @@ interface Reporting {
 
 /**
  * Reports about one order, or one report without an order. A report is a hint that leads to a read of the receipt; one read answers all
- * reports before it. The run ends seven days after the last report. Fails with `InvalidInput` (names the field).
+ * reports before it. The run ends seven days after the last report, or ten minutes if it names no order and has no receiver. Fails with `InvalidInput` (names the field).
  */
 export async function companyReport(
   input: CompanyReportInput,
@@ -97,7 +108,7 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
   if (!carried) writeAccount(input.account);
   const run: Reporting = {
     input,
-    limits: limits ?? defaultLimits,
+    limits: limits ?? limitsOf(input),
     inbox: { ...openDeliveryInbox(carried?.inbox), lastAt: carried?.inbox.lastAt ?? Date.now(), isQuiet: false },
     notifier: createNotifier(
       { receivers: input.notify ?? [], told: null, notices: carried?.notices, onUndelivered: () => showReport(run) },
@@ -112,6 +123,12 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
     notBefore: carried?.notBefore ?? null,
   };
   return run;
+}
+
+/** Those of a run that continues another are given. */
+function limitsOf({ orderId, notify = [] }: CompanyReportInput): CompanyReportLimits {
+  const isUnasked = orderId === undefined && notify.length === 0 && patched('unasked-reports-end');
+  return isUnasked ? { ...defaultLimits, quietMs: unaskedQuietMs } : defaultLimits;
 }
 
 /** Without an order the workflow id holds the id of the delivery. */

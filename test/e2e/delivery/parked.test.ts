@@ -11,7 +11,7 @@ import { parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../../src/workflows/messages.js';
 import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
 import { newDelivery } from '../../support/delivery/deliveries.js';
-import { eventsOf } from '../../support/runs.js';
+import { eventsOf, timersOf } from '../../support/runs.js';
 import { runWorker, useTemporal } from '../../support/worker/runtime.js';
 
 const taskQueue = `q-${randomUUID()}`;
@@ -46,12 +46,13 @@ beforeEach(() => {
 
 const sealed = 'eyJhbGciOiJkaXIifQ..c2VhbGVk.b2Y.dGhl';
 
-async function parked(more: Partial<Record<keyof ParkedDeliveryInput | 'extra', unknown>> = {}) {
+async function parked(more: Partial<Record<keyof ParkedDeliveryInput, unknown>> = {}, keptMs?: number) {
   const delivery = newDelivery();
   const key = { account: toAccountName('business'), deliveryId: delivery.deliveryId };
   const input = { ...key, ...delivery, reason: 'noOrderId', sealed, ...more };
   const workflowId = parkedDeliveryId(key);
-  const args: [ParkedDeliveryInput] = [input as ParkedDeliveryInput];
+  const args: Parameters<typeof parkedDelivery> = [input as ParkedDeliveryInput];
+  if (keptMs !== undefined) args.push({ limits: { keptMs } });
   const handle = await temporal.client.workflow.start<typeof parkedDelivery>('parkedDelivery', {
     workflowId,
     taskQueue,
@@ -65,7 +66,7 @@ const route = (handle: Parked, orderId = '4711') => handle.executeUpdate(routeDe
 const discard = (handle: Parked, reason: string) => handle.executeUpdate(discardDeliveryUpdate, { args: [{ reason }] });
 
 describe('a parked delivery', () => {
-  it('waits without a timer, listed under its account, and never shows its content', async () => {
+  it('waits for 30 days, listed under its account, and never shows its content', async () => {
     const { handle, deliveryId, receivedAt } = await parked();
     expect(await handle.query('parkedStatus')).toEqual({
       account: 'business',
@@ -81,7 +82,7 @@ describe('a parked delivery', () => {
       .poll(async () => await handle.describe())
       .toMatchObject({ searchAttributes: { RideAccount: ['business'] }, memo: { parked: { outcome: 'waiting' } } });
     const events = await eventsOf(handle);
-    expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
+    expect(await timersOf(handle)).toEqual([30 * 86_400]);
     const textOf = (some: typeof events) => Buffer.from(JSON.stringify(historyToJSON({ events: some })));
     const texts = { start: textOf(events.slice(0, 1)), later: textOf(events.slice(1)) };
     expect(findLeaks({ sealed }, texts), 'only the input holds it').toEqual(['start: sealed']);
@@ -126,6 +127,31 @@ describe('a parked delivery', () => {
     const answer = await route(handle, '4712');
     expect(answer).toMatchObject({ outcome: 'routed', orderId: '4712', handedOver: 'late' });
   });
+
+  it('expires once its time is over, and then takes no decision', async () => {
+    const { handle } = await parked({}, 1_000);
+    expect(await handle.result()).toMatchObject({ outcome: 'expired', orderId: null, discardReason: null });
+    expect((await handle.describe()).memo).toMatchObject({ parked: { outcome: 'expired' } });
+    await expect(discard(handle, 'too late')).rejects.toThrow();
+  });
+
+  it.each(['routed', 'expired'])(
+    'whose time is over while it is handed over is %s by what comes of that',
+    async (end) => {
+      let free: (outcome: 'signalled' | 'ignored') => void = () => undefined;
+      next = () => new Promise((resolve) => (free = resolve));
+      const { handle } = await parked({}, 2_000);
+      const routing = route(handle).catch(() => undefined);
+      await expect.poll(() => routed.length).toBe(1);
+      await expect
+        .poll(async () => (await eventsOf(handle)).some((event) => event.timerFiredEventAttributes))
+        .toBe(true);
+      expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting' });
+      free(end === 'routed' ? 'signalled' : 'ignored');
+      await routing;
+      expect(await handle.result()).toMatchObject({ outcome: end });
+    },
+  );
 
   it('takes one decision at a time', async () => {
     let free: (outcome: 'signalled') => void = () => undefined;

@@ -32,6 +32,10 @@ beforeAll(() => {
 
 const anOrder = (account = following) => ({ account, orderId: toOrderId(randomUUID()) });
 const notice = () => newDelivery({ status: 'Driving' });
+function aParked(account = following): ParkedDeliveryInput {
+  const { deliveryId, receivedAt } = notice();
+  return { account, eventType: 'status_changed', reason: 'noOrderId', deliveryId, receivedAt, sealed: 'e30' };
+}
 const handleOf = (workflowId: string) => temporal.client.workflow.getHandle(workflowId);
 const follow = (key: ReturnType<typeof anOrder>) =>
   temporal.client.workflow.start('followOrder', orderStart(key, taskQueue));
@@ -140,15 +144,24 @@ describe('a company report', () => {
 });
 
 it('a parked delivery is kept once, however often the ingress parks it', async () => {
-  const { deliveryId, receivedAt } = notice();
-  const base = { account: following, eventType: 'status_changed', reason: 'noOrderId' } as const;
-  const parked: ParkedDeliveryInput = { ...base, deliveryId, receivedAt, sealed: 'e30' };
+  const parked = aParked();
   await port.park(parked);
   await port.park({ ...parked, sealed: 'another' });
   expect(await firstInputOf(parkedDeliveryId(parked))).toEqual(parked);
   await handleOf(parkedDeliveryId(parked)).terminate();
   await port.park(parked);
   expect((await handleOf(parkedDeliveryId(parked)).describe()).status.name).toBe('TERMINATED');
+});
+
+it('parked deliveries of an account are counted as long as they wait', async () => {
+  const account = toAccountName(`count-${randomUUID().slice(0, 8)}`);
+  const counted = () => port.countParked(account);
+  expect(await counted()).toBe(0);
+  const first = aParked(account);
+  for (const one of [first, aParked(account), aParked(toAccountName(`${account}x`))]) await port.park(one);
+  await expect.poll(counted).toBe(2);
+  await handleOf(parkedDeliveryId(first)).terminate();
+  await expect.poll(counted).toBe(1);
 });
 
 it('a subscription is read from its memo, as empty once it has ended, and as null where there was none', async () => {

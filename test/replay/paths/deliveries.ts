@@ -77,17 +77,23 @@ const reportPaths: Paths = {
     await shows(handle, { receipt: expect.any(Object) });
     return await cancelled(handle);
   },
+  async 'report-nobody-asked-for'(stack) {
+    const handle = await reported(stack, {});
+    await shows(handle, { deliveries: { received: 1 } });
+    await handle.terminate();
+    return handle;
+  },
   'report-with-bad-input': (stack) => ended(report(stack, { input: { poll: 5 } as never })),
 };
 
-function parked({ client, config }: OrderStack, more: object = {}) {
+function parked({ client, config }: OrderStack, more: object = {}, limits?: { keptMs: number }) {
   const delivery = newDelivery();
   const key = { account: toAccountName('business'), deliveryId: delivery.deliveryId };
   const input = { ...key, ...delivery, eventType: 'status_changed', reason: 'noOrderId', sealed: 'sealed' } as const;
   return client.workflow.start<typeof parkedDelivery>('parkedDelivery', {
     workflowId: parkedDeliveryId(key),
     taskQueue: config.taskQueue,
-    args: [{ ...input, ...more }],
+    args: limits ? [{ ...input, ...more }, { limits }] : [{ ...input, ...more }],
   });
 }
 
@@ -106,6 +112,7 @@ const parkedPaths: Paths = {
     await handle.executeUpdate('discardDelivery', { args: [{ reason: 'recorded' }] });
     return await completed(handle);
   },
+  'parked-expired': (stack) => completed(parked(stack, {}, { keptMs: 1_000 })),
   'parked-with-bad-input': (stack) => ended(parked(stack, { reason: 'unlucky' })),
 };
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createForwarder, type Forwarder } from '../../../src/webhooks/forward/forwarder.js';
 import { TooManyNewOrders } from '../../../src/webhooks/forward/new-orders.js';
+import { TooManyParked } from '../../../src/webhooks/forward/parked-share.js';
 import { type Journal, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { isLong } from '../../support/long.js';
 import { aDelivery, aFolder, contentOf } from '../journal/folders.js';
@@ -12,7 +13,7 @@ import { recordedPort, unavailable } from './port.js';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown', 'crowded'] as const;
+const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown', 'crowded', 'fullOfParked'] as const;
 const contents = {
   plain: {},
   unchecked: { uncheckedGeneration: 'g1' },
@@ -53,8 +54,10 @@ async function open(world: World): Promise<void> {
     return null;
   };
   const roomForNew = () => (world.weather === 'crowded' ? 0 : 1);
+  const roomToPark = () => (world.weather === 'fullOfParked' ? 0 : 1);
   const { journal, temporal } = world;
-  world.forwarder = createForwarder({ journal, port: temporal.port, check, roomForNew, concurrency: 3 });
+  const room = { roomForNew, roomToPark };
+  world.forwarder = createForwarder({ journal, port: temporal.port, check, ...room, concurrency: 3 });
   world.forwarder.start();
 }
 
@@ -66,6 +69,7 @@ async function close({ forwarder, journal }: World): Promise<void> {
 function refusal({ weather, temporal }: World, call: string): Error | undefined {
   if (weather === 'down') return unavailable();
   if (weather === 'crowded' && call.startsWith('order')) return new TooManyNewOrders();
+  if (weather === 'fullOfParked' && call.startsWith('parked')) return new TooManyParked();
   if (weather === 'oneOrderStuck' && call.startsWith('order stuck')) return new Error('takes no more signals');
   return weather === 'flaky' && temporal.calls.length % 3 !== 0 ? new Error('lost') : undefined;
 }

@@ -91,15 +91,15 @@ it('a forwarder keeps deliveries about orders that may not start, forwards the o
   const orders = Array.from({ length: 200 }, (_, n) => `x${n}`);
   const scene = await aScene([...orders, '1', '2'], { refuse, roomForNew: () => room, concurrency: 1 });
   const { journal, forwarder, recorded } = scene;
-  await expect.poll(() => forwarder.held().get(account)).toBe(200);
-  expect([journal.depth(), recorded.delivered.length]).toEqual([200, 2]);
+  await expect.poll(() => forwarder.held().newOrders.get(account)).toBe(200);
+  await expect.poll(() => [journal.depth(), recorded.delivered.length]).toEqual([200, 2]);
   await journal.append(aDelivery({ orderId: 'x7' }));
-  await expect.poll(() => forwarder.held().get(account)).toBe(201);
+  await expect.poll(() => forwarder.held().newOrders.get(account)).toBe(201);
   const tries = recorded.calls.length;
   room = 300;
   await scene.isEmpty();
   expect(recorded.calls[tries]).toMatch(/^order x7: \w+ \w+$/);
-  expect(forwarder.held().size).toBe(0);
+  expect(forwarder.held().newOrders.size).toBe(0);
 });
 
 it('the journal has room for deliveries about no order while very many of an account wait, and for other accounts', async () => {
@@ -108,7 +108,7 @@ it('the journal has room for deliveries about no order while very many of an acc
   await expect.poll(() => journal.depth()).toBe(0);
   const flood = Array.from({ length: 10_000 }, (_, n) => journal.append(aDelivery({ orderId: `x${n % 100}` })));
   await Promise.all(flood);
-  await expect.poll(() => forwarder.held().get(account)).toBe(10_000);
+  await expect.poll(() => forwarder.held().newOrders.get(account)).toBe(10_000);
   const mayCome = (more: Parameters<typeof aDelivery>[0]) => forwarder.hasRoomFor(aDelivery(more));
   expect([mayCome({ orderId: null }), mayCome({ eventType: 'business_report' })]).toEqual([true, true]);
   expect([mayCome({ orderId: '1' }), mayCome({ orderId: 'x1' })]).toEqual([false, false]);
