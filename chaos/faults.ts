@@ -25,6 +25,8 @@ type Say = (line: string) => void;
 /** A process that has come up gets no fault for so long, so that a slow machine still does some work. */
 const restMs = 2_000;
 const upWithinMs = 120_000;
+/** A stranger sends for so long while the disk is full. */
+const burstMs = 2_000;
 
 /**
  * Causes the faults of the plan. Each process gets one after the other, and only once it is up again. Leaves out faults that do
@@ -71,7 +73,7 @@ async function apply(stage: Stage, fault: PlannedFault, isOver: () => boolean): 
       return receivers[target].behave('well');
     case 'disk':
       disk.fill();
-      await sleep(fault.lastsMs);
+      await Promise.all([sleep(fault.lastsMs), stranger.flood(Math.min(fault.lastsMs, burstMs))]); // so that the journal grows
       return disk.empty();
     case 'address':
       return await stranger.flood(fault.lastsMs);

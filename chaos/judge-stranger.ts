@@ -29,7 +29,7 @@ export function judgeStranger(
   { ledger, anchorIds, startedAt, ingresses, strangeReads }: About,
 ): Verdict {
   const limit = newOrdersAtOnce * ingresses + strangeReads;
-  const count = (answer: number) => sent.filter((one) => one.answer === answer).length;
+  const count = (answer: number | null) => sent.filter((one) => one.answer === answer).length;
   const silent = sent.filter(({ answer, saysWhen }) => (answer === 429 || answer === 503) && !saysWhen);
   // 401: the address was rotated meanwhile.
   const strange = sent.filter(({ answer }) => answer !== null && ![202, 401, 429, 503].includes(answer));
@@ -47,6 +47,8 @@ export function judgeStranger(
       inventionsAcknowledged: count(202),
       inventionsTooMany: count(429),
       inventionsNotTaken: count(503),
+      inventionsUnknown: count(401),
+      inventionsUnanswered: count(null),
       inventedRuns: startedAt.length,
       inventedRunsLimit: limit,
       anchorUnreadMostMs: most,

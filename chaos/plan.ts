@@ -128,7 +128,7 @@ const habits: Record<Place, Habit> = {
   },
   'receiver-1': receiverHabit,
   'receiver-2': receiverHabit,
-  disk: { everyMs: 45_000, kinds: ['full'], longestMs: { full: 8_000 } },
+  disk: { everyMs: 60_000, kinds: ['full'], longestMs: { full: 8_000 } },
   address: { everyMs: 300_000, kinds: ['flood'], longestMs: { flood: 30_000 } },
   profile: { everyMs: 90_000, kinds: ['mislead'], longestMs: { mislead: 40_000 } },
   keys: { everyMs: 60_000, kinds: ['rotateKeys'], longestMs: {} },

@@ -25,6 +25,8 @@ const names: Record<string, string> = {
   inventionsAcknowledged: 'of these, acknowledged',
   inventionsTooMany: 'answered with 429',
   inventionsNotTaken: 'answered with 503',
+  inventionsUnknown: 'answered with 401, since the address had changed',
+  inventionsUnanswered: 'without an answer',
   inventedRuns: 'orders that they started meanwhile',
   inventedRunsLimit: 'orders that they may start',
   anchorUnreadMostMs: 'longest time without a read of a followed order meanwhile, ms',

@@ -160,7 +160,10 @@ function createMembers(parts: Parts): Stage['members'] {
     'worker-2': second as Member,
     ingress: createMember({
       ...{ name: 'ingress', folder, healthUrl: `${urlAt(ports.ingress)}/readyz` },
-      launch: () => ({ argv: nodeArgs('ingress'), env: { ...env, ...ingressEnv } }),
+      launch() {
+        disk.thinOut();
+        return { argv: nodeArgs('ingress'), env: { ...env, ...ingressEnv } };
+      },
     }),
   };
 }
