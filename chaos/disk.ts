@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { openJournal } from '../src/webhooks/journal/journal.js';
 
 /** The disk of the journal: a small file system of its own, which the suite fills. */
 export interface Disk {
@@ -22,8 +23,8 @@ export interface Disk {
 const megabytes = 48;
 const chunk = Buffer.alloc(65_536);
 
-/** Mounts the disk. Where this user may not, the folder is an ordinary one. */
-export function openDisk(folder: string): Disk {
+/** Mounts the disk, with an empty journal. Where this user may not, the folder is an ordinary one. */
+export async function openDisk(folder: string): Promise<Disk> {
   mkdirSync(folder, { recursive: true });
   const isOwn = mount(folder);
   let isMounted = isOwn;
@@ -33,6 +34,8 @@ export function openDisk(folder: string): Disk {
     isMounted = false;
   };
   process.once('exit', unmount);
+  const journal = await openJournal({ folder, maxBytes: 2 ** 20 });
+  await journal.close();
   return {
     folder,
     isOwn,

@@ -78,7 +78,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
   const notifySecret = randomBytes(32);
   const receivers = await openReceivers(notifySecret);
-  const disk = openDisk(join(folder, 'journal'));
+  const disk = await openDisk(join(folder, 'journal'));
   const changeable = createChangeable(folder, profile, deployment);
   const env = {
     ...settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`),
