@@ -61,8 +61,9 @@ const timesOf = (ledger: readonly LedgerEntry[], id: string): number[] =>
     operation === 'orderDetails' && orderId === id ? [Date.parse(at)] : [],
   );
 
-/** The longest time between two reads that overlaps a flood. */
-function longestUnread(reads: readonly number[], floods: Stranger['floods']): number {
+/** The longest time without a read that overlaps a flood. Counts from the first flood, where no read was before it. */
+function longestUnread(times: readonly number[], floods: Stranger['floods']): number {
+  const reads = [...times, ...floods.slice(0, 1).map(({ beganAt }) => beganAt)].sort((a, b) => a - b);
   const gaps = reads.slice(1).map((to, i) => ({ from: reads[i] ?? to, to }));
   const overlapping = gaps.filter(({ from, to }) =>
     floods.some(({ beganAt, endedAt }) => from < endedAt && to > beganAt),

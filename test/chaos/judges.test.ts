@@ -205,7 +205,8 @@ describe('the judge of strangers', () => {
     ['finds runs beyond the limit', judged([], 42), 1],
     ['finds a refusal that does not say when to send again', judged([sent(503)], 0), 1],
     ['finds an answer that should not be', judged([sent(500)], 0), 1],
-    ['finds an order that was not read during a flood', judged([], 0, [read(0), read(250_000)]), 1],
+    ['finds an order that was not read during a flood', judged([], 0, [read(0), read(260_000)]), 1],
+    ['finds an order that was first read long after a flood', judged([], 0, [read(260_000)]), 1],
     ['leaves a pause before a flood alone', judged([], 0, [read(-300_000), read(5_000), read(30_000)]), 0],
   ])('%s', (_, problems, count) => {
     expect(problems).toHaveLength(count);
