@@ -40,7 +40,7 @@ export function judgeDeliveries(
     else lost.push(`delivery ${acknowledgedAs} of order ${orderId}, acknowledged at ${at}, has not arrived`);
   }
   const answered = attempts.filter(({ answer }) => answer !== null);
-  const refused = answered.filter(({ answer }) => answer !== 202 && answer !== 503);
+  const refused = answered.filter(({ answer }) => answer !== 202 && answer !== 503 && answer !== 429);
   const strange = [...new Set(refused.map(({ answer }) => answer))].map(
     (answer) => `deliveries were answered with ${answer}: ${refused.filter((one) => one.answer === answer).length}`,
   );
@@ -48,6 +48,7 @@ export function judgeDeliveries(
     deliveryAttempts: attempts.length,
     deliveriesAcknowledged: acknowledged.length,
     deliveriesNotTaken: attempts.filter(({ answer }) => answer === 503).length,
+    deliveriesTooMany: attempts.filter(({ answer }) => answer === 429).length,
     deliveriesUnanswered: attempts.length - answered.length,
     deliveriesLost: lost.length,
     deliveriesAfterTheEnd: afterTheEnd,

@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fakeDriver } from '../sandbox/order-bodies.js';
 import { findLeaks } from './leaks.js';
 import { processNames } from './plan.js';
+import { passenger } from './ride-bodies.js';
 import type { Stage } from './stage.js';
 import type { Verdict } from './verdict.js';
 
 /** All secrets, by name. */
-export async function secretsOf({ sandbox, settingSecrets }: Stage): Promise<Record<string, string>> {
+export async function secretsOf({ sandbox, settingSecrets, deployment }: Stage): Promise<Record<string, string>> {
   const tokens = (await sandbox.issuedTokens()).map((token, i) => [`token ${i}`, token]);
   const subscribers = (await sandbox.subscribers()).map(({ secretId }, i) => [`secret of subscriber ${i}`, secretId]);
   return {
@@ -14,6 +15,7 @@ export async function secretsOf({ sandbox, settingSecrets }: Stage): Promise<Rec
     ...Object.fromEntries([...tokens, ...subscribers]),
     driverName: fakeDriver.name,
     driverPhone: fakeDriver.phone,
+    ...(deployment.encrypts && passenger),
   };
 }
 

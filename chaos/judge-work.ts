@@ -8,7 +8,8 @@ import { changeOf } from './ride-bodies.js';
 import type { Verdict } from './verdict.js';
 import type { WorkDone } from './work.js';
 
-type Course = Awaited<ReturnType<SandboxControl['orderCourse']>>;
+/** What an order went through at the sandbox. */
+export type Course = Awaited<ReturnType<SandboxControl['orderCourse']>>;
 type At = Parameters<SandboxControl['orderCourse']>[0];
 
 const account = toAccountName('business');
@@ -32,6 +33,9 @@ const judgeAnswers = ({ asked }: WorkDone): string[] =>
     rightAnswers.some((answer) => name.endsWith(` ${answer}`)) ? [] : [`${name}, ${count} times`],
   );
 
+/** The difference of two clocks that are right. */
+const slackMs = 1_000;
+
 /** How a trail differs from the sandbox's order; null if it does not. */
 export function untrueTrail(trail: OrderTrail, course: Course): string | null {
   const truth = course.map(({ status }) => status);
@@ -40,6 +44,8 @@ export function untrueTrail(trail: OrderTrail, course: Course): string | null {
     return `ended as ${trail.status} (${trail.outcome}), the service says ${last}`;
   }
   if (trail.attention) return `ended with the attention ${trail.attention.code}`;
+  const instants = trail.timeline.filter(({ source }) => source === 'read').map(({ at }) => Date.parse(at));
+  if (instants.some((at, i) => at < (instants[i - 1] ?? 0) - slackMs)) return 'has a timeline that goes back in time';
   const seen = withoutStrange(trail.timeline.filter(({ source }) => source === 'read').map(({ status }) => status));
   let from = 0;
   for (const status of seen) {

@@ -1,10 +1,13 @@
 import type { Fault } from './faults.js';
 import { addRun, judgeDeliveries, type OrderRuns } from './judge-deliveries.js';
+import { judgeNotices } from './judge-notices.js';
 import { judgeSecrets, secretsOf } from './judge-secrets.js';
+import { acknowledgedOf, inventedPrefix, judgeStranger } from './judge-stranger.js';
 import { judgeTokens } from './judge-tokens.js';
 import { judgeWork } from './judge-work.js';
 import { findLeaks } from './leaks.js';
 import { processNames } from './plan.js';
+import { anchorIds } from './plan-work.js';
 import { allRuns, type Run } from './runs.js';
 import type { Stage } from './stage.js';
 import { together, type Verdict } from './verdict.js';
@@ -16,21 +19,29 @@ export interface Evidence {
   faults: readonly Fault[];
   /** When the journal was empty, in milliseconds since the epoch. */
   emptyAt: readonly number[];
+  /** When the invented orders became real. */
+  revealedAt: number;
   /** Work that was not over when the time to settle ended: runs, or the forwarding of deliveries. */
   stuck: readonly string[];
 }
 
 /** Judges everything once all work is over. */
-export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evidence): Promise<Verdict> {
-  const { sandbox, tokenLifetimeMs: lifetimeMs } = stage;
+export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, stuck }: Evidence): Promise<Verdict> {
+  const { sandbox, stranger, tokenLifetimeMs: lifetimeMs } = stage;
   const secrets = await secretsOf(stage);
   const readAt = Date.now();
-  const { verdict: runs, orders } = await judgeRuns(stage, secrets, done.misspelt);
+  const { verdict: runs, orders, inventedStarts } = await judgeRuns(stage, secrets, done.misspelt);
   const ledger = await sandbox.ledger();
   const requests = ledger.filter(({ operation }) => operation === 'partnerToken' || operation === 'businessToken');
   return together([
     await judgeWork(sandbox, done),
-    judgeDeliveries(await sandbox.deliveries(), { orders, emptyAt, readAt }),
+    await judgeNotices(stage, done),
+    judgeStranger(stranger, {
+      ...{ ledger, anchorIds, startedAt: inventedStarts.filter((at) => at < revealedAt) },
+      ingresses: stage.members.ingress.starts().filter(({ at }) => at < revealedAt).length,
+      strangeReads: 2 * faults.filter(({ kind }) => kind === 'strangeAnswers').length,
+    }),
+    judgeDeliveries([...(await sandbox.deliveries()), ...acknowledgedOf(stranger)], { orders, emptyAt, readAt }),
     judgeTokens(requests, { faults, lifetimeMs }),
     { problems: stuck.map((id) => `${id} goes on`), figures: { upstreamCalls: ledger.length } },
     runs,
@@ -41,17 +52,19 @@ export async function judge(stage: Stage, { done, faults, emptyAt, stuck }: Evid
 
 async function judgeRuns(stage: Stage, secrets: Record<string, string>, misspelt: ReadonlySet<string>) {
   const orders = new Map<string, OrderRuns>();
+  const inventedStarts: number[] = [];
   const problems: string[] = [];
   const figures = { runs: 0, events: 0, longestHistory: 0 };
   for await (const run of allRuns(stage)) {
     if (run.type === 'followOrder') addRun(orders, run);
+    if (run.workflowId.startsWith(inventedPrefix)) inventedStarts.push(run.startedAt);
     const leaks = findLeaks(secrets, { [run.workflowId]: Buffer.from(run.text) });
     problems.push(...problemsOf(run, misspelt), ...leaks.map((leak) => `secret found: ${leak}`));
     figures.runs += 1;
     figures.events += run.events;
     figures.longestHistory = Math.max(figures.longestHistory, run.events);
   }
-  return { orders, verdict: { problems, figures } };
+  return { orders, inventedStarts, verdict: { problems, figures } };
 }
 
 function problemsOf(

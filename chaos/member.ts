@@ -20,13 +20,30 @@ export interface Member {
   output(): Buffer;
   /** When it ended by itself. */
   ownEnds(): { at: number; code: number | null }[];
+  /** Its processes so far, newest last. */
+  starts(): readonly Start[];
+}
+
+/** One process of a member. */
+export interface Start {
+  at: number;
+  pid: number | undefined;
+  isFormerRelease: boolean;
+}
+
+/** What a process starts with. */
+export interface Launch {
+  /** Flags of Node, script, arguments. */
+  argv: readonly string[];
+  env: Record<string, string>;
+  /** Does it have the workflows of the previous release? */
+  isFormerRelease?: boolean;
 }
 
 interface MemberOptions {
   name: ProcessName;
-  /** Flags of Node, script, arguments. */
-  argv: readonly string[];
-  env: Record<string, string>;
+  /** Asked at each start, since a deployment changes. */
+  launch(): Launch;
   /** The folder of its log. */
   folder: string;
   /** Answers with 2xx once it is up. */
@@ -38,20 +55,23 @@ const restartAfterMs = 500;
 const stopWithinMs = 60_000;
 
 /** Makes a member of one of our Node programs. */
-export function createMember({ name, argv, env, folder, healthUrl }: MemberOptions): Member {
+export function createMember({ name, launch, folder, healthUrl }: MemberOptions): Member {
   const logFile = join(folder, `${name}.log`);
   const ownEnds: { at: number; code: number | null }[] = [];
+  const starts: Start[] = [];
   let child: ChildProcess | undefined;
   let isWanted = false;
 
   function spawnIt(): void {
     const log = openSync(logFile, 'a');
+    const { argv, env, isFormerRelease = false } = launch();
     const started = spawn(process.execPath, argv, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });
     closeSync(log); // the child has its own descriptor
     child = started;
+    starts.push({ at: Date.now(), pid: started.pid, isFormerRelease });
     started.once('exit', (code) => {
       if (!isWanted || child !== started) return;
       ownEnds.push({ at: Date.now(), code });
@@ -85,6 +105,7 @@ export function createMember({ name, argv, env, folder, healthUrl }: MemberOptio
     resume: () => void child?.kill('SIGCONT'),
     output: () => readFileSync(logFile),
     ownEnds: () => [...ownEnds],
+    starts: () => starts,
   };
 }
 

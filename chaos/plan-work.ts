@@ -11,6 +11,8 @@ export type PlannedWork = { atMs: number } & (
       script: { status: string; afterMs: number }[];
       /** Is its run first started with an unknown field? */
       isMisspelt: boolean;
+      /** Do both receivers get notices? */
+      isTold: boolean;
     }
   | { kind: 'ride'; requestId: string; wish: 'letGo' | 'cancel' | 'change'; afterMs: number }
   | { kind: 'call'; key: string; operation: 'products' | 'companySettings' | 'addReferenceCode' | 'createOrder' }
@@ -81,6 +83,7 @@ function followOne(draw: Draw, name: string, atMs: number): PlannedWork {
     orderId: `order-${name}`,
     script,
     isMisspelt,
+    isTold: draw.chance(0.5),
   };
 }
 

@@ -3,15 +3,37 @@ import type { OperationName } from '../sandbox/operations.js';
 import { createDraw, type Draw } from './draw.js';
 import { type PlannedWork, plannedWork } from './plan-work.js';
 import { type StrangeAnswer, strangeAnswersOf } from './strange-answers.js';
+import { type WrongGuess, wrongGuesses } from './wrong-guesses.js';
 
 /** The processes of a deployment, and the service. */
 export const processNames = ['worker-1', 'worker-2', 'ingress', 'temporal', 'sandbox'] as const;
 export type ProcessName = (typeof processNames)[number];
 
+export const workerNames = ['worker-1', 'worker-2'] as const;
+export type WorkerName = (typeof workerNames)[number];
+
+/** The receivers of notices. */
+export const receiverNames = ['receiver-1', 'receiver-2'] as const;
+export type ReceiverName = (typeof receiverNames)[number];
+
+/** Where faults happen. Each place has one after the other. */
+export const places = [
+  ...processNames,
+  ...receiverNames,
+  ...(['disk', 'address', 'profile', 'keys', 'release'] as const),
+] as const;
+export type Place = (typeof places)[number];
+
+export const receiverFaults = ['reset', 'hang', 'fail', 'slow'] as const;
+
 /**
  * `kill`: SIGKILL, and a start after the time. `pause`: SIGSTOP, and SIGCONT after the time. `restart`: SIGTERM, and a start after
  * the end. The sandbox would lose its state, so the suite only pauses it. Its own faults: it drops every connection (`down`), loses
  * the answers of calls that it carries out, answers 500, answers nonsense (`strangeAnswers`), or ends all tokens early.
+ *
+ * A receiver of notices resets its connections, does not answer, answers 500, or answers late. The disk of the journal is `full`. A
+ * stranger who knows the address of the subscription sends deliveries about invented orders (`flood`). The profile misleads the workers
+ * that start meanwhile (`mislead`). `rotateKeys`: payload keys. `roll`: one more worker, or the deployment, moves to today's release.
  */
 export type FaultKind =
   | 'kill'
@@ -21,25 +43,45 @@ export type FaultKind =
   | 'loseAnswers'
   | 'serverErrors'
   | 'strangeAnswers'
-  | 'revokeTokens';
+  | 'revokeTokens'
+  | (typeof receiverFaults)[number]
+  | 'full'
+  | 'flood'
+  | 'mislead'
+  | 'rotateKeys'
+  | 'roll';
 
 /** One fault. */
 export interface PlannedFault {
   /** From the start of the faults. */
   atMs: number;
-  target: ProcessName;
+  target: Place;
   kind: FaultKind;
   lastsMs: number;
   /** For `loseAnswers`, `serverErrors` and `strangeAnswers`. */
   operation?: OperationName;
   /** For `strangeAnswers`. */
   answer?: StrangeAnswer;
+  /** For `mislead`. */
+  guess?: WrongGuess;
+}
+
+/**
+ * What differs between deployments. `releases`: all workers have today's workflows; or they begin with those of the previous release,
+ * and are replaced one by one; or both run side by side, as versions of a worker deployment.
+ */
+export interface Deployment {
+  encrypts: boolean;
+  releases: 'one' | 'replaced' | 'versioned';
+  /** How far the clock of worker-2 is ahead; 0: it is right. */
+  clockAheadMs: number;
 }
 
 /** All work and all faults. */
 export interface Plan {
   seed: number;
   forMs: number;
+  deployment: Deployment;
   faults: PlannedFault[];
   work: PlannedWork[];
 }
@@ -53,8 +95,14 @@ interface Habit {
 const ourKinds: FaultKind[] = ['kill', 'pause', 'restart', 'kill'];
 const ourLongestMs = { kill: 2_000, pause: 7_000 };
 
+const receiverHabit: Habit = {
+  everyMs: 25_000,
+  kinds: [...receiverFaults],
+  longestMs: { reset: 10_000, hang: 10_000, fail: 10_000, slow: 10_000 },
+};
+
 /** Processes are up most of the time, so that there is work for the faults to disturb. */
-const habits: Record<ProcessName, Habit> = {
+const habits: Record<Place, Habit> = {
   'worker-1': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   'worker-2': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   ingress: { everyMs: 15_000, kinds: ourKinds, longestMs: ourLongestMs },
@@ -78,6 +126,13 @@ const habits: Record<ProcessName, Habit> = {
     ],
     longestMs: { pause: 6_000, down: 5_000 },
   },
+  'receiver-1': receiverHabit,
+  'receiver-2': receiverHabit,
+  disk: { everyMs: 60_000, kinds: ['full'], longestMs: { full: 8_000 } },
+  address: { everyMs: 300_000, kinds: ['flood'], longestMs: { flood: 30_000 } },
+  profile: { everyMs: 90_000, kinds: ['mislead'], longestMs: { mislead: 40_000 } },
+  keys: { everyMs: 60_000, kinds: ['rotateKeys'], longestMs: {} },
+  release: { everyMs: 90_000, kinds: ['roll'], longestMs: {} },
 };
 
 /** A shorter run gets denser faults and work, so that each kind occurs. */
@@ -101,8 +156,27 @@ const faultyOperations: OperationName[] = [
 /** The same seed and time give the same plan. */
 export function createPlan(seed: number, forMs: number): Plan {
   const draw = createDraw(seededRandom(seed));
-  const faults = processNames.flatMap((target) => faultsOf(target, forMs, draw)).sort((a, b) => a.atMs - b.atMs);
-  return { seed, forMs, faults, work: plannedWork(draw, { seed, forMs }) };
+  const deployment = deploymentOf(seed, draw);
+  const isFor: Partial<Record<Place, boolean>> = {
+    keys: deployment.encrypts,
+    release: deployment.releases !== 'one',
+  };
+  const faults = places
+    .filter((target) => isFor[target] ?? true)
+    .flatMap((target) => faultsOf(target, forMs, draw))
+    .sort((a, b) => a.atMs - b.atMs);
+  return { seed, forMs, deployment, faults, work: plannedWork(draw, { seed, forMs }) };
+}
+
+/**
+ * Neighbouring seeds differ, so that a few of them cover all. The previous release has left no workflows for encryption, and its
+ * timelines have the clock of the worker.
+ */
+function deploymentOf(seed: number, draw: Draw): Deployment {
+  const aheadMs = draw.between(120_000, 240_000); // receivers of notices refuse five minutes
+  const releases = (['versioned', 'one', 'replaced'] as const)[seed % 3] ?? 'one';
+  const isOne = releases === 'one';
+  return { encrypts: isOne, releases, clockAheadMs: isOne ? aheadMs : 0 };
 }
 
 function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {
@@ -111,17 +185,18 @@ function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {
 }
 
 /** Kinds come as cards from a shuffled deck, so that each kind comes soon. */
-function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[] {
+function faultsOf(target: Place, forMs: number, draw: Draw): PlannedFault[] {
   const { everyMs, kinds, longestMs } = habits[target];
   const faults: PlannedFault[] = [];
   const nextKind = draw.deck(kinds);
   let revokedAt = Number.NEGATIVE_INFINITY;
-  for (const atMs of draw.instants(everyMs * (forMs < shortRunMs ? densely : 1), forMs)) {
+  const apartMs = Math.min(everyMs * (forMs < shortRunMs ? densely : 1), forMs / 2);
+  for (const atMs of draw.instants(apartMs, forMs)) {
     let kind = nextKind();
     if (kind === 'revokeTokens' && atMs - revokedAt < revocationsApartMs) kind = 'pause';
     if (kind === 'revokeTokens') revokedAt = atMs;
-    const longest = longestMs[kind];
-    const lastsMs = longest === undefined ? 0 : draw.between(shortestMs, longest);
+    const longest = Math.min(longestMs[kind] ?? 0, forMs / 4);
+    const lastsMs = longest === 0 ? 0 : draw.between(shortestMs, longest);
     const isOfCalls = kind === 'loseAnswers' || kind === 'serverErrors';
     const strange = kind === 'strangeAnswers' ? strangeOne(draw) : {};
     faults.push({
@@ -131,6 +206,7 @@ function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[
       lastsMs,
       ...(isOfCalls && { operation: draw.oneOf(faultyOperations) }),
       ...strange,
+      ...(kind === 'mislead' && { guess: draw.oneOf(wrongGuesses) }),
     });
   }
   return faults;

@@ -13,9 +13,23 @@ const names: Record<string, string> = {
   deliveryAttempts: 'deliveries sent',
   deliveriesUnanswered: 'of these, without an answer',
   deliveriesNotTaken: 'answered with 503',
+  deliveriesTooMany: 'answered with 429',
   deliveriesAcknowledged: 'acknowledged',
   deliveriesAfterTheEnd: 'of these, to orders that had ended',
   deliveriesLost: 'deliveries lost',
+  noticesTold: 'orders whose changes both receivers were told',
+  noticesArrived: 'notices that arrived',
+  noticesRepeated: 'of these, once more',
+  noticesOfThoseWhoLeft: 'receivers that answered 410',
+  inventions: 'deliveries of a stranger',
+  inventionsAcknowledged: 'of these, acknowledged',
+  inventionsTooMany: 'answered with 429',
+  inventionsNotTaken: 'answered with 503',
+  inventionsUnknown: 'answered with 401, since the address had changed',
+  inventionsUnanswered: 'without an answer',
+  inventedRuns: 'orders that they started meanwhile',
+  inventedRunsLimit: 'orders that they may start',
+  anchorUnreadMostMs: 'longest time without a read of a followed order meanwhile, ms',
   tokenLeases: 'tokens (account and scope)',
   tokenRequests: 'token requests',
   tokensFirst: 'of these, first ones',
@@ -33,7 +47,7 @@ const names: Record<string, string> = {
 };
 
 /** The report as text. */
-export function toText({ seed, seconds, problems, evidence, figures, faults, asked }: ChaosReport): string {
+export function toText({ seed, seconds, deployment, problems, evidence, figures, faults, asked }: ChaosReport): string {
   const table = new Table({ colAligns: ['left', 'right'], style: { head: [], border: [] } });
   const shown = (count: number) => count.toLocaleString('en-US');
   for (const [key, name] of Object.entries(names)) table.push([name, shown(figures[key] ?? 0)]);
@@ -44,6 +58,7 @@ export function toText({ seed, seconds, problems, evidence, figures, faults, ask
       .join(', ');
   return [
     table.toString(),
+    deployment.join(', '),
     `faults: ${list(faults)}`,
     `requests: ${list(asked)}`,
     problems.length === 0

@@ -1,7 +1,10 @@
 import { sandboxProducts } from '../sandbox/catalogue.js';
 
-const user = { name: 'Pat Example', phone: '15550100200' };
-const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
+/** What only encrypted payloads may hold. */
+export const passenger = { name: 'Pat Example', phone: '15550100200', address: 'Example Street 1' };
+
+const user = { name: passenger.name, phone: passenger.phone };
+const location = { lat: 52.5, lng: 13.4, full_address: passenger.address };
 /** At the speed of the sandbox the ride can change during the first half minute. */
 const leadMs = 45_000;
 

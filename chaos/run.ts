@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clockAhead } from './clock.js';
 import { type Fault, runFaults } from './faults.js';
 import { judge } from './judge.js';
 import { whenUp } from './member.js';
-import { createPlan, processNames } from './plan.js';
+import { createPlan, processNames, workerNames } from './plan.js';
 import { stillRunning } from './runs.js';
 import { openStage, type Stage } from './stage.js';
 import { startWork, subscribe, type WorkDone } from './work.js';
@@ -25,20 +26,23 @@ export interface ChaosReport {
   /** The folder with logs and database; null if there is no problem. */
   evidence: string | null;
   figures: Record<string, number>;
+  /** What is special about the deployment. */
+  deployment: string[];
   faults: Record<string, number>;
   asked: Record<string, number>;
 }
 
 /** How long all work may take to end after the faults. */
-const settleWithinMs = 300_000;
+const settleWithinMs = 420_000;
 const upWithinMs = 120_000;
 const sampleEveryMs = 500;
 
 /** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
 export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptions): Promise<ChaosReport> {
   const plan = createPlan(seed, forMs);
+  const { deployment } = plan;
   say(`seed ${seed}: ${plan.faults.length} faults and ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
-  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: lifetimeFor(forMs) });
+  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: lifetimeFor(forMs), deployment });
   const journal = watchJournal(stage);
   try {
     await subscribe(stage);
@@ -51,6 +55,8 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
     say('the faults are over');
     await calm(stage);
     say('every process is up');
+    const revealedAt = Date.now();
+    await reveal(stage);
     await inTime(work.ended, deadline);
     say('all work has ended');
     await journal.whenEmpty(deadline); // deliveries to the anchors must arrive before their end
@@ -60,11 +66,18 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
     const stuck = [...(isHandedOver ? [] : ['the forwarding of deliveries']), ...(await whenQuiet(stage, deadline))];
     const settledMs = Date.now() - calmAt;
     say(`all runs have ended after ${Math.round(settledMs / 1_000)} s; judging the result`);
-    const { problems, figures } = await judge(stage, { done: work.done, faults, emptyAt: journal.emptyAt, stuck });
+    const { problems, figures } = await judge(stage, {
+      done: work.done,
+      faults,
+      emptyAt: journal.emptyAt,
+      revealedAt,
+      stuck,
+    });
     stage.keeps = problems.length > 0;
     return {
       ...{ seed, seconds: forMs / 1_000, problems, evidence: stage.keeps ? stage.folder : null },
       figures: { ...figures, faultsLeftOut: plan.faults.length - faults.length, settledMs },
+      deployment: describe(stage),
       ...{ faults: countFaults(faults), asked: countAsked(work.done) },
     };
   } finally {
@@ -80,10 +93,35 @@ const inTime = async (ending: Promise<unknown>, deadline: number): Promise<void>
 /** Short enough for several renewals in each run. */
 const lifetimeFor = (forMs: number): number => (forMs < 120_000 ? 45 : 60);
 
-/** Ends every fault of the sandbox, and waits until all processes are up. */
+/** Ends every fault of the sandbox, waits until all processes are up, and restarts the workers one by one with the right profile. */
 async function calm({ sandbox, members }: Stage): Promise<void> {
   await sandbox.clearFaults();
   await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
+  for (const name of workerNames) {
+    await members[name].stop();
+    await members[name].start();
+    await whenUp(members[name], upWithinMs);
+  }
+}
+
+/** The orders that a stranger has invented turn out to be real, so that every delivery can arrive. */
+async function reveal({ sandbox, stranger }: Stage): Promise<void> {
+  const script = [{ status: 'Completed', afterMs: 0 }];
+  const orders = stranger.sent.map(({ orderId }) => ({ interface: 'business' as const, orderId, script }));
+  for (let from = 0; from < orders.length; from += 500) await sandbox.addOrders(orders.slice(from, from + 500));
+}
+
+function describe({ deployment: { encrypts, releases, clockAheadMs }, disk }: Stage): string[] {
+  const isAhead = Object.keys(clockAhead(clockAheadMs)).length > 0;
+  const ahead = isAhead
+    ? `clock of worker-2 ahead by ${Math.round(clockAheadMs / 1_000)} s`
+    : 'no libfaketime is installed';
+  return [
+    encrypts ? 'payloads encrypted' : 'payloads in clear',
+    { one: 'one release', replaced: 'release replaced', versioned: 'two releases as versions' }[releases],
+    clockAheadMs === 0 ? 'clocks right' : ahead,
+    disk.isOwn ? 'journal on a disk of its own' : 'disk never full, since this user may not mount one',
+  ];
 }
 
 /** Records when the journal was empty. */
@@ -129,7 +167,7 @@ async function whenQuiet(stage: Stage, deadline: number): Promise<string[]> {
 function countFaults(faults: readonly Fault[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind, target } of faults) {
-    const name = `${kind} ${target.startsWith('worker') ? 'worker' : target}`;
+    const name = `${kind} ${target.replace(/-\d$/, '')}`;
     counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;

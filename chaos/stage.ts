@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -8,16 +8,26 @@ import { nodeArgs } from '../local/stack/node-args.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
-import { promptConnectionOptions } from '../src/temporal/connection.js';
+import { loadTemporalSettings, promptConnectionOptions } from '../src/temporal/connection.js';
+import { type Changeable, createChangeable, makeFormerCurrent } from './deployment.js';
+import { type Disk, openDisk } from './disk.js';
 import { createMember, type Member, whenUp } from './member.js';
-import { type ProcessName, processNames } from './plan.js';
+import { type Deployment, type ProcessName, processNames, type ReceiverName, workerNames } from './plan.js';
 import { anchorIds } from './plan-work.js';
+import { openReceivers, type Receiver } from './receivers.js';
+import { createStranger, type Stranger } from './strangers.js';
 import { createTemporalMember } from './temporal-member.js';
 
 /** A whole deployment on this machine, and its clients. */
 export interface Stage {
   members: Record<ProcessName, Member>;
   sandbox: SandboxControl;
+  receivers: Record<ReceiverName, Receiver>;
+  stranger: Stranger;
+  /** Of the journal. */
+  disk: Disk;
+  changeable: Changeable;
+  deployment: Deployment;
   client: Client;
   taskQueue: string;
   /** The public URL of the subscription. */
@@ -40,6 +50,7 @@ export interface Stage {
 export interface StageOptions {
   temporalProgram: string;
   tokenLifetimeSeconds: number;
+  deployment?: Deployment;
   /** Default: a task queue that no other run of the suite uses. */
   taskQueue?: string;
 }
@@ -49,70 +60,122 @@ const speed = 120;
 const upWithinMs = 120_000;
 const cadence = { activeMs: 1_000, reservedMs: 2_000, pushedMs: 5_000 };
 const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
+/** The sandbox makes one order of all creates with the same id. */
+const profile = { delivery: { verification }, operations: { createOrder: { repeatable: true } } };
 /** In real time. The sandbox divides its waits by its speed. */
 const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
 
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
+/** A plain deployment. */
+const plain: Deployment = { encrypts: false, releases: 'one', clockAheadMs: 0 };
+
 /** Starts the deployment. Needs a compiled checkout. */
-export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQueue }: StageOptions): Promise<Stage> {
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const { temporalProgram, tokenLifetimeSeconds, taskQueue, deployment = plain } = options;
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
   const databaseFile = join(folder, 'temporal.db');
   const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
-  const urlAt = (port: number | undefined) => `http://127.0.0.1:${port}`;
-  const temporal = createTemporalMember({ program: temporalProgram, databaseFile, port: temporalPort ?? 0 });
-  const sandbox = createMember({
-    ...{ name: 'sandbox', folder, env: {} },
-    argv: [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(sandboxPort), '--speed', String(speed)],
-    healthUrl: `${urlAt(sandboxPort)}/sandbox/health`,
-  });
+  const notifySecret = randomBytes(32);
+  const receivers = await openReceivers(notifySecret);
+  const disk = await openDisk(join(folder, 'journal'));
+  const changeable = createChangeable(folder, profile, deployment);
   const env = {
     ...settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`),
+    ...changeable.env,
+    FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
+      .map(({ origin }) => origin)
+      .join(','),
+    FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret.toString('base64url')}`,
+    FARETRAIL_NOTIFY_PRIVATE: 'true',
     ...(taskQueue && { FARETRAIL_TASK_QUEUE: taskQueue }),
   };
-  const workers = (['worker-1', 'worker-2'] as const).map((name, i) =>
-    createMember({
-      ...{ name, argv: nodeArgs('worker'), folder },
-      env: { ...env, FARETRAIL_METRICS_PORT: String(metricsPorts[i]) },
-      healthUrl: `${urlAt(metricsPorts[i])}/readyz`,
-    }),
-  );
-  const ingress = createMember({
-    ...{ name: 'ingress', argv: nodeArgs('ingress'), folder },
-    env: { ...env, FARETRAIL_INGRESS_PORT: String(ingressPort), FARETRAIL_JOURNAL_DIR: join(folder, 'journal') },
-    healthUrl: `${urlAt(ingressPort)}/readyz`,
-  });
-  const members = { 'worker-1': workers[0], 'worker-2': workers[1], ingress, temporal, sandbox } as Stage['members'];
+  const ports = { temporal: temporalPort ?? 0, sandbox: sandboxPort, ingress: ingressPort, metrics: metricsPorts };
+  const members = createMembers({ folder, databaseFile, temporalProgram, env, ports, disk, changeable });
   const control = controlSandbox(urlAt(sandboxPort));
+  const address = `127.0.0.1:${temporalPort}`;
+  const connection = Connection.lazy({ address, ...promptConnectionOptions });
+  const client = new Client({ connection, dataConverter: converterFor(changeable.payloadKeys) });
   await startAll(members, async () => await prepareSandbox(control, tokenLifetimeSeconds));
-  const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}`, ...promptConnectionOptions });
+  if (deployment.releases === 'versioned') await makeFormerCurrent(client);
   const metricsUrls = {
     'worker-1': urlAt(metricsPorts[0]),
     'worker-2': urlAt(metricsPorts[1]),
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    members,
-    sandbox: control,
-    client: new Client({ connection }),
+    ...{ members, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
+    ...{ disk, changeable, deployment, client },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: urlAt(ingressPort),
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
     databaseFile,
-    settingSecrets: secretsIn(env),
+    settingSecrets: { ...secretsIn(env), ...namedKeys(changeable.payloadKeys) },
     tokenLifetimeMs: tokenLifetimeSeconds * 1_000,
     folder,
     keeps: false,
     async close() {
       await connection.close();
-      await Promise.all([...workers, ingress, sandbox].map((member) => member.kill()));
+      const { temporal, ...others } = members;
+      await Promise.all(Object.values(others).map((member) => member.kill()));
       await temporal.kill();
+      for (const receiver of Object.values(receivers)) receiver.close();
+      disk.close();
       if (!stage.keeps) rmSync(folder, { recursive: true, force: true });
     },
   };
   return stage;
 }
+
+const urlAt = (port: number | undefined): string => `http://127.0.0.1:${port}`;
+
+interface Parts {
+  folder: string;
+  databaseFile: string;
+  temporalProgram: string;
+  env: Record<string, string>;
+  ports: { temporal: number; sandbox: number | undefined; ingress: number | undefined; metrics: number[] };
+  disk: Disk;
+  changeable: Changeable;
+}
+
+function createMembers(parts: Parts): Stage['members'] {
+  const { folder, databaseFile, temporalProgram, env, ports, disk, changeable } = parts;
+  const sandboxArgv = [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(ports.sandbox)];
+  const [first, second] = workerNames.map((name, i) =>
+    createMember({
+      ...{ name, folder, healthUrl: `${urlAt(ports.metrics[i])}/readyz` },
+      launch: () => changeable.workerLaunch(name, { ...env, FARETRAIL_METRICS_PORT: String(ports.metrics[i]) }),
+    }),
+  );
+  const ingressEnv = { FARETRAIL_INGRESS_PORT: String(ports.ingress), FARETRAIL_JOURNAL_DIR: disk.folder };
+  return {
+    temporal: createTemporalMember({ program: temporalProgram, databaseFile, port: ports.temporal }),
+    sandbox: createMember({
+      ...{ name: 'sandbox', folder, healthUrl: `${urlAt(ports.sandbox)}/sandbox/health` },
+      launch: () => ({ argv: [...sandboxArgv, '--speed', String(speed)], env: {} }),
+    }),
+    'worker-1': first as Member,
+    'worker-2': second as Member,
+    ingress: createMember({
+      ...{ name: 'ingress', folder, healthUrl: `${urlAt(ports.ingress)}/readyz` },
+      launch() {
+        disk.thinOut();
+        return { argv: nodeArgs('ingress'), env: { ...env, ...ingressEnv } };
+      },
+    }),
+  };
+}
+
+/** A caller has all keys that there will be. */
+const converterFor = (keys: readonly string[]) =>
+  loadTemporalSettings(
+    keys.length === 0 ? {} : { FARETRAIL_ENCRYPT_PAYLOADS: 'true', FARETRAIL_PAYLOAD_KEYS: keys.join(',') },
+  ).dataConverter;
+
+const namedKeys = (keys: readonly string[]): Record<string, string> =>
+  Object.fromEntries(keys.map((key, i) => [`payload key ${i + 1}`, key.slice(key.indexOf(':') + 1)]));
 
 /** Finds ports one after the other, since parallel searches may find the same port. */
 async function freePorts(count: number): Promise<number[]> {
@@ -122,14 +185,10 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 function settings(folder: string, sandboxUrl: string, address: string): Record<string, string> {
-  const contractFile = join(folder, 'contract.json');
-  // The sandbox makes one order of all creates with the same id.
-  const operations = { createOrder: { repeatable: true } };
-  writeFileSync(contractFile, JSON.stringify({ delivery: { verification }, operations }));
   return {
     ...workerEnv({ folder, sandboxUrl, cadence }),
     TEMPORAL_ADDRESS: address,
-    FARETRAIL_CONTRACT_FILE: contractFile,
+    FARETRAIL_DELIVERIES_PER_SECOND: '12', // a flood of some 20 s uses up its minute at once
     FARETRAIL_WEBHOOK_KEYS: newKey(),
     FARETRAIL_LOG_LEVEL: 'debug', // the judge searches the logs for secrets
     FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the sandbox sometimes sends a Retry-After of a day
@@ -140,7 +199,7 @@ const secretsIn = (env: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
       if (name.endsWith('_SECRET')) return [[name, value]];
-      return name.endsWith('_KEYS') ? [[name, value.slice(value.indexOf(':') + 1)]] : [];
+      return /_(KEYS|SECRETS)$/.test(name) ? [[name, value.slice(value.indexOf(':') + 1)]] : [];
     }),
   );
 

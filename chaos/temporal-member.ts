@@ -36,5 +36,6 @@ export function createTemporalMember(
     resume: () => signal('SIGCONT'),
     output: () => Buffer.alloc(0), // it logs only warnings, and the judge searches its database
     ownEnds: () => [...ownEnds],
+    starts: () => [],
   };
 }

@@ -15,13 +15,22 @@ import { rotateSubscriptionUpdate, subscriptionStatusQuery } from '../src/workfl
 import type { subscription } from '../src/workflows/subscription/subscription.js';
 import { type Answer, insist } from './insist.js';
 import { anchorIds, type PlannedWork } from './plan-work.js';
+import { noticePaths } from './receivers.js';
 import { changeOf, rideBody } from './ride-bodies.js';
 import { atSandboxSpeed, type Stage } from './stage.js';
 import { sendStrangeMessage, startMisspelt } from './strange-messages.js';
 
+/** An order that a caller has followed. `toldFrom`: both receivers are told of changes after that, milliseconds since the epoch. */
+export interface FollowedOrder {
+  account: string;
+  orderId: string;
+  end: Answer<OrderTrail>;
+  toldFrom?: number;
+}
+
 /** All requests of callers, and their results. */
 export interface WorkDone {
-  orders: { account: string; orderId: string; end: Answer<OrderTrail> }[];
+  orders: FollowedOrder[];
   rides: { requestId: string; end: Answer<RideResult> }[];
   /** Rides that a person gave up, since the service had no order of them. */
   givenUp: string[];
@@ -115,7 +124,7 @@ async function carryOut(place: Place, work: PlannedWork): Promise<void> {
       const script = work.script.map(({ status, afterMs }) => ({ status, afterMs: atSandboxSpeed(afterMs) }));
       await insist(() => stage.sandbox.addOrder({ interface: work.at, orderId: work.orderId, script }), until);
       if (work.isMisspelt) done.misspelt.add(await startMisspelt(stage, work, until));
-      return await (await follow(place, work.at, work.orderId)).ended;
+      return await (await follow(place, work.at, work.orderId, work.isTold)).ended;
     }
     case 'ride':
       return await ride(place, work);
@@ -144,11 +153,14 @@ async function carryOut(place: Place, work: PlannedWork): Promise<void> {
 }
 
 /** Resolves once a run follows the order; `ended` resolves once the order has ended. */
-async function follow({ rides, done, until }: Place, account: string, orderId: string) {
-  const followed = await insist(() => rides.follow({ account, orderId }), until);
+async function follow({ stage, rides, done, until }: Place, account: string, orderId: string, isTold = false) {
+  const paths = Object.values(noticePaths(orderId));
+  const urls = Object.values(stage.receivers).flatMap(({ origin }) => paths.map((path) => ({ url: origin + path })));
+  const followed = await insist(() => rides.follow({ account, orderId, ...(isTold && { notify: urls }) }), until);
+  const told = isTold ? { toldFrom: Date.now() } : {};
   const result = async (): Promise<Answer<OrderTrail>> =>
     'value' in followed ? await insist(() => followed.value.result(), until) : followed;
-  return { ended: result().then((end) => void done.orders.push({ account, orderId, end })) };
+  return { ended: result().then((end) => void done.orders.push({ account, orderId, end, ...told })) };
 }
 
 async function ride(place: Place, work: PlannedWork & { kind: 'ride' }): Promise<void> {

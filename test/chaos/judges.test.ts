@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../chaos/faults.js';
 import { addRun, judgeDeliveries, type OrderRuns } from '../../chaos/judge-deliveries.js';
+import { afterLeaving, disorder, type ToldOrder, untold } from '../../chaos/judge-notices.js';
+import { acknowledgedOf, judgeStranger } from '../../chaos/judge-stranger.js';
 import { judgeTokens } from '../../chaos/judge-tokens.js';
 import { untrueTrail } from '../../chaos/judge-work.js';
+import type { ReceivedNotice } from '../../chaos/receivers.js';
 import type { Run } from '../../chaos/runs.js';
+import type { Invention } from '../../chaos/strangers.js';
 import { isNoFault } from '../../chaos/task-failures.js';
 import type { DeliveryAttempt } from '../../sandbox/delivery-ledger.js';
 import type { LedgerEntry } from '../../sandbox/ledger.js';
@@ -130,9 +134,88 @@ describe('the judge of work', () => {
     ['a status that never was', trail(['Pending', 'Confirmed', 'Completed'])],
     ['a status twice', trail(['Pending', 'Pending', 'Completed'])],
     ['the course in another order', trail(['Driving', 'Routing', 'Completed'])],
+    [
+      'a time that goes back',
+      trail(['Driving', 'Completed'], {
+        timeline: [200_000, 0].map((ms, i) => ({
+          ...{ status: ['Driving', 'Completed'][i] ?? '', rawStatus: '', source: 'read' },
+          at: instant(ms),
+        })),
+      }),
+    ],
     ['attention after the end', trail(['Completed'], { attention: { code: 'forbidden', message: '', since: at } })],
   ])('calls a trail untrue that shows %s', (_, wrong) => {
     expect(untrueTrail(wrong, course)).toEqual(expect.any(String));
+  });
+});
+
+describe('the judge of notices', () => {
+  const notice = (number: number, rawStatus: string, answer: number | null = 204, outcome: string | null = null) =>
+    ({ path: '/', id: `msg_run_${number}`, at: number, answer, change: { rawStatus, outcome } }) as ReceivedNotice;
+  const words = ['Pending', 'Driving', 'Completed'];
+  const entries = words.map((rawStatus) => ({ status: rawStatus, rawStatus, at: instant(0), source: 'read' }));
+  const trail = { timeline: entries, outcome: 'completed' } as OrderTrail;
+  const course = words.map((status, i) => ({ status, at: instant(i * 1_000) }));
+  const about = (toldFrom: number | null = null): ToldOrder => ({ trail, course, toldFrom });
+  const end = notice(3, 'Completed', 204, 'completed');
+  const all = [notice(1, 'Pending'), notice(2, 'Driving'), end];
+
+  it.each<[string, ReceivedNotice[], ToldOrder, isRight: boolean]>([
+    ['every change', all, about(), true],
+    ['a change that was refused, and came again', [all[0], notice(2, 'Driving', 500), ...all] as never, about(), true],
+    ['a change that was only refused', [all[0], notice(2, 'Driving', null), end] as never, about(), false],
+    ['no end', all.slice(0, 2), about(), false],
+    ['no outcome', [...all.slice(0, 2), notice(3, 'Completed')], about(), false],
+    ['no beginning', all.slice(1), about(), false],
+    ['no beginning, of an order that a delivery has started', all.slice(1), about(500), true],
+    ['nothing of what came later', all.slice(2), about(500), false],
+    ['another status', [...all.slice(0, 2), notice(3, 'Waiting'), end], about(), false],
+  ])('knows whether a receiver was told everything: %s', (_, received, order, isRight) => {
+    expect(untold(received, order)).toEqual(isRight ? null : expect.stringContaining('told'));
+  });
+
+  it('finds a notice that came after a later one, and takes one that came twice', () => {
+    expect(disorder([notice(1, 'a'), notice(1, 'a'), notice(2, 'b')])).toBeNull();
+    expect(disorder([notice(2, 'b'), notice(1, 'a')])).toContain('msg_run_1');
+  });
+
+  it('finds a notice to a receiver that had left', () => {
+    const left = notice(2, 'b', 410);
+    expect(afterLeaving([notice(1, 'a'), left, left])).toBeNull();
+    expect(afterLeaving([notice(1, 'a'), left, notice(3, 'c')])).toContain('msg_run_3');
+    expect(afterLeaving(all)).toBeNull();
+  });
+});
+
+describe('the judge of strangers', () => {
+  const sent = (answer: number | null, saysWhen = false): Invention => ({
+    ...{ orderId: 'invented-0', at: 0, ms: 10, answer, saysWhen },
+    ...(answer === 202 && { acknowledgedAs: 'd' }),
+  });
+  const read = (atMs: number): LedgerEntry =>
+    ({ operation: 'orderDetails', orderId: 'anchor', at: instant(atMs) }) as LedgerEntry;
+  const judged = (inventions: Invention[], runs: number, reads: LedgerEntry[] = []) =>
+    judgeStranger(
+      { sent: inventions, floods: [{ beganAt: 10_000, endedAt: 20_000 }] },
+      { ledger: reads, anchorIds: ['anchor'], startedAt: Array(runs).fill(0), ingresses: 2, strangeReads: 1 },
+    ).problems;
+
+  it.each<[string, string[], problems: number]>([
+    ['finds nothing where all is well', judged([sent(202), sent(429, true), sent(401), sent(null)], 41), 0],
+    ['finds runs beyond the limit', judged([], 42), 1],
+    ['finds a refusal that does not say when to send again', judged([sent(503)], 0), 1],
+    ['finds an answer that should not be', judged([sent(500)], 0), 1],
+    ['finds an order that was not read during a flood', judged([], 0, [read(0), read(260_000)]), 1],
+    ['finds an order that was first read long after a flood', judged([], 0, [read(260_000)]), 1],
+    ['leaves a pause before a flood alone', judged([], 0, [read(-300_000), read(5_000), read(30_000)]), 0],
+  ])('%s', (_, problems, count) => {
+    expect(problems).toHaveLength(count);
+  });
+
+  it('hands acknowledged deliveries to the judge of deliveries', () => {
+    expect(acknowledgedOf({ sent: [sent(202), sent(429)] })).toMatchObject([
+      { orderId: 'invented-0', acknowledgedAs: 'd', at: instant(0), answer: 202 },
+    ]);
   });
 });
 

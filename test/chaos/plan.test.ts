@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPlan, processNames } from '../../chaos/plan.js';
+import { createPlan, places, processNames, receiverFaults } from '../../chaos/plan.js';
 import { anchorIds } from '../../chaos/plan-work.js';
 import { type StrangeAnswer, strangeAnswers } from '../../chaos/strange-answers.js';
 
@@ -21,9 +21,31 @@ it('every process is killed, paused and restarted in ten minutes, and the sandbo
   expect(Object.keys(strangeAnswers).filter((name) => !strange.has(name as StrangeAnswer)).length).toBeLessThan(4);
 });
 
+it('three neighbouring seeds have every kind of deployment, and each the faults of its own', () => {
+  const plans = [1, 2, 3].map((seed) => createPlan(seed, 10 * minute));
+  expect(plans.map(({ deployment: { encrypts, releases } }) => [encrypts, releases])).toEqual([
+    [true, 'one'],
+    [false, 'replaced'],
+    [false, 'versioned'],
+  ]);
+  const has = (target: string) => plans.map(({ faults }) => faults.some((fault) => fault.target === target));
+  expect([has('keys'), has('release'), has('disk')]).toEqual([
+    [true, false, false],
+    [false, true, true],
+    [true, true, true],
+  ]);
+  for (const { faults } of plans) {
+    const ofReceiver = faults.filter(({ target }) => target === 'receiver-1').map(({ kind }) => kind);
+    expect(new Set(ofReceiver)).toEqual(new Set(receiverFaults));
+    expect(faults.every(({ kind, guess }) => (kind === 'mislead') === (guess !== undefined))).toBe(true);
+  }
+});
+
 it.each([1, 2, 3, 4, 5])('the plan of seed %i has every target and every kind of work in half a minute', (seed) => {
   const { faults, work } = createPlan(seed, minute / 2);
-  expect(new Set(faults.map(({ target }) => target)).size).toBe(processNames.length);
+  const elsewhere = ['keys', 'release']; // these need a deployment of their kind
+  const targets = new Set(faults.map(({ target }) => target));
+  expect(places.filter((place) => !targets.has(place) && !elsewhere.includes(place))).toEqual([]);
   const kinds = new Set(work.map(({ kind }) => kind));
   expect([...kinds].sort()).toEqual(['call', 'deliver', 'follow', 'message', 'refresh', 'ride', 'rotate']);
   const all = [...faults, ...work];

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { previousRelease } from '../../local/previous-release.js';
 import { orderNamedSignal } from '../../src/workflows/messages.js';
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import {
@@ -14,7 +15,6 @@ import {
 import { startOrderStack } from '../support/order/stack.js';
 import { requestedRide, standingOf, stands } from '../support/ride/rides.js';
 import { runsOf } from '../support/runs.js';
-import { previousRelease } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
 /**

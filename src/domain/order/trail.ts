@@ -173,6 +173,10 @@ export function withoutDriver(trail: OrderTrail): OrderTrail {
   return { ...trail, details: Object.keys(details).length > 0 ? details : null };
 }
 
+/** The observation by the clock of the run. That of the worker that looked may be ahead: nothing was seen after `now`. */
+export const seenBy = (now: string, seen: OrderObservation): OrderObservation =>
+  seen.kind === 'reading' && Date.parse(seen.at) > Date.parse(now) ? { ...seen, at: now } : seen;
+
 /**
  * The trail after a look. A reading clears the attention and sets a new status; trouble sets the attention and keeps the status.
  * `claims` are the deliveries that a reading answers. `isAnnounced`: a delivery has come, even if it did not lead to this look.

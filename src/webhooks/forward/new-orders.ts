@@ -31,6 +31,8 @@ export interface NewOrders {
 /** The orders of an account that this process has started. */
 interface Started {
   unread: Set<OrderId>;
+  /** Those of them whose start has no answer yet. */
+  starting: Set<OrderId>;
   /** When it last asked their runs. */
   askedAt: number;
   asking: Promise<void>;
@@ -55,7 +57,10 @@ export function createNewOrders({ port, atOnce, now = Date.now }: NewOrdersOptio
   function startedOf(account: AccountName): Started {
     const held = accounts.get(account);
     if (held) return held;
-    const started: Started = { unread: new Set(), askedAt: Number.NEGATIVE_INFINITY, asking: Promise.resolve() };
+    const started: Started = {
+      ...{ unread: new Set(), starting: new Set() },
+      ...{ askedAt: Number.NEGATIVE_INFINITY, asking: Promise.resolve() },
+    };
     accounts.set(account, started);
     return started;
   }
@@ -67,26 +72,34 @@ export function createNewOrders({ port, atOnce, now = Date.now }: NewOrdersOptio
       const look = async (orderId: OrderId): Promise<void> => {
         if (await port.isSettled({ account, orderId }).catch(() => false)) started.unread.delete(orderId);
       };
-      started.asking = Promise.all([...started.unread].map(look)).then(() => undefined);
+      // An order that is starting has no run yet, as has one that has ended.
+      const { unread, starting } = started;
+      started.asking = Promise.all([...unread].filter((id) => !starting.has(id)).map(look)).then(() => undefined);
     }
     await started.asking;
   }
 
-  async function admit({ account, orderId }: FollowOrderKey): Promise<Started> {
+  /** Takes a place in the same turn in which it finds one, since others wait for it, too. */
+  async function admit({ account, orderId }: FollowOrderKey): Promise<Started & { isNew: boolean }> {
     const started = startedOf(account);
-    if (started.unread.size >= atOnce && !started.unread.has(orderId)) await ask(account, started);
-    if (started.unread.size >= atOnce && !started.unread.has(orderId)) throw new TooManyNewOrders();
-    return started;
+    const { unread } = started;
+    const isFull = (): boolean => unread.size >= atOnce && !unread.has(orderId);
+    if (isFull()) await ask(account, started);
+    if (isFull()) throw new TooManyNewOrders();
+    const isNew = !unread.has(orderId);
+    unread.add(orderId);
+    started.starting.add(orderId);
+    return { ...started, isNew };
   }
 
   return {
     async toOrder(key, deliveries) {
       if (await port.signalOrder(key, deliveries)) return 'signalled';
-      const { unread } = await admit(key);
-      const isNew = !unread.has(key.orderId);
-      unread.add(key.orderId); // also where the answer is lost: the run may have started
-      const result = await port.toOrder(key, deliveries);
-      if (isNew && result !== 'started') unread.delete(key.orderId);
+      const { orderId } = key;
+      const { unread, starting, isNew } = await admit(key);
+      // Where the answer is lost the order keeps its place: the run may have started.
+      const result = await port.toOrder(key, deliveries).finally(() => starting.delete(orderId));
+      if (isNew && result !== 'started') unread.delete(orderId);
       return result;
     },
     room(account) {

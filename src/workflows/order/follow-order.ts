@@ -1,6 +1,6 @@
 import { ApplicationFailure, allHandlersFinished, condition, sleep, workflowInfo } from '@temporalio/workflow';
 import type { FollowOrderInput } from '../../domain/order/input.js';
-import { expiresAt, type OrderTrail, recordObservation, withoutDriver } from '../../domain/order/trail.js';
+import { expiresAt, type OrderTrail, recordObservation, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
@@ -70,8 +70,9 @@ function watchExpiry(follow: Follow): void {
   runBeside(watch());
 }
 
-async function record(follow: Follow, { seen, claims, serves }: Look): Promise<void> {
+async function record(follow: Follow, { seen: found, claims, serves }: Look): Promise<void> {
   const { inbox, trail: before } = follow;
+  const seen = seenBy(new Date().toISOString(), found);
   follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
   countChange({ before, after: follow.trail, seen, claims, lastReadAt: follow.lastReadAt });
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;

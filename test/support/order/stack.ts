@@ -54,6 +54,8 @@ export interface OrderStackOptions {
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
   options?: Partial<WorkerOptions>;
+  /** How far the clock of the worker is ahead; default: not at all. */
+  clockAheadMs?: number;
 }
 
 /** A stack for all tests of a file or a block; it can be used from their `beforeAll` on. */
@@ -80,6 +82,7 @@ export async function startOrderStack({
   watch,
   workflowBundle,
   options = {},
+  clockAheadMs = 0,
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
@@ -101,6 +104,7 @@ export async function startOrderStack({
       namespace: 'default',
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
       options,
+      now: () => Date.now() + clockAheadMs,
     });
     hasEnded = false;
     const running = worker.run().finally(() => {

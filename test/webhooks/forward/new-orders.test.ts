@@ -16,6 +16,7 @@ function aTemporal(atOnce: number) {
     ended: new Set<OrderId>(),
     asked: 0,
     answers: true,
+    starting: Promise.resolve(),
   };
   const newOrders = createNewOrders({
     atOnce,
@@ -24,6 +25,7 @@ function aTemporal(atOnce: number) {
       signalOrder: async ({ orderId }) => temporal.runs.has(orderId),
       async toOrder({ orderId }) {
         if (temporal.ended.has(orderId)) return 'late';
+        await temporal.starting;
         temporal.runs.add(orderId);
         if (!temporal.answers) throw new Error('lost');
         return 'started';
@@ -49,6 +51,28 @@ it('so many orders start at once, another waits until a read has found one of th
   temporal.read.add(toOrderId('2'));
   temporal.now += 1_000;
   expect(await send('3')).toBe('started');
+});
+
+it('however many come together, and however long their starts take, no more start than may', async () => {
+  const { send, temporal } = aTemporal(2);
+  const together = (names: string[]) => Promise.all(names.map((name) => send(name).catch((error) => error.code)));
+  const started = (answers: unknown[]) => answers.filter((answer) => answer === 'started').length;
+  expect(started(await together(['1', '2', '3', '4', '5']))).toBe(2);
+
+  temporal.now += 1_000;
+  for (const id of temporal.runs) temporal.read.add(id);
+  expect(started(await together(['6', '7', '8', '9'])), 'all had waited for the same room').toBe(2);
+
+  temporal.now += 1_000;
+  for (const id of temporal.runs) temporal.read.add(id);
+  let letStart = (): void => undefined;
+  temporal.starting = new Promise((resolve) => (letStart = resolve));
+  const slow = together(['a', 'b']);
+  await new Promise(setImmediate);
+  temporal.now += 1_000;
+  expect(started(await together(['c', 'd'])), 'a run that is starting is not one that has ended').toBe(0);
+  letStart();
+  expect(started(await slow)).toBe(2);
 });
 
 it('an order whose run has ended makes room, and so does one that needed no run', async () => {

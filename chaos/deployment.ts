@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { previousRelease } from '../local/previous-release.js';
+import { nodeArgs } from '../local/stack/node-args.js';
+import { projectRoot } from '../local/temporal/project-root.js';
+import { clockAhead } from './clock.js';
+import type { Launch, Member } from './member.js';
+import type { Deployment, WorkerName } from './plan.js';
+import type { WrongGuess } from './wrong-guesses.js';
+
+/** The part of a deployment that an operator changes while it runs. Processes read it when they start. */
+export interface Changeable {
+  /** What all processes have. */
+  env: Record<string, string>;
+  workerLaunch(name: WorkerName, env: Record<string, string>): Launch;
+  /** Puts an error into the contract profile; null: takes it out. */
+  mislead(guess: WrongGuess | null): void;
+  /** One more worker starts with today's workflows from now on; or today's version becomes the current one. */
+  roll(client: Client): Promise<void>;
+  /** Has all workers know a new payload key, then write with it. Gives up when `isOver`. */
+  rotateKeys(members: readonly Member[], isOver: () => boolean): Promise<void>;
+  /** All payload keys that there will be. */
+  payloadKeys: readonly string[];
+}
+
+const deploymentName = 'rides';
+const buildIds = { former: 'former', today: 'today' } as const;
+/** More than a run rotates. */
+const keys = 30;
+const pauseMs = 200;
+
+export function createChangeable(folder: string, profile: object, about: Deployment): Changeable {
+  const contractFile = join(folder, 'contract.json');
+  const keysFile = join(folder, 'payload-keys');
+  const payloadKeys = Array.from({ length: about.encrypts ? keys : 0 }, (_, i) => newKey(`p${i + 1}`));
+  const former = about.releases === 'one' ? null : installFormerRelease(join(folder, 'former'));
+  const ofToday = new Set<WorkerName>(about.releases === 'one' ? ['worker-1', 'worker-2'] : []);
+  let known = 1;
+
+  function mislead(guess: WrongGuess | null): void {
+    const { operations = {}, ...rest } = profile as { operations?: object };
+    const wrong = (guess ?? {}) as { operations?: object };
+    const operationsNow = { ...operations, ...wrong.operations };
+    writeFileSync(contractFile, JSON.stringify({ ...rest, ...guess, operations: operationsNow }));
+  }
+
+  const writeKeys = (kids: readonly string[]): void => writeFileSync(keysFile, kids.join(','), { mode: 0o600 });
+
+  mislead(null);
+  if (about.encrypts) writeKeys(payloadKeys.slice(0, 1));
+  if (about.releases === 'versioned') ofToday.add('worker-2');
+  const versionOf = (name: WorkerName): Record<string, string> =>
+    about.releases === 'versioned'
+      ? {
+          TEMPORAL_DEPLOYMENT_NAME: deploymentName,
+          TEMPORAL_WORKER_BUILD_ID: ofToday.has(name) ? buildIds.today : buildIds.former,
+        }
+      : {};
+  return {
+    env: {
+      FARETRAIL_CONTRACT_FILE: contractFile,
+      ...(about.encrypts && { FARETRAIL_ENCRYPT_PAYLOADS: 'true', FARETRAIL_PAYLOAD_KEYS_FILE: keysFile }),
+    },
+    payloadKeys,
+    mislead,
+    workerLaunch(name, env) {
+      const clock = name === 'worker-2' ? clockAhead(about.clockAheadMs) : {};
+      const isFormerRelease = !ofToday.has(name);
+      const argv = isFormerRelease && former ? [join(former, 'dist/src/worker.js')] : nodeArgs('worker');
+      return { argv, isFormerRelease, env: { ...env, ...clock, ...versionOf(name) } };
+    },
+    async roll(client) {
+      if (about.releases === 'versioned') return await makeCurrent(client, buildIds.today);
+      ofToday.add(ofToday.has('worker-1') ? 'worker-2' : 'worker-1');
+    },
+    async rotateKeys(members, isOver) {
+      const [next] = payloadKeys.slice(known, known + 1);
+      if (next === undefined) return;
+      const before = payloadKeys.slice(0, known).reverse();
+      for (const list of [
+        [...before, next],
+        [next, ...before],
+      ]) {
+        writeKeys(list);
+        const since = Date.now();
+        const haveRead = () => members.every((member) => (member.starts().at(-1)?.at ?? 0) > since);
+        while (!haveRead() && !isOver()) await sleep(pauseMs);
+        if (!haveRead()) return;
+      }
+      known += 1;
+    },
+  };
+}
+
+const newKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64url')}`;
+
+/** As `temporal worker deployment set-current-version` does. A version is known once its workers have polled. */
+export async function makeCurrent(client: Client, buildId: string): Promise<void> {
+  const { namespace } = client.options;
+  for (;;) {
+    const set = client.workflowService.setWorkerDeploymentCurrentVersion({ namespace, deploymentName, buildId });
+    const isSet = await set.then(
+      () => true,
+      () => false,
+    );
+    if (isSet) return;
+    await sleep(pauseMs);
+  }
+}
+
+/** The version with which a deployment begins. */
+export const makeFormerCurrent = (client: Client): Promise<void> => makeCurrent(client, buildIds.former);
+
+/** A copy of the compiled programs with the workflows that the previous release has left for the replay tests. */
+function installFormerRelease(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'));
+  symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'dist/src/temporal/workflow-bundle.js'), previousRelease().code);
+  return folder;
+}
