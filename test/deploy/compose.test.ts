@@ -98,6 +98,10 @@ describe('the compose file', () => {
     expect(page).toContain(`http://localhost:${withDefaults(port).split(':')[1]}`);
   });
 
+  it.each(services)('gives %s no capability, and no way to get one', (_name, service) => {
+    expect(service).toMatchObject({ cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+  });
+
   it.each(ours)('starts %s by a command of the image, with a read-only file system', (_name, service) => {
     expect(commandFile(service.command?.[0] ?? '')).toBeDefined();
     expect(service.read_only).toBe(true);

@@ -17,6 +17,8 @@ const Service = z.looseObject({
   pull_policy: z.string().optional(),
   restart: z.string(),
   read_only: z.boolean().optional(),
+  cap_drop: z.array(z.string()).optional(),
+  security_opt: z.array(z.string()).optional(),
   profiles: z.array(z.string()).optional(),
   network_mode: z.string().optional(),
   depends_on: z.record(z.string(), z.looseObject({ condition: z.string() })).optional(),

@@ -53,13 +53,15 @@ async function listen(path: string): Promise<Server | undefined> {
   }
 }
 
+/** Also when it cannot be asked, for want of a right or since too many ask: only a refusal shows that its process is dead. */
 async function isAnswered(path: string): Promise<boolean> {
   const socket = connect(path);
   try {
     await once(socket, 'connect');
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'ECONNREFUSED' && code !== 'ENOENT';
   } finally {
     socket.destroy();
   }

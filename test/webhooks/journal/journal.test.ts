@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -121,6 +121,12 @@ it.each([
   await expect(another()).rejects.toMatchObject({ code: 'JournalInUse', message });
   await journal.close();
   await (await another()).close();
+});
+
+it('a journal whose lock cannot be asked counts as taken', async () => {
+  const folder = await aFolder();
+  await symlink('lock', join(folder, 'lock')); // names itself, so that a connect fails without a refusal
+  await expect(openJournal({ folder, maxBytes })).rejects.toMatchObject({ code: 'JournalInUse' });
 });
 
 it('a journal whose folder cannot be used names the setting, and no path', async () => {
