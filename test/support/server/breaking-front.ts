@@ -39,9 +39,6 @@ export const brokenAnswers = {
 } as const satisfies Record<string, (answer: Passing) => void>;
 export type BrokenAnswer = keyof typeof brokenAnswers;
 
-/** See `startBreakingFront`. */
-export type BreakingFront = Awaited<ReturnType<typeof startBreakingFront>>;
-
 /** A server of TLS before another server, which loses the answers that `broken` names, by request. */
 export async function startBreakingFront(
   target: string,
