@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultInput } from '../sandbox/faults.js';
-import { whenUp } from './member.js';
-import { type Plan, type PlannedFault, type ProcessName, processNames } from './plan.js';
+import { type Member, whenUp } from './member.js';
+import type { Plan, PlannedFault } from './plan.js';
 import type { Stage } from './stage.js';
 import { strangeAnswers } from './strange-answers.js';
 
@@ -23,7 +23,8 @@ const upWithinMs = 120_000;
  */
 export async function runFaults(stage: Stage, { faults: planned, forMs }: Plan, say: Say): Promise<Fault[]> {
   const startedAt = Date.now();
-  const lanes = processNames.map((name) => planned.filter(({ target }) => target === name));
+  const targets = [...new Set(planned.map(({ target }) => target))];
+  const lanes = targets.map((name) => planned.filter(({ target }) => target === name));
   const happened = await Promise.all(
     lanes.map(async (lane) => {
       const faults: Fault[] = [];
@@ -53,11 +54,11 @@ async function apply({ members, sandbox }: Stage, fault: PlannedFault): Promise<
     case 'kill':
       await member.kill();
       await sleep(fault.lastsMs);
-      return await startAgain(members, fault.target);
+      return await startAgain(member);
     case 'restart':
       await member.stop();
       await sleep(fault.lastsMs);
-      return await startAgain(members, fault.target);
+      return await startAgain(member);
     case 'pause':
       member.pause();
       await sleep(fault.lastsMs);
@@ -84,10 +85,10 @@ const toSandboxFault = ({ kind, operation, answer }: PlannedFault): FaultInput =
 const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
 
 /** On a busy machine the server may need several attempts. */
-async function startAgain(members: Stage['members'], name: ProcessName): Promise<void> {
+async function startAgain(member: Member): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await members[name].start();
+      return await member.start();
     } catch (error) {
       if (tries === 3) throw error;
     }

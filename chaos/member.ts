@@ -24,7 +24,8 @@ export interface Member {
 
 interface MemberOptions {
   name: ProcessName;
-  /** Flags of Node, script, arguments. */
+  /** Default: Node, whose flags, script and arguments are `argv`. */
+  program?: string;
   argv: readonly string[];
   env: Record<string, string>;
   /** The folder of its log. */
@@ -37,8 +38,15 @@ const restartAfterMs = 500;
 /** Well above the 40 s after which a worker abandons running activities. */
 const stopWithinMs = 60_000;
 
-/** Makes a member of one of our Node programs. */
-export function createMember({ name, argv, env, folder, healthUrl }: MemberOptions): Member {
+/** Makes a member of a program. */
+export function createMember({
+  name,
+  program = process.execPath,
+  argv,
+  env,
+  folder,
+  healthUrl,
+}: MemberOptions): Member {
   const logFile = join(folder, `${name}.log`);
   const ownEnds: { at: number; code: number | null }[] = [];
   let child: ChildProcess | undefined;
@@ -46,7 +54,7 @@ export function createMember({ name, argv, env, folder, healthUrl }: MemberOptio
 
   function spawnIt(): void {
     const log = openSync(logFile, 'a');
-    const started = spawn(process.execPath, argv, {
+    const started = spawn(program, argv, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });

@@ -6,7 +6,13 @@ import { type StrangeAnswer, strangeAnswersOf } from './strange-answers.js';
 
 /** The processes of a deployment, and the service. */
 export const processNames = ['worker-1', 'worker-2', 'ingress', 'temporal', 'sandbox'] as const;
-export type ProcessName = (typeof processNames)[number];
+/** The processes that take the place of `temporal` where it is a cluster. */
+export const clusterNames = ['server-1', 'server-2', 'server-3', 'postgres'] as const;
+type OwnName = (typeof processNames)[number];
+export type ProcessName = OwnName | (typeof clusterNames)[number];
+
+/** Is this process a part of Temporal? */
+export const isOfTemporal = (name: ProcessName): boolean => ['temporal', ...clusterNames].includes(name);
 
 /**
  * `kill`: SIGKILL, and a start after the time. `pause`: SIGSTOP, and SIGCONT after the time. `restart`: SIGTERM, and a start after
@@ -54,7 +60,7 @@ const ourKinds: FaultKind[] = ['kill', 'pause', 'restart', 'kill'];
 const ourLongestMs = { kill: 2_000, pause: 7_000 };
 
 /** Processes are up most of the time, so that there is work for the faults to disturb. */
-const habits: Record<ProcessName, Habit> = {
+const habits: Record<OwnName, Habit> = {
   'worker-1': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   'worker-2': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   ingress: { everyMs: 15_000, kinds: ourKinds, longestMs: ourLongestMs },
@@ -111,7 +117,7 @@ function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {
 }
 
 /** Kinds come as cards from a shuffled deck, so that each kind comes soon. */
-function faultsOf(target: ProcessName, forMs: number, draw: Draw): PlannedFault[] {
+function faultsOf(target: OwnName, forMs: number, draw: Draw): PlannedFault[] {
   const { everyMs, kinds, longestMs } = habits[target];
   const faults: PlannedFault[] = [];
   const nextKind = draw.deck(kinds);

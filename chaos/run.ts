@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, runFaults } from './faults.js';
 import { judge } from './judge.js';
 import { whenUp } from './member.js';
-import { createPlan, processNames } from './plan.js';
+import { createPlan, type Plan } from './plan.js';
 import { stillRunning } from './runs.js';
-import { openStage, type Stage } from './stage.js';
+import { openStageOn, type Stage, type StageOptions } from './stage.js';
+import { openDevServer } from './temporal-member.js';
 import { startWork, subscribe, type WorkDone } from './work.js';
 
 export interface ChaosOptions {
@@ -34,11 +35,20 @@ const settleWithinMs = 300_000;
 const upWithinMs = 120_000;
 const sampleEveryMs = 500;
 
-/** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
+/** The fault suite on one development server. */
 export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptions): Promise<ChaosReport> {
-  const plan = createPlan(seed, forMs);
+  return await runPlan(createPlan(seed, forMs), { openTemporal: openDevServer(temporalProgram) }, say);
+}
+
+/** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
+export async function runPlan(
+  plan: Plan,
+  place: Pick<StageOptions, 'openTemporal' | 'requestsPerSecond'>,
+  say: ChaosOptions['say'],
+): Promise<ChaosReport> {
+  const { seed, forMs } = plan;
   say(`seed ${seed}: ${plan.faults.length} faults and ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
-  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: lifetimeFor(forMs) });
+  const stage = await openStageOn({ ...place, tokenLifetimeSeconds: lifetimeFor(forMs) });
   const journal = watchJournal(stage);
   try {
     await subscribe(stage);
@@ -83,7 +93,7 @@ const lifetimeFor = (forMs: number): number => (forMs < 120_000 ? 45 : 60);
 /** Ends every fault of the sandbox, and waits until all processes are up. */
 async function calm({ sandbox, members }: Stage): Promise<void> {
   await sandbox.clearFaults();
-  await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
+  await Promise.all(Object.values(members).map((member) => whenUp(member, upWithinMs)));
 }
 
 /** Records when the journal was empty. */

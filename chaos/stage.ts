@@ -10,13 +10,14 @@ import { projectRoot } from '../local/temporal/project-root.js';
 import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
 import { promptConnectionOptions } from '../src/temporal/connection.js';
 import { createMember, type Member, whenUp } from './member.js';
-import { type ProcessName, processNames } from './plan.js';
+import type { ProcessName } from './plan.js';
 import { anchorIds } from './plan-work.js';
-import { createTemporalMember } from './temporal-member.js';
+import { openDevServer, type TemporalSite } from './temporal-member.js';
 
 /** A whole deployment on this machine, and its clients. */
 export interface Stage {
-  members: Record<ProcessName, Member>;
+  /** Its processes by name: with a development server none of `clusterNames`, with a cluster no `temporal`. */
+  members: Readonly<Record<ProcessName, Member>>;
   sandbox: SandboxControl;
   client: Client;
   taskQueue: string;
@@ -26,10 +27,13 @@ export interface Stage {
   metricsUrls: Record<'worker-1' | 'worker-2' | 'ingress', string>;
   /** The metrics of a process; null while it is not up. */
   metrics(name: keyof Stage['metricsUrls']): Promise<string | null>;
-  databaseFile: string;
+  /** All that Temporal has stored. */
+  readDatabase(): Promise<Buffer>;
   /** Secrets of the settings, by name. No text may hold them. */
   settingSecrets: Record<string, string>;
   tokenLifetimeMs: number;
+  /** The budget of each account; undefined: more than the suite asks for. */
+  requestsPerSecond: number | undefined;
   /** Holds all files of the deployment. */
   folder: string;
   /** Does the folder stay after `close`? */
@@ -38,8 +42,11 @@ export interface Stage {
 }
 
 export interface StageOptions {
-  temporalProgram: string;
+  /** Starts Temporal, with its files in the folder. */
+  openTemporal(folder: string): Promise<TemporalSite>;
   tokenLifetimeSeconds: number;
+  /** The budget of each account. Default: more than the suite asks for. */
+  requestsPerSecond?: number;
   /** Default: a task queue that no other run of the suite uses. */
   taskQueue?: string;
 }
@@ -54,21 +61,27 @@ const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_00
 
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
-/** Starts the deployment. Needs a compiled checkout. */
-export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQueue }: StageOptions): Promise<Stage> {
+/** Starts the deployment with a development server. Needs a compiled checkout. */
+export const openStage = ({
+  temporalProgram,
+  ...options
+}: Omit<StageOptions, 'openTemporal'> & { temporalProgram: string }) =>
+  openStageOn({ openTemporal: openDevServer(temporalProgram), ...options });
+
+/** Starts the deployment with Temporal as given. */
+export async function openStageOn({ openTemporal, tokenLifetimeSeconds, ...options }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
-  const databaseFile = join(folder, 'temporal.db');
-  const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
+  const temporal = await openTemporal(folder);
+  const [sandboxPort, ingressPort, ...metricsPorts] = await freePorts(4);
   const urlAt = (port: number | undefined) => `http://127.0.0.1:${port}`;
-  const temporal = createTemporalMember({ program: temporalProgram, databaseFile, port: temporalPort ?? 0 });
   const sandbox = createMember({
     ...{ name: 'sandbox', folder, env: {} },
     argv: [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(sandboxPort), '--speed', String(speed)],
     healthUrl: `${urlAt(sandboxPort)}/sandbox/health`,
   });
   const env = {
-    ...settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`),
-    ...(taskQueue && { FARETRAIL_TASK_QUEUE: taskQueue }),
+    ...settings({ folder, sandboxUrl: urlAt(sandboxPort), address: temporal.address }, options),
+    ...(options.taskQueue && { FARETRAIL_TASK_QUEUE: options.taskQueue }),
   };
   const workers = (['worker-1', 'worker-2'] as const).map((name, i) =>
     createMember({
@@ -82,32 +95,38 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQue
     env: { ...env, FARETRAIL_INGRESS_PORT: String(ingressPort), FARETRAIL_JOURNAL_DIR: join(folder, 'journal') },
     healthUrl: `${urlAt(ingressPort)}/readyz`,
   });
-  const members = { 'worker-1': workers[0], 'worker-2': workers[1], ingress, temporal, sandbox } as Stage['members'];
+  const ours = [...workers, ingress];
+  const members = [...ours, sandbox, ...temporal.members];
   const control = controlSandbox(urlAt(sandboxPort));
-  await startAll(members, async () => await prepareSandbox(control, tokenLifetimeSeconds));
-  const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}`, ...promptConnectionOptions });
+  await sandbox.start();
+  await whenUp(sandbox, upWithinMs);
+  await prepareSandbox(control, tokenLifetimeSeconds);
+  await Promise.all(ours.map((member) => member.start()));
+  await Promise.all(members.map((member) => whenUp(member, upWithinMs)));
+  const connection = await Connection.connect({ address: temporal.address, ...promptConnectionOptions });
   const metricsUrls = {
     'worker-1': urlAt(metricsPorts[0]),
     'worker-2': urlAt(metricsPorts[1]),
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    members,
+    members: Object.fromEntries(members.map((member) => [member.name, member])) as Stage['members'],
     sandbox: control,
     client: new Client({ connection }),
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: urlAt(ingressPort),
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
-    databaseFile,
+    readDatabase: temporal.readDatabase,
     settingSecrets: secretsIn(env),
     tokenLifetimeMs: tokenLifetimeSeconds * 1_000,
+    requestsPerSecond: options.requestsPerSecond,
     folder,
     keeps: false,
     async close() {
       await connection.close();
-      await Promise.all([...workers, ingress, sandbox].map((member) => member.kill()));
-      await temporal.kill();
+      await Promise.all([...ours, sandbox].map((member) => member.kill()));
+      await temporal.close();
       if (!stage.keeps) rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -121,13 +140,22 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-function settings(folder: string, sandboxUrl: string, address: string): Record<string, string> {
+interface Place {
+  folder: string;
+  sandboxUrl: string;
+  address: string;
+}
+
+function settings(
+  { folder, sandboxUrl, address }: Place,
+  { requestsPerSecond }: Pick<StageOptions, 'requestsPerSecond'>,
+): Record<string, string> {
   const contractFile = join(folder, 'contract.json');
   // The sandbox makes one order of all creates with the same id.
   const operations = { createOrder: { repeatable: true } };
   writeFileSync(contractFile, JSON.stringify({ delivery: { verification }, operations }));
   return {
-    ...workerEnv({ folder, sandboxUrl, cadence }),
+    ...workerEnv({ folder, sandboxUrl, cadence, ...(requestsPerSecond && { requestsPerSecond }) }),
     TEMPORAL_ADDRESS: address,
     FARETRAIL_CONTRACT_FILE: contractFile,
     FARETRAIL_WEBHOOK_KEYS: newKey(),
@@ -143,14 +171,6 @@ const secretsIn = (env: Record<string, string>): Record<string, string> =>
       return name.endsWith('_KEYS') ? [[name, value.slice(value.indexOf(':') + 1)]] : [];
     }),
   );
-
-async function startAll(members: Stage['members'], prepare: () => Promise<void>): Promise<void> {
-  await Promise.all([members.temporal.start(), members.sandbox.start()]);
-  await whenUp(members.sandbox, upWithinMs);
-  await prepare();
-  await Promise.all([members['worker-1'], members['worker-2'], members.ingress].map((member) => member.start()));
-  await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
-}
 
 /** Must run before a worker requests a token. */
 async function prepareSandbox(sandbox: SandboxControl, tokenLifetimeSeconds: number): Promise<void> {
