@@ -77,7 +77,8 @@ const isLong = ({ inbox, limits }: Follow): boolean => inbox.refreshing === 0 &&
 
 /** The server would refuse signals, or a look that only waits holds up a run with many events: the next run makes it. */
 export const mustLeaveLook = (follow: Follow): boolean =>
-  hasTooManySignals(follow.inbox, follow.limits) || (mustWait(follow) && follow.inbox.refreshing === 0 && hasManyEvents());
+  hasTooManySignals(follow.inbox, follow.limits) ||
+  (mustWait(follow) && follow.inbox.refreshing === 0 && hasManyEvents());
 
 const mustWait = ({ notBefore }: Follow): boolean => notBefore !== null && Date.parse(notBefore) > Date.now();
 
