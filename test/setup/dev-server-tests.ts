@@ -13,6 +13,7 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/processes/leaked-address.test.ts': hasItsOwn,
   'test/processes/named-orders.test.ts': hasItsOwn,
   'test/processes/observability.test.ts': hasItsOwn,
+  'test/processes/partitions.test.ts': hasItsOwn,
   'test/processes/secrets.test.ts': readsItsFile,
   'test/processes/stops.test.ts': hasItsOwn,
 };
