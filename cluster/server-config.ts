@@ -55,11 +55,14 @@ export interface ServerPorts {
   metrics: number;
 }
 
-/** The configuration of one server process, on the databases that the scripts made. It names all services, and the command line those to start. */
+/**
+ * The configuration of one server process, on the databases that the scripts made. It names all services, and the command line those
+ * to start. `address` is that of the whole cluster.
+ */
 export async function serverConfig(
   database: Postgres,
   { historyShards }: Shape,
-  { ports, settingsFile }: { ports: ServerPorts; settingsFile: string },
+  { ports, address, settingsFile }: { ports: ServerPorts; address: string; settingsFile: string },
 ): Promise<string> {
   const rpcs = {
     frontend: { ...(await rpc()), grpcPort: ports.grpc, httpPort: await freePort() },
@@ -86,7 +89,7 @@ export async function serverConfig(
       masterClusterName: 'active',
       currentClusterName: 'active',
       clusterInformation: {
-        active: { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: `${ip}:${ports.grpc}` },
+        active: { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: address },
       },
     },
     dcRedirectionPolicy: { policy: 'noop' },

@@ -57,9 +57,9 @@ export async function startCluster(shape: Shape, { folder, say, onEnd }: Surroun
   say(
     `starting Temporal: processes ${shape.servers.length}, history shards ${shape.historyShards}, partitions ${shape.partitions}`,
   );
-  const { servers, address } = await startServers(program, { shape, postgres }, { folder, onEnd });
+  const { servers, address, frontends } = await startServers(program, { shape, postgres }, { folder, onEnd });
   try {
-    await setUpNamespace(run, address);
+    await setUpNamespace(run, frontends);
   } catch (error) {
     const logs = servers.map(({ output }) => tailOf(output().toString()).replaceAll(/^(.{400}).*$/gm, '$1 ...')); // the rest are stacks
     throw new Error(`Temporal on PostgreSQL could not be used\n${logs.join('\n')}`, { cause: error });
@@ -67,33 +67,48 @@ export async function startCluster(shape: Shape, { folder, say, onEnd }: Surroun
   return { address, postgres, servers };
 }
 
-/** Starts the processes, and one address for all their frontends. */
+interface Started {
+  servers: Member[];
+  /** One address for all frontends, and that of each. */
+  address: string;
+  frontends: string[];
+}
+
 async function startServers(
   program: string,
   { shape, postgres }: { shape: Shape; postgres: Postgres },
   { folder, onEnd }: Pick<Surroundings, 'folder' | 'onEnd'>,
-): Promise<{ servers: Member[]; address: string }> {
+): Promise<Started> {
   const settingsFile = join(folder, 'settings.yaml');
   writeFileSync(settingsFile, serverSettings(shape));
+  const ports: ServerPorts[] = [];
+  for (const _ of shape.servers) ports.push({ grpc: await freePort(), metrics: await freePort() });
+  const frontends = ports.map(({ grpc }) => grpc).filter((_, i) => shape.servers[i]?.includes('frontend'));
+  const { address, close } = await startBalancer(frontends);
+  onEnd(close);
   const servers: Member[] = [];
-  const frontends: number[] = [];
+  onEnd(async () => void (await Promise.all(servers.map((server) => server.stop()))));
   for (const [i, services] of shape.servers.entries()) {
     const name = clusterNames[i] ?? 'server-1';
+    const own = ports[i] ?? { grpc: 0, metrics: 0 };
     const configFile = join(folder, `${name}.yaml`);
-    const ports: ServerPorts = { grpc: await freePort(), metrics: await freePort() };
-    writeFileSync(configFile, await serverConfig(postgres, shape, { ports, settingsFile }), { mode: 0o600 });
-    if (services.includes('frontend')) frontends.push(ports.grpc);
+    const text = await serverConfig(postgres, shape, { ports: own, address, settingsFile });
+    writeFileSync(configFile, text, { mode: 0o600 });
     const chosen = services.flatMap((service) => ['--service', service]);
     const argv = ['--config-file', configFile, '--allow-no-auth', 'start', ...chosen];
-    const healthUrl = `http://127.0.0.1:${ports.metrics}/metrics`;
-    servers.push(createMember({ name, program, argv, env: {}, folder, healthUrl }));
+    const healthUrl = `http://127.0.0.1:${own.metrics}/metrics`;
+    const server = createMember({ name, program, argv, env: {}, folder, healthUrl });
+    servers.push(server);
+    await server.start();
+    if (i === 0) await whenOpen(address); // it sets up the cluster: of two that do so at once, one ends
   }
-  onEnd(async () => void (await Promise.all(servers.map((server) => server.stop()))));
-  for (const server of servers) await server.start();
   await Promise.all(servers.map((server) => whenUp(server, readyWithinMs)));
-  const balancer = await startBalancer(frontends);
-  onEnd(() => balancer.close());
-  return { servers, address: balancer.address };
+  return { servers, address, frontends: frontends.map((port) => `127.0.0.1:${port}`) };
+}
+
+async function whenOpen(address: string): Promise<void> {
+  const connection = Connection.lazy({ address, connectTimeout: readyWithinMs });
+  await connection.ensureConnected().finally(() => connection.close());
 }
 
 /** Runs the scripts with the programs on their path that images have there. */
@@ -112,7 +127,9 @@ async function setUpDatabases(run: RunScript, { port, user, password }: Postgres
   await run('set-up-database.sh', { ...place, SQL_PASSWORD_FILE: passwordFile });
 }
 
-async function setUpNamespace(run: RunScript, address: string): Promise<void> {
+/** Each frontend learns of the namespace and the search attributes by itself, seconds later. */
+async function setUpNamespace(run: RunScript, frontends: readonly string[]): Promise<void> {
+  const [address = ''] = frontends;
   const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
   for (let tries = 1; ; tries += 1) {
     try {
@@ -129,5 +146,6 @@ async function setUpNamespace(run: RunScript, address: string): Promise<void> {
   await ensureSearchAttributes(connection, namespace);
   await connection.close();
   const searchAttributes = Object.values(searchAttributeNames);
-  if (!(await waitUntilReady({ address, namespace, searchAttributes, signal }))) throw new Error('not ready in time');
+  const ready = frontends.map((one) => waitUntilReady({ address: one, namespace, searchAttributes, signal }));
+  if (!(await Promise.all(ready)).every(Boolean)) throw new Error('not ready in time');
 }
