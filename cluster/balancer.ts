@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
 /** One address for several servers. */
-export interface Balancer {
+interface Balancer {
   /** `host:port` */
   address: string;
   close(): void;

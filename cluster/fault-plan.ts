@@ -8,7 +8,7 @@ const killEveryMs = 30_000;
 const longestAwayMs = 4_000;
 /** A pause begins after every other kill, once the killed server is back, and ends before the next kill: one server at a time. */
 const pauseAfterKillMs = 9_000;
-export const pauseMs = 20_000;
+const pauseMs = 20_000;
 const databaseAwayMs = 3_000;
 
 /**

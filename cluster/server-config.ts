@@ -8,7 +8,7 @@ import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import type { Postgres } from './postgres.js';
 
-export type Service = 'frontend' | 'history' | 'matching' | 'worker';
+type Service = 'frontend' | 'history' | 'matching' | 'worker';
 
 /** The layout of a Temporal server. */
 export interface Shape {

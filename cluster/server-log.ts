@@ -1,5 +1,5 @@
 /** A message of the servers, and how often they logged it. */
-export type LoggedMessage = [message: string, count: number];
+type LoggedMessage = [message: string, count: number];
 
 interface Entry {
   level: string;
