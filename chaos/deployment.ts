@@ -98,7 +98,7 @@ export function createChangeable(folder: string, profile: object, about: Deploym
 const newKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64url')}`;
 
 /** As `temporal worker deployment set-current-version` does. A version is known once its workers have polled. */
-export async function makeCurrent(client: Client, buildId: string): Promise<void> {
+async function makeCurrent(client: Client, buildId: string): Promise<void> {
   const { namespace } = client.options;
   for (;;) {
     const set = client.workflowService.setWorkerDeploymentCurrentVersion({ namespace, deploymentName, buildId });

@@ -25,7 +25,7 @@ export interface Member {
 }
 
 /** One process of a member. */
-export interface Start {
+interface Start {
   at: number;
   pid: number | undefined;
   isFormerRelease: boolean;

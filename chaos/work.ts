@@ -21,7 +21,7 @@ import { atSandboxSpeed, type Stage } from './stage.js';
 import { sendStrangeMessage, startMisspelt } from './strange-messages.js';
 
 /** An order that a caller has followed. `toldFrom`: both receivers are told of changes after that, milliseconds since the epoch. */
-export interface FollowedOrder {
+interface FollowedOrder {
   account: string;
   orderId: string;
   end: Answer<OrderTrail>;
