@@ -10,14 +10,17 @@ export interface BenchSettings {
   sandboxUrl: string;
   /** Default: the default cadence of a deployment. */
   cadence?: Cadence;
+  /** The budget of each account. Default: no bench or suite asks for as much. */
+  requestsPerSecond?: number;
 }
 
 const { partner, business } = sandboxCredentials;
 /** More than two cores can send, so that the account's rate limit delays no call. */
-const requestsPerSecond = 1_000;
+const unlimited = 1_000;
 
 /** The environment of a worker with one account at each interface and its own task queue. */
-export function workerEnv({ folder, sandboxUrl: baseUrl, cadence }: BenchSettings): Record<string, string> {
+export function workerEnv(settings: BenchSettings): Record<string, string> {
+  const { folder, sandboxUrl: baseUrl, cadence, requestsPerSecond = unlimited } = settings;
   const accountsFile = join(folder, `accounts-${randomUUID()}.json`);
   const clientSecret = (name: string) => ({ env: `BENCH_${name}_SECRET` });
   const shared = { baseUrl, requestsPerSecond, ...(cadence && { poll: cadence }) };

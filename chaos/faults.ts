@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultInput } from '../sandbox/faults.js';
-import { whenUp } from './member.js';
+import { type Member, whenUp } from './member.js';
 import {
+  clusterNames,
   type Place,
   type Plan,
   type PlannedFault,
   type ProcessName,
-  places,
   processNames,
   type receiverFaults,
 } from './plan.js';
@@ -34,7 +34,8 @@ const burstMs = 2_000;
  */
 export async function runFaults(stage: Stage, { faults: planned, forMs }: Plan, say: Say): Promise<Fault[]> {
   const startedAt = Date.now();
-  const lanes = places.map((name) => planned.filter(({ target }) => target === name));
+  const targets = [...new Set(planned.map(({ target }) => target))];
+  const lanes = targets.map((name) => planned.filter(({ target }) => target === name));
   const isOver = () => Date.now() > startedAt + forMs;
   const happened = await Promise.all(
     lanes.map(async (lane) => {
@@ -56,7 +57,8 @@ export async function runFaults(stage: Stage, { faults: planned, forMs }: Plan, 
   return happened.flat().sort((a, b) => a.beganAt - b.beganAt);
 }
 
-const isProcess = (place: Place): place is ProcessName => processNames.some((name) => name === place);
+const isProcess = (place: Place): place is ProcessName =>
+  [...processNames, ...clusterNames].some((name) => name === place);
 
 const toLine = ({ target, kind, operation, answer, lastsMs }: PlannedFault): string =>
   [target, kind, operation, answer, lastsMs > 0 ? `for ${lastsMs} ms` : undefined].filter(Boolean).join(' ');
@@ -94,11 +96,11 @@ async function applyToProcess({ members, sandbox }: Stage, fault: PlannedFault &
     case 'kill':
       await member.kill();
       await sleep(fault.lastsMs);
-      return await startAgain(members, fault.target);
+      return await startAgain(member);
     case 'restart':
       await member.stop();
       await sleep(fault.lastsMs);
-      return await startAgain(members, fault.target);
+      return await startAgain(member);
     case 'pause':
       member.pause();
       await sleep(fault.lastsMs);
@@ -127,10 +129,10 @@ const toSandboxFault = ({ kind, operation, answer }: PlannedFault): FaultInput =
 const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
 
 /** On a busy machine the server may need several attempts. */
-async function startAgain(members: Stage['members'], name: ProcessName): Promise<void> {
+async function startAgain(member: Member): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await members[name].start();
+      return await member.start();
     } catch (error) {
       if (tries === 3) throw error;
     }

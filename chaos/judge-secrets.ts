@@ -1,7 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { fakeDriver } from '../sandbox/order-bodies.js';
 import { findLeaks } from './leaks.js';
-import { processNames } from './plan.js';
 import { passenger } from './ride-bodies.js';
 import type { Stage } from './stage.js';
 import type { Verdict } from './verdict.js';
@@ -21,11 +19,10 @@ export async function secretsOf({ sandbox, settingSecrets, deployment }: Stage):
 
 /** Searches the database, the logs and the metrics. The judge searches each history when it reads it. */
 export async function judgeSecrets(stage: Stage, secrets: Record<string, string>): Promise<Verdict> {
-  const files = [stage.databaseFile, `${stage.databaseFile}-wal`].filter((file) => existsSync(file));
-  const texts: Record<string, Buffer> = { database: Buffer.concat(files.map((file) => readFileSync(file))) };
+  const texts: Record<string, Buffer> = { database: await stage.readDatabase() };
   // The log of the sandbox may hold its secrets.
-  for (const name of processNames.filter((one) => one !== 'sandbox'))
-    texts[`log of ${name}`] = stage.members[name].output();
+  for (const { name, output } of Object.values(stage.members).filter((one) => one.name !== 'sandbox'))
+    texts[`log of ${name}`] = output();
   for (const name of ['worker-1', 'worker-2', 'ingress'] as const)
     texts[`metrics of ${name}`] = Buffer.from((await stage.metrics(name)) ?? '');
   const searched = Object.values(texts).reduce((sum, { length }) => sum + length, 0);

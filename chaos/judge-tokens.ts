@@ -1,5 +1,6 @@
 import type { LedgerEntry } from '../sandbox/ledger.js';
 import type { Fault } from './faults.js';
+import { isOfTemporal } from './plan.js';
 import type { Verdict } from './verdict.js';
 
 /** The reasons of token requests. */
@@ -68,7 +69,7 @@ function reasonOf(before: readonly LedgerEntry[], at: number, about: Circumstanc
 /** Could this fault have lost the answer to a request of that instant? A worker keeps it while Temporal is away. */
 function losesAnswer(fault: Fault, requestedAt: number, faults: readonly Fault[]): boolean {
   const isAway = ({ target, beganAt, endedAt }: Fault) =>
-    target === 'temporal' && beganAt <= requestedAt + keptWithinMs && endedAt >= requestedAt;
+    isOfTemporal(target) && beganAt <= requestedAt + keptWithinMs && endedAt >= requestedAt;
   const keptAt = Math.max(requestedAt, ...faults.filter(isAway).map(({ endedAt }) => endedAt)) + keptWithinMs;
   const isWorker = fault.target === 'worker-1' || fault.target === 'worker-2';
   if (isWorker) return fault.kind !== 'restart' && fault.beganAt <= keptAt && fault.endedAt >= requestedAt;

@@ -1,4 +1,5 @@
 import type { Fault } from './faults.js';
+import { judgeBudget } from './judge-budget.js';
 import { addRun, judgeDeliveries, type OrderRuns } from './judge-deliveries.js';
 import { judgeNotices } from './judge-notices.js';
 import { judgeSecrets, secretsOf } from './judge-secrets.js';
@@ -6,7 +7,7 @@ import { acknowledgedOf, inventedPrefix, judgeStranger } from './judge-stranger.
 import { judgeTokens } from './judge-tokens.js';
 import { judgeWork } from './judge-work.js';
 import { findLeaks } from './leaks.js';
-import { processNames } from './plan.js';
+import { isOfTemporal, type Place, type ProcessName } from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { allRuns, type Run } from './runs.js';
 import type { Stage } from './stage.js';
@@ -43,6 +44,7 @@ export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, s
     }),
     judgeDeliveries([...(await sandbox.deliveries()), ...acknowledgedOf(stranger)], { orders, emptyAt, readAt }),
     judgeTokens(requests, { faults, lifetimeMs }),
+    judgeBudget(ledger, stage.requestsPerSecond),
     { problems: stuck.map((id) => `${id} goes on`), figures: { upstreamCalls: ledger.length } },
     runs,
     judgeProcesses(stage, faults),
@@ -87,12 +89,13 @@ function problemsOf(
 /** The time after which a worker that does not reach Temporal ends. */
 const patienceMs = 20_000;
 
-/** Only a worker that finds no Temporal server at its start may end by itself. The suite starts it again. */
+/** Only a worker that finds no Temporal server may end by itself, and a server that finds no database. The suite starts them again. */
 function judgeProcesses({ members }: Stage, faults: readonly Fault[]): Verdict {
-  const ends = processNames.flatMap((name) => members[name].ownEnds().map((end) => ({ name, ...end })));
-  const isExcused = (name: string, at: number) =>
-    name.startsWith('worker') &&
-    faults.some(({ target, beganAt, endedAt }) => target === 'temporal' && beganAt <= at && endedAt >= at - patienceMs);
+  const ends = Object.values(members).flatMap(({ name, ownEnds }) => ownEnds().map((end) => ({ name, ...end })));
+  const needs = (name: ProcessName, target: Place): boolean =>
+    name.startsWith('worker') ? isOfTemporal(target) : name.startsWith('server') && target === 'postgres';
+  const isExcused = (name: ProcessName, at: number) =>
+    faults.some(({ target, beganAt, endedAt }) => needs(name, target) && beganAt <= at && endedAt >= at - patienceMs);
   const wrong = ends.filter(({ name, at }) => !isExcused(name, at));
   return {
     problems: wrong.map(

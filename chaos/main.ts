@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { findDevServer } from '../local/temporal/dev-server.js';
+import { numberUpTo } from './number-flag.js';
 import { toText } from './report.js';
 import { runChaos } from './run.js';
 
@@ -16,18 +17,15 @@ function say(line: string): void {
   process.stderr.write(`chaos ${String(seconds).padStart(4)} s  ${line}\n`);
 }
 
-function numberUpTo(max: number, isWhole: boolean): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (number > 0 && number <= max && (!isWhole || Number.isInteger(number))) return number;
-    throw new InvalidArgumentError(`must be a ${isWhole ? 'whole ' : ''}number above 0 and up to ${max}.`);
-  };
-}
-
 const flags = new Command('chaos')
   .description('Kills, pauses and restarts all processes of a deployment under load, then checks every promise.')
-  .option('--minutes <n>', 'how long the faults last', numberUpTo(600, false), 10)
-  .option('--seed <n>', 'the same seed and time give the same faults and work', numberUpTo(2 ** 31, true), 1)
+  .option('--minutes <n>', 'how long the faults last', numberUpTo(600, { isWhole: false }), 10)
+  .option(
+    '--seed <n>',
+    'the same seed and time give the same faults and work',
+    numberUpTo(2 ** 31, { isWhole: true }),
+    1,
+  )
   .option('--json', 'print the report as JSON', false)
   .allowExcessArguments(false)
   .parse()

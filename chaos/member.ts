@@ -33,7 +33,8 @@ interface Start {
 
 /** What a process starts with. */
 export interface Launch {
-  /** Flags of Node, script, arguments. */
+  /** Default: Node, whose flags, script and arguments are `argv`. */
+  program?: string;
   argv: readonly string[];
   env: Record<string, string>;
   /** Does it have the workflows of the previous release? */
@@ -54,7 +55,7 @@ const restartAfterMs = 500;
 /** Well above the 40 s after which a worker abandons running activities. */
 const stopWithinMs = 60_000;
 
-/** Makes a member of one of our Node programs. */
+/** Makes a member of a program. */
 export function createMember({ name, launch, folder, healthUrl }: MemberOptions): Member {
   const logFile = join(folder, `${name}.log`);
   const ownEnds: { at: number; code: number | null }[] = [];
@@ -64,8 +65,8 @@ export function createMember({ name, launch, folder, healthUrl }: MemberOptions)
 
   function spawnIt(): void {
     const log = openSync(logFile, 'a');
-    const { argv, env, isFormerRelease = false } = launch();
-    const started = spawn(process.execPath, argv, {
+    const { program = process.execPath, argv, env, isFormerRelease = false } = launch();
+    const started = spawn(program, argv, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });

@@ -7,7 +7,10 @@ import { type WrongGuess, wrongGuesses } from './wrong-guesses.js';
 
 /** The processes of a deployment, and the service. */
 export const processNames = ['worker-1', 'worker-2', 'ingress', 'temporal', 'sandbox'] as const;
-export type ProcessName = (typeof processNames)[number];
+/** The processes that take the place of `temporal` where it is a cluster. */
+export const clusterNames = ['server-1', 'server-2', 'server-3', 'postgres'] as const;
+type ClusterName = (typeof clusterNames)[number];
+export type ProcessName = (typeof processNames)[number] | ClusterName;
 
 export const workerNames = ['worker-1', 'worker-2'] as const;
 export type WorkerName = (typeof workerNames)[number];
@@ -16,13 +19,17 @@ export type WorkerName = (typeof workerNames)[number];
 export const receiverNames = ['receiver-1', 'receiver-2'] as const;
 export type ReceiverName = (typeof receiverNames)[number];
 
-/** Where faults happen. Each place has one after the other. */
+/** Where faults happen without a cluster. Each place has one after the other. */
 export const places = [
   ...processNames,
   ...receiverNames,
   ...(['disk', 'address', 'profile', 'keys', 'release'] as const),
 ] as const;
-export type Place = (typeof places)[number];
+type OwnPlace = (typeof places)[number];
+export type Place = OwnPlace | ClusterName;
+
+/** Is this a part of Temporal? */
+export const isOfTemporal = (place: Place): boolean => ['temporal', ...clusterNames].includes(place);
 
 export const receiverFaults = ['reset', 'hang', 'fail', 'slow'] as const;
 
@@ -77,6 +84,9 @@ export interface Deployment {
   clockAheadMs: number;
 }
 
+/** A deployment with nothing special. */
+export const plainDeployment: Deployment = { encrypts: false, releases: 'one', clockAheadMs: 0 };
+
 /** All work and all faults. */
 export interface Plan {
   seed: number;
@@ -102,7 +112,7 @@ const receiverHabit: Habit = {
 };
 
 /** Processes are up most of the time, so that there is work for the faults to disturb. */
-const habits: Record<Place, Habit> = {
+const habits: Record<OwnPlace, Habit> = {
   'worker-1': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   'worker-2': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
   ingress: { everyMs: 15_000, kinds: ourKinds, longestMs: ourLongestMs },
@@ -157,7 +167,7 @@ const faultyOperations: OperationName[] = [
 export function createPlan(seed: number, forMs: number): Plan {
   const draw = createDraw(seededRandom(seed));
   const deployment = deploymentOf(seed, draw);
-  const isFor: Partial<Record<Place, boolean>> = {
+  const isFor: Partial<Record<OwnPlace, boolean>> = {
     keys: deployment.encrypts,
     release: deployment.releases !== 'one',
   };
@@ -185,7 +195,7 @@ function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {
 }
 
 /** Kinds come as cards from a shuffled deck, so that each kind comes soon. */
-function faultsOf(target: Place, forMs: number, draw: Draw): PlannedFault[] {
+function faultsOf(target: OwnPlace, forMs: number, draw: Draw): PlannedFault[] {
   const { everyMs, kinds, longestMs } = habits[target];
   const faults: PlannedFault[] = [];
   const nextKind = draw.deck(kinds);

@@ -10,6 +10,8 @@ const names: Record<string, string> = {
   ridesRequested: 'rides requested',
   businessCalls: 'business calls',
   upstreamCalls: 'calls that reached the service',
+  busiestSecond: 'calls of one account in its busiest second',
+  busiestTenSeconds: 'in its busiest ten seconds',
   deliveryAttempts: 'deliveries sent',
   deliveriesUnanswered: 'of these, without an answer',
   deliveriesNotTaken: 'answered with 503',
@@ -40,7 +42,7 @@ const names: Record<string, string> = {
   runs: 'runs in Temporal',
   events: 'history events',
   longestHistory: 'events of the longest history',
-  ownEnds: 'processes that ended without Temporal and were started again',
+  ownEnds: 'processes that ended without Temporal or its database and were started again',
   secretsSought: 'secrets sought',
   megabytesSearched: 'megabytes searched for them, without histories',
   settledMs: 'milliseconds until all runs had ended',
@@ -50,7 +52,10 @@ const names: Record<string, string> = {
 export function toText({ seed, seconds, deployment, problems, evidence, figures, faults, asked }: ChaosReport): string {
   const table = new Table({ colAligns: ['left', 'right'], style: { head: [], border: [] } });
   const shown = (count: number) => count.toLocaleString('en-US');
-  for (const [key, name] of Object.entries(names)) table.push([name, shown(figures[key] ?? 0)]);
+  for (const [key, name] of Object.entries(names)) {
+    const figure = figures[key];
+    if (figure !== undefined) table.push([name, shown(figure)]);
+  }
   const list = (counts: Record<string, number>) =>
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)

@@ -3,9 +3,10 @@ import { clockAhead } from './clock.js';
 import { type Fault, runFaults } from './faults.js';
 import { judge } from './judge.js';
 import { whenUp } from './member.js';
-import { createPlan, processNames, workerNames } from './plan.js';
+import { createPlan, type Plan, workerNames } from './plan.js';
 import { stillRunning } from './runs.js';
-import { openStage, type Stage } from './stage.js';
+import { openStageOn, type Stage, type StageOptions } from './stage.js';
+import { openDevServer } from './temporal-member.js';
 import { startWork, subscribe, type WorkDone } from './work.js';
 
 export interface ChaosOptions {
@@ -37,12 +38,20 @@ const settleWithinMs = 420_000;
 const upWithinMs = 120_000;
 const sampleEveryMs = 500;
 
-/** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
+/** The fault suite on one development server. */
 export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptions): Promise<ChaosReport> {
-  const plan = createPlan(seed, forMs);
-  const { deployment } = plan;
+  return await runPlan(createPlan(seed, forMs), { openTemporal: openDevServer(temporalProgram) }, say);
+}
+
+/** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
+export async function runPlan(
+  plan: Plan,
+  place: Pick<StageOptions, 'openTemporal' | 'requestsPerSecond'>,
+  say: ChaosOptions['say'],
+): Promise<ChaosReport> {
+  const { seed, forMs, deployment } = plan;
   say(`seed ${seed}: ${plan.faults.length} faults and ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
-  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: lifetimeFor(forMs), deployment });
+  const stage = await openStageOn({ ...place, tokenLifetimeSeconds: lifetimeFor(forMs), deployment });
   const journal = watchJournal(stage);
   try {
     await subscribe(stage);
@@ -96,7 +105,7 @@ const lifetimeFor = (forMs: number): number => (forMs < 120_000 ? 45 : 60);
 /** Ends every fault of the sandbox, waits until all processes are up, and restarts the workers one by one with the right profile. */
 async function calm({ sandbox, members }: Stage): Promise<void> {
   await sandbox.clearFaults();
-  await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
+  await Promise.all(Object.values(members).map((member) => whenUp(member, upWithinMs)));
   for (const name of workerNames) {
     await members[name].stop();
     await members[name].start();

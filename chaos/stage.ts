@@ -12,15 +12,16 @@ import { loadTemporalSettings, promptConnectionOptions } from '../src/temporal/c
 import { type Changeable, createChangeable, makeFormerCurrent } from './deployment.js';
 import { type Disk, openDisk } from './disk.js';
 import { createMember, type Member, whenUp } from './member.js';
-import { type Deployment, type ProcessName, processNames, type ReceiverName, workerNames } from './plan.js';
+import { type Deployment, type ProcessName, plainDeployment, type ReceiverName, workerNames } from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { openReceivers, type Receiver } from './receivers.js';
 import { createStranger, type Stranger } from './strangers.js';
-import { createTemporalMember } from './temporal-member.js';
+import { openDevServer, type TemporalSite } from './temporal-member.js';
 
 /** A whole deployment on this machine, and its clients. */
 export interface Stage {
-  members: Record<ProcessName, Member>;
+  /** Its processes by name: with a development server none of `clusterNames`, with a cluster no `temporal`. */
+  members: Readonly<Record<ProcessName, Member>>;
   sandbox: SandboxControl;
   receivers: Record<ReceiverName, Receiver>;
   stranger: Stranger;
@@ -36,10 +37,13 @@ export interface Stage {
   metricsUrls: Record<'worker-1' | 'worker-2' | 'ingress', string>;
   /** The metrics of a process; null while it is not up. */
   metrics(name: keyof Stage['metricsUrls']): Promise<string | null>;
-  databaseFile: string;
+  /** All that Temporal has stored. */
+  readDatabase(): Promise<Buffer>;
   /** Secrets of the settings, by name. No text may hold them. */
   settingSecrets: Record<string, string>;
   tokenLifetimeMs: number;
+  /** The budget of each account; undefined: more than the suite asks for. */
+  requestsPerSecond: number | undefined;
   /** Holds all files of the deployment. */
   folder: string;
   /** Does the folder stay after `close`? */
@@ -48,9 +52,13 @@ export interface Stage {
 }
 
 export interface StageOptions {
-  temporalProgram: string;
+  /** Starts Temporal, with its files in the folder. */
+  openTemporal(folder: string): Promise<TemporalSite>;
   tokenLifetimeSeconds: number;
+  /** Default: a plain one. */
   deployment?: Deployment;
+  /** The budget of each account. Default: more than the suite asks for. */
+  requestsPerSecond?: number;
   /** Default: a task queue that no other run of the suite uses. */
   taskQueue?: string;
 }
@@ -67,36 +75,45 @@ const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_00
 
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
-/** A plain deployment. */
-const plain: Deployment = { encrypts: false, releases: 'one', clockAheadMs: 0 };
+/** Starts the deployment with a development server. Needs a compiled checkout. */
+export const openStage = ({
+  temporalProgram,
+  ...options
+}: Omit<StageOptions, 'openTemporal'> & { temporalProgram: string }) =>
+  openStageOn({ openTemporal: openDevServer(temporalProgram), ...options });
 
-/** Starts the deployment. Needs a compiled checkout. */
-export async function openStage(options: StageOptions): Promise<Stage> {
-  const { temporalProgram, tokenLifetimeSeconds, taskQueue, deployment = plain } = options;
+/** Starts the deployment with Temporal as given. */
+export async function openStageOn({
+  openTemporal,
+  deployment = plainDeployment,
+  requestsPerSecond,
+  ...options
+}: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
-  const databaseFile = join(folder, 'temporal.db');
-  const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
+  const temporal = await openTemporal(folder);
+  const [sandboxPort, ingressPort, ...metricsPorts] = await freePorts(4);
   const notifySecret = randomBytes(32);
   const receivers = await openReceivers(notifySecret);
   const disk = await openDisk(join(folder, 'journal'));
   const changeable = createChangeable(folder, profile, deployment);
   const env = {
-    ...settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`),
+    ...settings({ folder, sandboxUrl: urlAt(sandboxPort), address: temporal.address, requestsPerSecond }),
     ...changeable.env,
     FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
       .map(({ origin }) => origin)
       .join(','),
     FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret.toString('base64url')}`,
     FARETRAIL_NOTIFY_PRIVATE: 'true',
-    ...(taskQueue && { FARETRAIL_TASK_QUEUE: taskQueue }),
+    ...(options.taskQueue && { FARETRAIL_TASK_QUEUE: options.taskQueue }),
   };
-  const ports = { temporal: temporalPort ?? 0, sandbox: sandboxPort, ingress: ingressPort, metrics: metricsPorts };
-  const members = createMembers({ folder, databaseFile, temporalProgram, env, ports, disk, changeable });
+  const ports = { sandbox: sandboxPort, ingress: ingressPort, metrics: metricsPorts };
+  const ours = createMembers({ folder, env, ports, disk, changeable });
+  const members = [...ours, ...temporal.members];
   const control = controlSandbox(urlAt(sandboxPort));
-  const address = `127.0.0.1:${temporalPort}`;
-  const connection = Connection.lazy({ address, ...promptConnectionOptions });
+  const connection = Connection.lazy({ address: temporal.address, ...promptConnectionOptions });
   const client = new Client({ connection, dataConverter: converterFor(changeable.payloadKeys) });
-  await startAll(members, async () => await prepareSandbox(control, tokenLifetimeSeconds));
+  const byName = Object.fromEntries(members.map((member) => [member.name, member])) as Stage['members'];
+  await startAll(byName, async () => await prepareSandbox(control, options.tokenLifetimeSeconds));
   if (deployment.releases === 'versioned') await makeFormerCurrent(client);
   const metricsUrls = {
     'worker-1': urlAt(metricsPorts[0]),
@@ -104,22 +121,22 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
+    ...{ members: byName, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
     ...{ disk, changeable, deployment, client },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: urlAt(ingressPort),
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
-    databaseFile,
+    readDatabase: temporal.readDatabase,
     settingSecrets: { ...secretsIn(env), ...namedKeys(changeable.payloadKeys) },
-    tokenLifetimeMs: tokenLifetimeSeconds * 1_000,
+    tokenLifetimeMs: options.tokenLifetimeSeconds * 1_000,
+    requestsPerSecond,
     folder,
     keeps: false,
     async close() {
       await connection.close();
-      const { temporal, ...others } = members;
-      await Promise.all(Object.values(others).map((member) => member.kill()));
-      await temporal.kill();
+      await Promise.all(ours.map((member) => member.kill()));
+      await temporal.close();
       for (const receiver of Object.values(receivers)) receiver.close();
       disk.close();
       if (!stage.keeps) rmSync(folder, { recursive: true, force: true });
@@ -132,40 +149,35 @@ const urlAt = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 
 interface Parts {
   folder: string;
-  databaseFile: string;
-  temporalProgram: string;
   env: Record<string, string>;
-  ports: { temporal: number; sandbox: number | undefined; ingress: number | undefined; metrics: number[] };
+  ports: { sandbox: number | undefined; ingress: number | undefined; metrics: number[] };
   disk: Disk;
   changeable: Changeable;
 }
 
-function createMembers(parts: Parts): Stage['members'] {
-  const { folder, databaseFile, temporalProgram, env, ports, disk, changeable } = parts;
+function createMembers({ folder, env, ports, disk, changeable }: Parts): Member[] {
   const sandboxArgv = [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(ports.sandbox)];
-  const [first, second] = workerNames.map((name, i) =>
+  const workers = workerNames.map((name, i) =>
     createMember({
       ...{ name, folder, healthUrl: `${urlAt(ports.metrics[i])}/readyz` },
       launch: () => changeable.workerLaunch(name, { ...env, FARETRAIL_METRICS_PORT: String(ports.metrics[i]) }),
     }),
   );
   const ingressEnv = { FARETRAIL_INGRESS_PORT: String(ports.ingress), FARETRAIL_JOURNAL_DIR: disk.folder };
-  return {
-    temporal: createTemporalMember({ program: temporalProgram, databaseFile, port: ports.temporal }),
-    sandbox: createMember({
+  return [
+    createMember({
       ...{ name: 'sandbox', folder, healthUrl: `${urlAt(ports.sandbox)}/sandbox/health` },
       launch: () => ({ argv: [...sandboxArgv, '--speed', String(speed)], env: {} }),
     }),
-    'worker-1': first as Member,
-    'worker-2': second as Member,
-    ingress: createMember({
+    ...workers,
+    createMember({
       ...{ name: 'ingress', folder, healthUrl: `${urlAt(ports.ingress)}/readyz` },
       launch() {
         disk.thinOut();
         return { argv: nodeArgs('ingress'), env: { ...env, ...ingressEnv } };
       },
     }),
-  };
+  ];
 }
 
 /** A caller has all keys that there will be. */
@@ -184,9 +196,17 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-function settings(folder: string, sandboxUrl: string, address: string): Record<string, string> {
+interface Surroundings {
+  folder: string;
+  sandboxUrl: string;
+  /** Of Temporal. */
+  address: string;
+  requestsPerSecond: number | undefined;
+}
+
+function settings({ folder, sandboxUrl, address, requestsPerSecond }: Surroundings): Record<string, string> {
   return {
-    ...workerEnv({ folder, sandboxUrl, cadence }),
+    ...workerEnv({ folder, sandboxUrl, cadence, ...(requestsPerSecond && { requestsPerSecond }) }),
     TEMPORAL_ADDRESS: address,
     FARETRAIL_DELIVERIES_PER_SECOND: '12', // a flood of some 20 s uses up its minute at once
     FARETRAIL_WEBHOOK_KEYS: newKey(),
@@ -203,12 +223,13 @@ const secretsIn = (env: Record<string, string>): Record<string, string> =>
     }),
   );
 
+/** Temporal runs already. */
 async function startAll(members: Stage['members'], prepare: () => Promise<void>): Promise<void> {
-  await Promise.all([members.temporal.start(), members.sandbox.start()]);
+  await members.sandbox.start();
   await whenUp(members.sandbox, upWithinMs);
   await prepare();
   await Promise.all([members['worker-1'], members['worker-2'], members.ingress].map((member) => member.start()));
-  await Promise.all(processNames.map((name) => whenUp(members[name], upWithinMs)));
+  await Promise.all(Object.values(members).map((member) => whenUp(member, upWithinMs)));
 }
 
 /** Must run before a worker requests a token. */

@@ -1,5 +1,34 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type DevServer, type DevServerOptions, startDevServer } from '../local/temporal/dev-server.js';
+import { freePort } from '../local/temporal/free-port.js';
 import type { Member } from './member.js';
+
+/** Temporal as a part of a deployment, running. */
+export interface TemporalSite {
+  address: string;
+  members: readonly Member[];
+  /** All that it has stored. */
+  readDatabase(): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** Starts a development server with its database in the folder. */
+export const openDevServer =
+  (program: string) =>
+  async (folder: string): Promise<TemporalSite> => {
+    const databaseFile = join(folder, 'temporal.db');
+    const port = await freePort();
+    const server = createTemporalMember({ program, databaseFile, port });
+    await server.start();
+    const files = () => [databaseFile, `${databaseFile}-wal`].filter((file) => existsSync(file));
+    return {
+      address: `127.0.0.1:${port}`,
+      members: [server],
+      readDatabase: async () => Buffer.concat(files().map((file) => readFileSync(file))),
+      close: () => server.kill(),
+    };
+  };
 
 /** The Temporal server as a member. Its database outlives it. */
 export function createTemporalMember(

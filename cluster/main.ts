@@ -1,12 +1,18 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import { numberUpTo } from '../chaos/number-flag.js';
 import { measure } from './measure.js';
 import { restartDatabase } from './restart-database.js';
 import { runTests } from './run-tests.js';
+import { clusterShapes, composeShape } from './server-config.js';
+import { type FaultsWanted, runServerFaults } from './server-faults.js';
 import { type Cluster, startCluster } from './start-cluster.js';
 import { isGood, sum, type Tally, toText } from './tally.js';
 
-interface Wanted {
+interface Wanted extends FaultsWanted {
   only: Part[];
   rounds: number;
   files: string[];
@@ -15,11 +21,13 @@ interface Wanted {
 const ends: (() => void | Promise<void>)[] = [];
 const onEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
 
+/** The part `faults` has servers of its own, which have ended before the others start theirs. */
 const parts = {
-  tests: (cluster: Cluster, { files }: Wanted) => runTests(cluster, files, onEnd),
-  bench: (cluster: Cluster, { rounds }: Wanted) => measure(cluster, rounds, say),
-  restart: (cluster: Cluster) => restartDatabase(cluster, say, onEnd),
-} satisfies Record<string, (cluster: Cluster, wanted: Wanted) => Promise<Tally | undefined>>;
+  faults: (wanted) => runServerFaults(wanted, say, onEnd),
+  tests: async ({ files }) => runTests(await oneServer(), files, onEnd),
+  bench: async ({ rounds }) => measure(await oneServer(), rounds, say),
+  restart: async () => restartDatabase(await oneServer(), say, onEnd),
+} satisfies Record<string, (wanted: Wanted) => Promise<Tally | undefined>>;
 type Part = keyof typeof parts;
 const partNames = Object.keys(parts) as Part[];
 
@@ -36,13 +44,24 @@ function toParts(text: string): Part[] {
   throw new InvalidArgumentError(`must be some of ${partNames.join(',')}.`);
 }
 
-function toRounds(text: string): number {
-  const rounds = Number(text);
-  if (/^\d+$/.test(text) && rounds >= 1 && rounds <= 20) return rounds;
-  throw new InvalidArgumentError('must be a whole number, 1 to 20.');
+function toServers(text: string): FaultsWanted['servers'] {
+  const found = Object.keys(clusterShapes).find((count) => count === text);
+  if (found !== undefined) return Number(found) as FaultsWanted['servers'];
+  throw new InvalidArgumentError(`must be one of ${Object.keys(clusterShapes).join(', ')}.`);
 }
 
 let starting: Promise<Cluster> | undefined;
+function oneServer(): Promise<Cluster> {
+  starting ??= startOneServer();
+  return starting;
+}
+
+function startOneServer(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'faretrail-cluster-'));
+  onEnd(() => rmSync(folder, { recursive: true, force: true }));
+  return startCluster(composeShape, { folder, say, onEnd });
+}
+
 const startLimitMs = 15_000;
 
 /** Ends everything once, and what is about to start, too. A second caller waits for the same end. */
@@ -60,12 +79,10 @@ const interrupted = 130;
 
 async function main(wanted: Wanted): Promise<number> {
   try {
-    starting = startCluster(say, onEnd);
-    const cluster = await starting;
     const tallies: Tally[] = [];
     for (const part of partNames.filter((name) => wanted.only.includes(name))) {
       if (isStopped) return interrupted;
-      const tally = await parts[part](cluster, wanted);
+      const tally = await parts[part](wanted);
       if (tally === undefined) continue; // this part prints figures and checks nothing
       say(`${part}: ${toText(tally)}`);
       tallies.push(tally);
@@ -89,13 +106,26 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 const program = new Command('cluster')
-  .description('Runs tests and measurements against a Temporal server on PostgreSQL with several history shards.')
+  .description('Runs tests, measurements and faults against Temporal servers on PostgreSQL.')
   .argument('[files...]', 'test files for the part "tests"; default: those for which the server matters')
   .option('--only <parts>', `some of ${partNames.join(',')}`, toParts, partNames)
-  .option('--rounds <n>', 'how often the bench measures each side; medians are shown', toRounds, 3)
+  .option(
+    '--rounds <n>',
+    'how often the bench measures each side; medians are shown',
+    numberUpTo(20, { isWhole: true }),
+    3,
+  )
+  .option('--servers <n>', 'server processes of the faults: 1 or 3', toServers, 3)
+  .option('--minutes <n>', 'how long the faults last', numberUpTo(600, { isWhole: false }), 10)
+  .option(
+    '--seed <n>',
+    'the same seed and time give the same faults and work',
+    numberUpTo(2 ** 31, { isWhole: true }),
+    1,
+  )
   .addHelpText(
     'after',
-    '\nTakes about 20 minutes on two idle cores, and a few more when the server must be built first.',
+    '\nTakes about half an hour on two idle cores, and a few more when the server must be built first.',
   )
   .action(async (files: string[], flags: Omit<Wanted, 'files'>) => process.exit(await main({ ...flags, files })));
 await program.parseAsync();

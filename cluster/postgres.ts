@@ -12,9 +12,12 @@ export interface Postgres {
   port: number;
   user: string;
   password: string;
-  /** Like `pg_ctl restart -m immediate`: cuts every connection, and recovers committed data from the log. */
-  restart(): Promise<void>;
+  /** After `stop`: recovers committed data from the log. */
+  start(): Promise<void>;
+  /** Like `pg_ctl stop -m immediate`: cuts every connection. */
   stop(): Promise<void>;
+  /** All that a database holds, as text. */
+  dump(database: string): Promise<Buffer>;
 }
 
 const debian = '/usr/lib/postgresql';
@@ -38,15 +41,25 @@ export async function startPostgres(folder: string): Promise<Postgres> {
   const port = await freePort();
   const start = () => startProcess(programs, { data, port, owner });
   let server = await start();
+  const dumpFile = join(folder, 'dump.sql');
   return {
     port,
     user,
     password,
-    async restart() {
-      await server.stop();
+    async start() {
       server = await start();
     },
     stop: () => server.stop(),
+    async dump(database) {
+      const place = ['-h', '127.0.0.1', '-p', String(port), '-U', user, '-d', database];
+      const env = { ...process.env, PGPASSWORD: password };
+      await runCommand(join(programs, 'pg_dump'), [...place, '--data-only', '-f', dumpFile], {
+        ...options,
+        user: undefined,
+        env,
+      });
+      return readFileSync(dumpFile);
+    },
   };
 }
 
@@ -85,7 +98,7 @@ interface Process {
 }
 
 async function startProcess(programs: string, { data, port, owner }: Process): Promise<ServerProcess> {
-  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
   // SIGQUIT is "immediate": a restart should be rough, and we do not need the data after the end.
   const options = { user: owner, cwd: data, stopSignal: 'SIGQUIT' } as const;

@@ -49,7 +49,10 @@ export async function restartDatabase({ address, postgres }: Cluster, say: Repor
   try {
     say(`restart: ${before} orders, two workers, an ingress, ${perSecond} changes per second`);
     await Promise.all(Array.from({ length: before }, () => startOrder(scene)));
-    await changeThroughRestart(scene, () => postgres.restart());
+    await changeThroughRestart(scene, async () => {
+      await postgres.stop();
+      await postgres.start();
+    });
     for (const order of scene.orders) setStatus(scene, order, 'Completed');
     return await judge(scene);
   } finally {

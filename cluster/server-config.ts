@@ -3,32 +3,69 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import type { Postgres } from './postgres.js';
 
-/** A database keeps its number of shards for ever. docker-compose.yml has 64. */
-export const historyShards = 8;
+type Service = 'frontend' | 'history' | 'matching' | 'worker';
+
+/** The layout of a Temporal server. */
+export interface Shape {
+  /** The services of each process. */
+  servers: readonly (readonly Service[])[];
+  /** A database keeps this number for ever. */
+  historyShards: number;
+  /** Of each task queue. */
+  partitions: number;
+}
+
+const allServices: readonly Service[] = ['frontend', 'history', 'matching', 'worker'];
+/** The server of docker-compose.yml, with fewer shards. */
+export const composeShape: Shape = { servers: [allServices], historyShards: 8, partitions: 1 };
+const clusterOf = (...servers: Service[][]): Shape => ({ servers, historyShards: 64, partitions: 4 });
+/** Layouts by their number of processes, with Temporal's usual four partitions. In that of three, each service runs in two processes. */
+export const clusterShapes = {
+  1: clusterOf([...allServices]),
+  3: clusterOf(['frontend', 'history', 'worker'], ['history', 'matching'], ['matching', 'frontend', 'worker']),
+} as const satisfies Record<number, Shape>;
 
 const ip = '127.0.0.1';
 const lowest = 20_000; // well-known programs use ports below it
 
-/** The dynamic settings of docker-compose.yml. Two tests also start activities without a workflow, which a dev server allows. */
-export const serverSettings = (): string =>
-  `${readFileSync(join(projectRoot, 'deploy/compose/temporal-settings.yaml'), 'utf8')}
-activity.enableStandalone:
-  - value: true
-`;
+/**
+ * The dynamic settings of docker-compose.yml, with the partitions of the layout. Two tests also start activities without a workflow,
+ * which a dev server allows.
+ */
+export function serverSettings({ partitions }: Shape): string {
+  const ofCompose = parse(readFileSync(join(projectRoot, 'deploy/compose/temporal-settings.yaml'), 'utf8'));
+  return JSON.stringify({
+    ...ofCompose,
+    'matching.numTaskqueueReadPartitions': [{ value: partitions }],
+    'matching.numTaskqueueWritePartitions': [{ value: partitions }],
+    'activity.enableStandalone': [{ value: true }],
+  }); // JSON is YAML
+}
 
-/** The configuration of a Temporal server with all services in one process, on the databases that the scripts made. */
+/** The ports of one server process. */
+export interface ServerPorts {
+  /** Its gRPC API, where it has a frontend. */
+  grpc: number;
+  /** Its Prometheus metrics. */
+  metrics: number;
+}
+
+/**
+ * The configuration of one server process, on the databases that the scripts made. It names all services, and the command line those
+ * to start. `address` is that of the whole cluster.
+ */
 export async function serverConfig(
   database: Postgres,
-  settingsFile: string,
-): Promise<{ text: string; address: string }> {
-  const grpcPort = await freePort();
-  const address = `${ip}:${grpcPort}`;
+  { historyShards }: Shape,
+  { ports, address, settingsFile }: { ports: ServerPorts; address: string; settingsFile: string },
+): Promise<string> {
   const rpcs = {
-    frontend: { ...(await rpc()), grpcPort, httpPort: await freePort() },
+    frontend: { ...(await rpc()), grpcPort: ports.grpc, httpPort: await freePort() },
     matching: await rpc(),
     history: await rpc(),
     worker: await rpc(),
@@ -41,7 +78,10 @@ export async function serverConfig(
       numHistoryShards: historyShards,
       datastores: { default: store(database, 'temporal', 20), visibility: store(database, 'temporal_visibility', 5) },
     },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: ip } },
+    global: {
+      membership: { maxJoinDuration: '30s', broadcastAddress: ip },
+      metrics: { prometheus: { framework: 'opentelemetry', listenAddress: `${ip}:${ports.metrics}` } },
+    },
     services: Object.fromEntries(Object.entries(rpcs).map(([name, rpc]) => [name, { rpc }])),
     clusterMetadata: {
       enableGlobalNamespace: false,
@@ -55,7 +95,7 @@ export async function serverConfig(
     dcRedirectionPolicy: { policy: 'noop' },
     dynamicConfigClient: { filepath: settingsFile, pollInterval: '60s' },
   };
-  return { text: JSON.stringify(config, null, 2), address }; // JSON is YAML
+  return JSON.stringify(config, null, 2);
 }
 
 function store({ port, user, password }: Postgres, databaseName: string, maxConns: number): object {

@@ -39,13 +39,13 @@ export function readDistancesMs(entries: readonly LedgerEntry[], orderId: string
   return times.slice(1).map((time, i) => time - (times[i] ?? time));
 }
 
-/** The most calls that arrived within one second (1000 ms, its end not included). */
-export function maxCallsInOneSecond(entries: readonly LedgerEntry[]): number {
+/** The most calls that arrived within a time, its end not included. */
+export function mostCallsWithin(ms: number, entries: readonly LedgerEntry[]): number {
   const times = entries.map(({ at }) => Date.parse(at)).sort((a, b) => a - b);
   let start = 0;
   let most = 0;
   for (const [i, time] of times.entries()) {
-    while (time - (times[start] ?? time) >= 1000) start += 1;
+    while (time - (times[start] ?? time) >= ms) start += 1;
     most = Math.max(most, i - start + 1);
   }
   return most;

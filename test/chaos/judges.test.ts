@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../chaos/faults.js';
+import { judgeBudget } from '../../chaos/judge-budget.js';
 import { addRun, judgeDeliveries, type OrderRuns } from '../../chaos/judge-deliveries.js';
 import { afterLeaving, disorder, type ToldOrder, untold } from '../../chaos/judge-notices.js';
 import { acknowledgedOf, judgeStranger } from '../../chaos/judge-stranger.js';
@@ -104,6 +105,25 @@ describe('the judge of token requests', () => {
     ['excuses the repeat of a request whose worker died with the answer as Temporal came back', soonAfter, outage, 0],
   ])('%s', (_, requests, faults, problems) => {
     expect(judged(requests, faults).problems).toHaveLength(problems);
+  });
+});
+
+describe('the judge of the budget', () => {
+  const calls = (count: number, everyMs: number, more: Partial<LedgerEntry> = {}): LedgerEntry[] =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ operation: 'orderDetails', method: 'GET', path: '/v1/orders/1', clientId: 'a', httpStatus: 200 },
+      at: instant(i * everyMs),
+      ...more,
+    }));
+
+  it.each<[string, ledger: LedgerEntry[], problems: number]>([
+    ['more than 1.3 times the budget in ten seconds', calls(131, 50), 1],
+    ['1.3 times the budget', calls(130, 50), 0],
+    ['a burst between calm times', [...calls(50, 1), ...calls(90, 200)], 0],
+    ['the calls of two accounts', [...calls(100, 100), ...calls(100, 100, { clientId: 'b' })], 0],
+    ['token requests', calls(500, 10, { operation: 'businessToken' }), 0],
+  ])('knows whether 10 calls per second are kept: %s', (_, ledger, problems) => {
+    expect(judgeBudget(ledger, 10).problems).toHaveLength(problems);
   });
 });
 

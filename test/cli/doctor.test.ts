@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
-import { type Check, checkNode } from '../../src/cli/doctor/checks.js';
+import type { Session } from '../../src/cli/command.js';
+import { type Check, checkNode, checkPartitions } from '../../src/cli/doctor/checks.js';
+import { toAccountName } from '../../src/domain/keys.js';
 import { encodedKey } from '../settings/env.js';
 import { nowhere, runHere } from './fake-process.js';
 
@@ -32,6 +34,31 @@ it('the doctor warns of a Node without security releases, and does not fail beca
   expect(resultOf('24.21.0', '2028-05-01')).toBe('warned');
   for (const old of ['20.20.2', '23.1.0', '25.9.0']) expect(resultOf(old, '2026-11-23')).toBe('warned');
   expect(resultOf('28.0.0', '2029-06-01')).toBe('ok');
+});
+
+describe('the doctor about request budgets', () => {
+  /** Sessions at servers that the tests do not start. */
+  const at = (listTaskQueuePartitions: () => Promise<object>) =>
+    ({
+      config: { taskQueue: 'rides' },
+      connection: { workflowService: { listTaskQueuePartitions } },
+      within: (_: number, act: () => Promise<unknown>) => act(),
+    }) as unknown as Session;
+  const [partners, companies] = [toAccountName('partners'), toAccountName('companies')];
+  const having = (count: number) => at(async () => ({ activityTaskQueuePartitions: Array(count).fill({}) }));
+
+  it('warns of divided ones, with the remedy', async () => {
+    const message = expect.stringMatching(/rides\.partners \(4\), rides\.companies \(4\);.*matching\.numTaskqueueRead/);
+    const warned = { name: 'request budget', result: 'warned', message };
+    expect(await checkPartitions(having(4), [partners, companies])).toEqual([warned]);
+    expect(await checkPartitions(having(1), [partners])).toMatchObject([{ result: 'ok' }]);
+    expect(await checkPartitions(having(4), [])).toEqual([]);
+  });
+
+  it('skips them at a server that does not show partitions', async () => {
+    const silent = at(() => Promise.reject(new Error('UNIMPLEMENTED')));
+    expect(await checkPartitions(silent, [partners])).toMatchObject([{ result: 'skipped' }]);
+  });
 });
 
 describe('the doctor without Temporal', () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { maxCallsInOneSecond } from '../../sandbox/ledger-questions.js';
+import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { businessCallStart } from '../../src/temporal/starts.js';
 import { isLong } from '../support/long.js';
@@ -40,7 +40,10 @@ it('more orders than the budget allows are read in turn, urgent calls go ahead, 
 
   const sorted = waits.sort((a, b) => a - b);
   const [median = 0, p99 = 0] = [0.5, 0.99].map((share) => sorted[Math.ceil(share * sorted.length) - 1]);
-  const busiest = maxCallsInOneSecond(fleet.sandbox.ledger().filter(({ operation }) => !operation.endsWith('Token')));
+  const busiest = mostCallsWithin(
+    1_000,
+    fleet.sandbox.ledger().filter(({ operation }) => !operation.endsWith('Token')),
+  );
   console.log(
     `busiest second ${busiest}, cancel median ${median} ms, p99 ${p99} ms, oldest read ${oldestMs} ms of ${fairShareMs} ms`,
   );

@@ -1,12 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createLedger, type LedgerEntry } from '../../sandbox/ledger.js';
-import {
-  maxCallsInOneSecond,
-  readDistancesMs,
-  readsPerOrder,
-  tokenRequestsIn,
-} from '../../sandbox/ledger-questions.js';
+import { mostCallsWithin, readDistancesMs, readsPerOrder, tokenRequestsIn } from '../../sandbox/ledger-questions.js';
 import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
 import { controlSandbox, type SandboxControl } from '../../sandbox/sandbox-control.js';
 import {
@@ -107,7 +102,11 @@ describe('a question to the ledger', () => {
   });
 
   it('tells the most calls in any window of one second', () => {
-    const most = (...times: number[]) => maxCallsInOneSecond(times.map((ms) => entryWith({ at: at(ms) })));
+    const most = (...times: number[]) =>
+      mostCallsWithin(
+        1_000,
+        times.map((ms) => entryWith({ at: at(ms) })),
+      );
     expect([most(0, 600, 900, 1000, 1599, 3000), most(0, 500, 1000), most()]).toEqual([4, 2, 0]);
   });
 });

@@ -14,6 +14,7 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/processes/named-orders.test.ts': hasItsOwn,
   'test/processes/observability.test.ts': hasItsOwn,
   'test/processes/parked-share.test.ts': hasItsOwn,
+  'test/processes/partitions.test.ts': hasItsOwn,
   'test/processes/secrets.test.ts': readsItsFile,
   'test/processes/stops.test.ts': hasItsOwn,
 };

@@ -113,7 +113,7 @@ export const importTable: readonly Part[] = [
   { part: 'local', ours: ['src', 'sandbox'], packages: 'any' },
   { part: 'bench', ours: ['src', 'sandbox', 'local'], packages: 'any' },
   { part: 'chaos', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
-  { part: 'cluster', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
+  { part: 'cluster', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
   { part: 'containers', ours: ['src', 'sandbox', 'local', 'cluster'], packages: 'any' },
   { part: 'pictures', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
   {

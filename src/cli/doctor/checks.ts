@@ -11,7 +11,7 @@ import { searchAttributeNames } from '../../domain/search-attribute-names.js';
 import { createRideApi } from '../../ride-api/ride-api.js';
 import { connectNative, loadTemporalSettings } from '../../temporal/connection.js';
 import { ensureSearchAttributes, type SearchAttributeServices } from '../../temporal/search-attributes.js';
-import type { CommandContext, Session } from '../command.js';
+import { type CommandContext, callTimeoutMs, type Session } from '../command.js';
 import { toCliError } from '../failure.js';
 import { accountQueue, hasWorker, mainQueue, noWorkerText } from '../workers-alive.js';
 
@@ -163,6 +163,32 @@ export async function checkWorkers(session: Session, accounts: readonly AccountN
   );
   return await Promise.all(checks);
 }
+
+/** Does the server hand out the request budget of each account as a whole, or in shares of several partitions? Both work. */
+export async function checkPartitions(session: Session, accounts: readonly AccountName[]): Promise<Check[]> {
+  const { connection, namespace, within } = session;
+  const name = 'request budget';
+  const queues = accounts.map((account) => accountQueue(session, account).name);
+  const partitionsOf = async (queue: string): Promise<number> => {
+    const request = { namespace, taskQueue: { name: queue } };
+    const answer = await within(callTimeoutMs, () => connection.workflowService.listTaskQueuePartitions(request));
+    return answer.activityTaskQueuePartitions.length;
+  };
+  try {
+    const counts = await Promise.all(queues.map(partitionsOf));
+    const divided = queues.flatMap((queue, i) => ((counts[i] ?? 0) > 1 ? [`${queue} (${counts[i]})`] : []));
+    if (queues.length === 0) return [];
+    if (divided.length === 0) return [{ name, result: 'ok', message: 'each task queue has one partition' }];
+    return [{ name, result: 'warned', message: `several partitions share it: ${divided.join(', ')}; ${onePartition}` }];
+  } catch {
+    return [
+      { name, result: 'skipped', message: 'not checked: this server does not show the partitions of task queues' },
+    ];
+  }
+}
+
+const onePartition =
+  'on a server of your own set matching.numTaskqueueReadPartitions and matching.numTaskqueueWritePartitions to 1';
 
 /** Does something take connections at the addresses of the accounts? Sends no request. */
 export async function checkAddresses(accounts: readonly Account[]): Promise<Check[]> {

@@ -22,6 +22,7 @@ import {
   checkAddresses,
   checkContract,
   checkNode,
+  checkPartitions,
   checkScopes,
   checkSearchAttributes,
   checkSettings,
@@ -32,11 +33,12 @@ import {
 } from './checks.js';
 
 const help = `
-Checks Node, settings, Temporal, search attributes, workers, a token for each
-account, the addresses of the accounts, and the ingress where its keys are set.
-It changes nothing, except that it gets tokens as a worker does. Ends with 1
-when a check failed; a line marked "skip" could not be checked from here. Over
-TLS it connects to Temporal twice: as commands do, and as a worker does.
+Checks Node, settings, Temporal, search attributes, workers, whether the server
+divides request budgets, a token for each account, the addresses of the
+accounts, and the ingress where its keys are set. It changes nothing, except
+that it gets tokens as a worker does. Ends with 1 when a check failed; a line
+marked "skip" could not be checked from here. Over TLS it connects to Temporal
+twice: as commands do, and as a worker does.
 With --contract it uses this contract profile in place of the one in force. It
 then requests one token for each scope that the profile names directly from the
 service, past the fleet's leases, uses none of them and keeps none.`;
@@ -100,6 +102,7 @@ async function examineTemporal(examined: Examined, settings: SettingsCheck, repo
       report(await checkSearchAttributes(session));
       const workers = await checkWorkers(session, settings.accountNames ?? []);
       workers.forEach(report);
+      (await checkPartitions(session, settings.accountNames ?? [])).forEach(report);
       if (aboutProfile) return; // the fleet's tokens are of the profile in force
       if (workers[0]?.result === 'ok') await examineTokens(session, settings, report);
       else skip(report, 'tokens', 'only a worker requests them');

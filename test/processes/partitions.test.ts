@@ -1,0 +1,43 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { startDevServer } from '../../local/temporal/dev-server.js';
+import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
+import { runHere } from '../cli/fake-process.js';
+import { startFleet } from '../support/worker/fleet.js';
+
+const requestsPerSecond = 8;
+const orders = 24;
+const seconds = 20;
+
+/** Other tests have one partition, as our own servers do. This is the number that Temporal sets up by itself. */
+const partitions = { 'matching.numTaskqueueReadPartitions': '4', 'matching.numTaskqueueWritePartitions': '4' };
+
+it('with four partitions an account keeps to its budget and gets most of it, no order is left out, and the doctor warns', async () => {
+  const databaseFile = join(mkdtempSync(join(tmpdir(), 'faretrail-partitions-')), 'temporal.db');
+  const program = inject('temporalProgram');
+  const server = await startDevServer({ program, databaseFile, dynamicConfig: partitions });
+  onTestFinished(() => server.kill());
+  const env = { FARETRAIL_POLL_ACTIVE_MS: '1000' }; // three times what the budget allows
+  const fleet = await startFleet(2, { address: server.address, requestsPerSecond, env });
+  onTestFinished(() => fleet.close());
+  await fleet.followOrders(orders, [['Driving', 0]], ['business']);
+  const ofCalls = (since?: string) => fleet.sandbox.ledger({ operation: 'orderDetails', ...(since && { since }) });
+  await expect.poll(() => new Set(ofCalls().map(({ orderId }) => orderId)).size).toBe(orders);
+
+  const since = new Date().toISOString();
+  await sleep(seconds * 1_000);
+  const reads = ofCalls(since);
+  const inTenSeconds = mostCallsWithin(10_000, ofCalls());
+  console.log(
+    `${reads.length / seconds} reads per second of ${requestsPerSecond}, at most ${inTenSeconds} in ten seconds`,
+  );
+  expect(inTenSeconds).toBeLessThanOrEqual(1.3 * 10 * requestsPerSecond);
+  expect(reads.length).toBeGreaterThan(requestsPerSecond * seconds * 0.4); // one partition alone hands out less than a quarter
+  expect(new Set(reads.map(({ orderId }) => orderId)).size).toBe(orders);
+
+  const { stdout } = await runHere(['doctor'], fleet.env);
+  expect(stdout).toMatch(/^warn {2}request budget +several partitions share it: q-\S+\.partner \(4\)/m);
+});
