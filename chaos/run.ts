@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, runFaults } from './faults.js';
 import { judge } from './judge.js';
 import { whenUp } from './member.js';
-import { createPlan, processNames } from './plan.js';
+import { createPlan, type Plan, processNames } from './plan.js';
 import { stillRunning } from './runs.js';
-import { openStage, type Stage } from './stage.js';
+import { openStage, type Stage, type StageOptions } from './stage.js';
 import { startWork, subscribe, type WorkDone } from './work.js';
 
 export interface ChaosOptions {
@@ -13,8 +13,24 @@ export interface ChaosOptions {
   forMs: number;
   /** A `temporal` program. */
   temporalProgram: string;
+  /** Default: faults of the processes. */
+  trouble?: Trouble;
   say(line: string): void;
 }
+
+/** What disturbs a deployment. */
+export interface Trouble {
+  route?: NonNullable<StageOptions['route']>;
+  /** Causes all faults. Resolves after the last one, with those that happened, as the judge is to see them. */
+  cause(stage: Stage, plan: Plan, say: ChaosOptions['say']): Promise<{ faults: Fault[]; leftOut: number }>;
+}
+
+const faultsOfProcesses: Trouble = {
+  async cause(stage, plan, say) {
+    const faults = await runFaults(stage, plan, say);
+    return { faults, leftOut: plan.faults.length - faults.length };
+  },
+};
 
 /** The result of one run of the suite. */
 export interface ChaosReport {
@@ -35,17 +51,24 @@ const upWithinMs = 120_000;
 const sampleEveryMs = 500;
 
 /** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
-export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos({
+  seed,
+  forMs,
+  temporalProgram,
+  trouble: { route, cause } = faultsOfProcesses,
+  say,
+}: ChaosOptions): Promise<ChaosReport> {
   const plan = createPlan(seed, forMs);
-  say(`seed ${seed}: ${plan.faults.length} faults and ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
-  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: lifetimeFor(forMs) });
+  say(`seed ${seed}: ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
+  const tokenLifetimeSeconds = lifetimeFor(forMs);
+  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds, ...(route && { route }) });
   const journal = watchJournal(stage);
   try {
     await subscribe(stage);
     say('everything is up');
     let deadline = Number.POSITIVE_INFINITY;
     const work = await startWork(stage, plan.work, () => deadline);
-    const [faults] = await Promise.all([runFaults(stage, plan, say), work.begun]);
+    const [{ faults, leftOut: faultsLeftOut }] = await Promise.all([cause(stage, plan, say), work.begun]);
     const calmAt = Date.now();
     deadline = calmAt + settleWithinMs;
     say('the faults are over');
@@ -64,7 +87,7 @@ export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptio
     stage.keeps = problems.length > 0;
     return {
       ...{ seed, seconds: forMs / 1_000, problems, evidence: stage.keeps ? stage.folder : null },
-      figures: { ...figures, faultsLeftOut: plan.faults.length - faults.length, settledMs },
+      figures: { ...figures, faultsLeftOut, settledMs },
       ...{ faults: countFaults(faults), asked: countAsked(work.done) },
     };
   } finally {

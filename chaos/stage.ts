@@ -19,6 +19,8 @@ export interface Stage {
   members: Record<ProcessName, Member>;
   sandbox: SandboxControl;
   client: Client;
+  /** `host:port` of Temporal. */
+  address: string;
   taskQueue: string;
   /** The public URL of the subscription. */
   publicUrl: string;
@@ -42,7 +44,15 @@ export interface StageOptions {
   tokenLifetimeSeconds: number;
   /** Default: a task queue that no other run of the suite uses. */
   taskQueue?: string;
+  /** Gives the address under which one side reaches the other, both as `host:port`. Default: the address itself. */
+  route?: (link: Link, address: string) => Promise<string>;
+  /** Further settings of all our processes. */
+  env?: Record<string, string>;
 }
+
+/** The connections of a deployment, each named after the side that opens it. */
+export const links = ['worker to service', 'worker to Temporal', 'ingress to Temporal', 'service to ingress'] as const;
+export type Link = (typeof links)[number];
 
 /** Speeds up the sandbox so that an order takes seconds. */
 const speed = 120;
@@ -52,10 +62,19 @@ const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
 /** In real time. The sandbox divides its waits by its speed. */
 const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
 
+/** The judge reads whole histories, and hostile messages are long. */
+const channelArgs = { ...promptConnectionOptions.channelArgs, 'grpc.max_receive_message_length': 134_217_728 };
+
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
 /** Starts the deployment. Needs a compiled checkout. */
-export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQueue }: StageOptions): Promise<Stage> {
+export async function openStage({
+  temporalProgram,
+  tokenLifetimeSeconds,
+  taskQueue,
+  route = async (_link, address) => address,
+  env: more = {},
+}: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
   const databaseFile = join(folder, 'temporal.db');
   const [temporalPort, sandboxPort, ingressPort, ...metricsPorts] = await freePorts(5);
@@ -66,9 +85,17 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQue
     argv: [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(sandboxPort), '--speed', String(speed)],
     healthUrl: `${urlAt(sandboxPort)}/sandbox/health`,
   });
+  const reached = (link: Link, port: number | undefined) => route(link, `127.0.0.1:${port}`);
   const env = {
-    ...settings(folder, urlAt(sandboxPort), `127.0.0.1:${temporalPort}`),
+    ...settings(folder, `http://${await reached('worker to service', sandboxPort)}`),
+    TEMPORAL_ADDRESS: await reached('worker to Temporal', temporalPort),
     ...(taskQueue && { FARETRAIL_TASK_QUEUE: taskQueue }),
+    ...more,
+  };
+  const ofIngress = {
+    TEMPORAL_ADDRESS: await reached('ingress to Temporal', temporalPort),
+    FARETRAIL_INGRESS_PORT: String(ingressPort),
+    FARETRAIL_JOURNAL_DIR: join(folder, 'journal'),
   };
   const workers = (['worker-1', 'worker-2'] as const).map((name, i) =>
     createMember({
@@ -79,13 +106,14 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQue
   );
   const ingress = createMember({
     ...{ name: 'ingress', argv: nodeArgs('ingress'), folder },
-    env: { ...env, FARETRAIL_INGRESS_PORT: String(ingressPort), FARETRAIL_JOURNAL_DIR: join(folder, 'journal') },
+    env: { ...env, ...ofIngress },
     healthUrl: `${urlAt(ingressPort)}/readyz`,
   });
   const members = { 'worker-1': workers[0], 'worker-2': workers[1], ingress, temporal, sandbox } as Stage['members'];
   const control = controlSandbox(urlAt(sandboxPort));
   await startAll(members, async () => await prepareSandbox(control, tokenLifetimeSeconds));
-  const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}`, ...promptConnectionOptions });
+  const address = `127.0.0.1:${temporalPort}`;
+  const connection = await Connection.connect({ address, ...promptConnectionOptions, channelArgs });
   const metricsUrls = {
     'worker-1': urlAt(metricsPorts[0]),
     'worker-2': urlAt(metricsPorts[1]),
@@ -95,8 +123,9 @@ export async function openStage({ temporalProgram, tokenLifetimeSeconds, taskQue
     members,
     sandbox: control,
     client: new Client({ connection }),
+    address,
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
-    publicUrl: urlAt(ingressPort),
+    publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
     databaseFile,
@@ -121,14 +150,13 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-function settings(folder: string, sandboxUrl: string, address: string): Record<string, string> {
+function settings(folder: string, sandboxUrl: string): Record<string, string> {
   const contractFile = join(folder, 'contract.json');
   // The sandbox makes one order of all creates with the same id.
   const operations = { createOrder: { repeatable: true } };
   writeFileSync(contractFile, JSON.stringify({ delivery: { verification }, operations }));
   return {
     ...workerEnv({ folder, sandboxUrl, cadence }),
-    TEMPORAL_ADDRESS: address,
     FARETRAIL_CONTRACT_FILE: contractFile,
     FARETRAIL_WEBHOOK_KEYS: newKey(),
     FARETRAIL_LOG_LEVEL: 'debug', // the judge searches the logs for secrets
