@@ -88,7 +88,7 @@ async function attack(
     return JSON.stringify({ method: 'POST', url: subscriber?.hookAddress, header, body });
   });
   const [file, results] = [join(folder, 'targets.json'), join(folder, 'results.bin')];
-  writeFileSync(file, targets.join('\n'));
+  writeFileSync(file, targets.map((target) => `${target}\n`).join(''));
   const run = (...args: string[]) =>
     runCommand(tool.program, args, { cwd: folder, timeLimitMs: seconds * 1_000 + 60_000 });
   const rate = [`-rate=${perSecond}`, `-duration=${seconds}s`, '-timeout=30s', '-max-workers=200'];
@@ -110,6 +110,7 @@ const codesOf = ({ status_codes: codes }: Attack): string =>
 function toRow({ tool }: Place, attacked: Attack, right: readonly string[]): Row {
   const { rate, latencies, status_codes: codes, errors } = attacked;
   const others = Object.keys(codes).filter((code) => !right.includes(code));
+  const failures = errors.filter((error) => !right.some((code) => error.startsWith(`${code} `)));
   return {
     tool: tool.name,
     version: tool.version,
@@ -117,7 +118,7 @@ function toRow({ tool }: Place, attacked: Attack, right: readonly string[]): Row
     came: `${codesOf(attacked)}; p50 ${inMs(latencies['50th'])}, p95 ${inMs(latencies['95th'])}, p99 ${inMs(latencies['99th'])}, most ${inMs(latencies.max)}`,
     wrong: [
       ...others.map((code) => `${codes[code]} answers with ${code}`),
-      ...(errors.length > 0 ? [`errors: ${errors.slice(0, 5).join('; ')}`] : []),
+      ...(failures.length > 0 ? [`errors: ${failures.slice(0, 5).join('; ')}`] : []),
     ],
   };
 }

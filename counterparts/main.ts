@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { OnEnd } from '../cluster/start-cluster.js';
 import { isGood, toText as tallyText } from '../cluster/tally.js';
+import { ServerNotFound } from '../local/temporal/find-server.js';
 import { fuzz } from './fuzz.js';
 import { load } from './load.js';
 import { messages } from './messages.js';
@@ -48,7 +49,8 @@ async function main(wanted: Part[], flags: Flags): Promise<number> {
     try {
       rows.push(...(await parts[part]({ ...flags, say, onEnd: (end) => void ends.unshift(end) })));
     } catch (error) {
-      if (error instanceof ToolMissing) missing.push(`${part} was not run: ${error.message}`);
+      if (error instanceof ToolMissing || error instanceof ServerNotFound)
+        missing.push(`${part} was not run: ${error.message}`);
       else {
         console.error(error);
         const reason = error instanceof Error ? error.message : String(error);
@@ -74,7 +76,7 @@ const program = new Command('counterparts')
   .addHelpText(
     'after',
     `
-Fetches its programs once into ~/.cache/faretrail: it needs npm, Go 1.26 and Python 3. Takes about twenty minutes.
+Fetches its programs once into ~/.cache/faretrail: it needs npm, Go 1.26 and Python 3. Takes about half an hour.
 Ends with 1 when a promise did not hold, and with 2 when a program is not to be had.`,
   )
   .action(async (wanted: Part[], flags: Flags) =>

@@ -33,7 +33,7 @@ const goTools = {
   fosite: { module: 'github.com/ory/fosite', package: './fosite', ours: 'go/fosite/main.go' },
 } as const satisfies Record<string, { module: string; package: string; ours?: string }>;
 
-/** Builds it once with Go; go.mod and go.sum pin it. */
+/** Builds it once with Go; go.mod and go.sum pin it. Throws `ServerNotFound`. */
 export async function goTool(name: keyof typeof goTools, say: Report): Promise<Tool> {
   const { module, package: goPackage, ours }: { module: string; package: string; ours?: string } = goTools[name];
   const version = versionIn(read('go/go.mod'), `${module} v`);
@@ -41,11 +41,11 @@ export async function goTool(name: keyof typeof goTools, say: Report): Promise<T
   const hash = ours && createHash('sha256').update(read(ours)).digest('hex').slice(0, 12);
   const fileName = [name, version, hash].filter(Boolean).join('-');
   const source = builtWithGo({ what, folder: 'counterparts/programs/go', package: goPackage, fileName });
-  const found = findServer({ what, sources: [source], remedy: 'install Go 1.26' }, say);
-  return { name: module, version, program: await found.catch(toMissing(what, 'install Go 1.26')), args: [] };
+  const program = await findServer({ what, sources: [source], remedy: 'install Go 1.26' }, say);
+  return { name: module, version, program, args: [] };
 }
 
-/** One of our small programs on a package of npm; package-lock.json pins it. npm runs none of the package's own scripts. */
+/** One of our small programs on a package of npm; package-lock.json pins it. npm runs none of the package's own scripts. Throws `ToolMissing`. */
 export async function nodeTool(module: string, script: string, say: Report): Promise<Tool> {
   const files = ['package.json', 'package-lock.json', 'oidc-provider.mjs', 'oauth2-server.mjs'];
   const folder = await keptFolder(
@@ -62,7 +62,7 @@ export async function nodeTool(module: string, script: string, say: Report): Pro
   return { name: module, version, program: process.execPath, args: [join(folder, script)] };
 }
 
-/** One of our small programs on a package of PyPI. `requirements`: the file that pins it. */
+/** One of our small programs on a package of PyPI. `requirements`: the folder of the file that pins it. Throws `ToolMissing`. */
 export async function pythonTool(module: string, requirements: string, script: string, say: Report): Promise<Tool> {
   const file = join(projectRoot, requirements, 'requirements.txt');
   const name = requirements.replaceAll('/', '-');
@@ -72,7 +72,7 @@ export async function pythonTool(module: string, requirements: string, script: s
   return { name: module, version, program, args: [join(programs, 'python', script)] };
 }
 
-/** A package of Debian, unpacked into the cache and not installed. */
+/** A package of Debian, unpacked into the cache and not installed. Throws `ToolMissing`. */
 export async function debianTool(name: string, version: string, say: Report): Promise<Tool> {
   const folder = await keptFolder('counterparts-debian', [name, version], say, async (made) => {
     const options = { cwd: made, timeLimitMs: installLimitMs };
