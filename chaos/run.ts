@@ -15,8 +15,24 @@ export interface ChaosOptions {
   forMs: number;
   /** A `temporal` program. */
   temporalProgram: string;
+  /** Default: faults of the processes. */
+  trouble?: Trouble;
   say(line: string): void;
 }
+
+/** What disturbs a deployment. */
+export interface Trouble {
+  route?: NonNullable<StageOptions['route']>;
+  /** Causes all faults. Resolves after the last one, with those that happened, as the judge is to see them. */
+  cause(stage: Stage, plan: Plan, say: ChaosOptions['say']): Promise<{ faults: Fault[]; leftOut: number }>;
+}
+
+const faultsOfProcesses: Trouble = {
+  async cause(stage, plan, say) {
+    const faults = await runFaults(stage, plan, say);
+    return { faults, leftOut: plan.faults.length - faults.length };
+  },
+};
 
 /** The result of one run of the suite. */
 export interface ChaosReport {
@@ -39,26 +55,31 @@ const upWithinMs = 120_000;
 const sampleEveryMs = 500;
 
 /** The fault suite on one development server. */
-export async function runChaos({ seed, forMs, temporalProgram, say }: ChaosOptions): Promise<ChaosReport> {
-  return await runPlan(createPlan(seed, forMs), { openTemporal: openDevServer(temporalProgram) }, say);
+export async function runChaos({ seed, forMs, temporalProgram, trouble, say }: ChaosOptions): Promise<ChaosReport> {
+  const place = { openTemporal: openDevServer(temporalProgram), ...(trouble && { trouble }) };
+  return await runPlan(createPlan(seed, forMs), place, say);
 }
+
+type PlanPlace = Pick<StageOptions, 'openTemporal' | 'requestsPerSecond'> & Pick<ChaosOptions, 'trouble'>;
 
 /** Starts a deployment, causes faults under load, waits until all work has ended, and judges the result. */
 export async function runPlan(
   plan: Plan,
-  place: Pick<StageOptions, 'openTemporal' | 'requestsPerSecond'>,
+  { trouble: { route, cause } = faultsOfProcesses, ...place }: PlanPlace,
   say: ChaosOptions['say'],
 ): Promise<ChaosReport> {
   const { seed, forMs, deployment } = plan;
-  say(`seed ${seed}: ${plan.faults.length} faults and ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
-  const stage = await openStageOn({ ...place, tokenLifetimeSeconds: lifetimeFor(forMs), deployment });
+  say(`seed ${seed}: ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
+  const tokenLifetimeSeconds = lifetimeFor(forMs);
+  const env = { FARETRAIL_DELIVERIES_PER_SECOND: '12' }; // a flood of some 20 s uses up its minute at once
+  const stage = await openStageOn({ ...place, tokenLifetimeSeconds, deployment, env, ...(route && { route }) });
   const journal = watchJournal(stage);
   try {
     await subscribe(stage);
     say('everything is up');
     let deadline = Number.POSITIVE_INFINITY;
     const work = await startWork(stage, plan.work, () => deadline);
-    const [faults] = await Promise.all([runFaults(stage, plan, say), work.begun]);
+    const [{ faults, leftOut: faultsLeftOut }] = await Promise.all([cause(stage, plan, say), work.begun]);
     const calmAt = Date.now();
     deadline = calmAt + settleWithinMs;
     say('the faults are over');
@@ -85,7 +106,7 @@ export async function runPlan(
     stage.keeps = problems.length > 0;
     return {
       ...{ seed, seconds: forMs / 1_000, problems, evidence: stage.keeps ? stage.folder : null },
-      figures: { ...figures, faultsLeftOut: plan.faults.length - faults.length, settledMs },
+      figures: { ...figures, faultsLeftOut, settledMs },
       deployment: describe(stage),
       ...{ faults: countFaults(faults), asked: countAsked(work.done) },
     };

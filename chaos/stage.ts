@@ -30,6 +30,8 @@ export interface Stage {
   changeable: Changeable;
   deployment: Deployment;
   client: Client;
+  /** `host:port` of Temporal. */
+  address: string;
   taskQueue: string;
   /** The public URL of the subscription. */
   publicUrl: string;
@@ -61,7 +63,15 @@ export interface StageOptions {
   requestsPerSecond?: number;
   /** Default: a task queue that no other run of the suite uses. */
   taskQueue?: string;
+  /** Gives the address under which one side reaches the other, both as `host:port`. Default: the address itself. */
+  route?: (link: Link, address: string) => Promise<string>;
+  /** Further settings of all our processes. */
+  env?: Record<string, string>;
 }
+
+/** The connections of a deployment, each named after the side that opens it. */
+export const links = ['worker to service', 'worker to Temporal', 'ingress to Temporal', 'service to ingress'] as const;
+export type Link = (typeof links)[number];
 
 /** Speeds up the sandbox so that an order takes seconds. */
 const speed = 120;
@@ -72,6 +82,9 @@ const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
 const profile = { delivery: { verification }, operations: { createOrder: { repeatable: true } } };
 /** In real time. The sandbox divides its waits by its speed. */
 const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
+
+/** The judge reads whole histories, and hostile messages are long. */
+const channelArgs = { ...promptConnectionOptions.channelArgs, 'grpc.max_receive_message_length': 134_217_728 };
 
 const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 
@@ -87,6 +100,7 @@ export async function openStageOn({
   openTemporal,
   deployment = plainDeployment,
   requestsPerSecond,
+  route = async (_link, address) => address,
   ...options
 }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-chaos-'));
@@ -96,8 +110,11 @@ export async function openStageOn({
   const receivers = await openReceivers(notifySecret);
   const disk = await openDisk(join(folder, 'journal'));
   const changeable = createChangeable(folder, profile, deployment);
+  const reached = (link: Link, port: number | undefined) => route(link, `127.0.0.1:${port}`);
+  const { address } = temporal;
   const env = {
-    ...settings({ folder, sandboxUrl: urlAt(sandboxPort), address: temporal.address, requestsPerSecond }),
+    ...settings({ folder, sandboxUrl: `http://${await reached('worker to service', sandboxPort)}`, requestsPerSecond }),
+    TEMPORAL_ADDRESS: await route('worker to Temporal', address),
     ...changeable.env,
     FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
       .map(({ origin }) => origin)
@@ -105,12 +122,14 @@ export async function openStageOn({
     FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret.toString('base64url')}`,
     FARETRAIL_NOTIFY_PRIVATE: 'true',
     ...(options.taskQueue && { FARETRAIL_TASK_QUEUE: options.taskQueue }),
+    ...options.env,
   };
+  const ingressEnv = { ...env, TEMPORAL_ADDRESS: await route('ingress to Temporal', address) };
   const ports = { sandbox: sandboxPort, ingress: ingressPort, metrics: metricsPorts };
-  const ours = createMembers({ folder, env, ports, disk, changeable });
+  const ours = createMembers({ folder, env, ingressEnv, ports, disk, changeable });
   const members = [...ours, ...temporal.members];
   const control = controlSandbox(urlAt(sandboxPort));
-  const connection = Connection.lazy({ address: temporal.address, ...promptConnectionOptions });
+  const connection = Connection.lazy({ address, ...promptConnectionOptions, channelArgs });
   const client = new Client({ connection, dataConverter: converterFor(changeable.payloadKeys) });
   const byName = Object.fromEntries(members.map((member) => [member.name, member])) as Stage['members'];
   await startAll(byName, async () => await prepareSandbox(control, options.tokenLifetimeSeconds));
@@ -122,9 +141,9 @@ export async function openStageOn({
   };
   const stage: Stage = {
     ...{ members: byName, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
-    ...{ disk, changeable, deployment, client },
+    ...{ disk, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
-    publicUrl: urlAt(ingressPort),
+    publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
     readDatabase: temporal.readDatabase,
@@ -150,12 +169,13 @@ const urlAt = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 interface Parts {
   folder: string;
   env: Record<string, string>;
+  ingressEnv: Record<string, string>;
   ports: { sandbox: number | undefined; ingress: number | undefined; metrics: number[] };
   disk: Disk;
   changeable: Changeable;
 }
 
-function createMembers({ folder, env, ports, disk, changeable }: Parts): Member[] {
+function createMembers({ folder, env, ingressEnv, ports, disk, changeable }: Parts): Member[] {
   const sandboxArgv = [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(ports.sandbox)];
   const workers = workerNames.map((name, i) =>
     createMember({
@@ -163,7 +183,7 @@ function createMembers({ folder, env, ports, disk, changeable }: Parts): Member[
       launch: () => changeable.workerLaunch(name, { ...env, FARETRAIL_METRICS_PORT: String(ports.metrics[i]) }),
     }),
   );
-  const ingressEnv = { FARETRAIL_INGRESS_PORT: String(ports.ingress), FARETRAIL_JOURNAL_DIR: disk.folder };
+  const places = { FARETRAIL_INGRESS_PORT: String(ports.ingress), FARETRAIL_JOURNAL_DIR: disk.folder };
   return [
     createMember({
       ...{ name: 'sandbox', folder, healthUrl: `${urlAt(ports.sandbox)}/sandbox/health` },
@@ -174,7 +194,7 @@ function createMembers({ folder, env, ports, disk, changeable }: Parts): Member[
       ...{ name: 'ingress', folder, healthUrl: `${urlAt(ports.ingress)}/readyz` },
       launch() {
         disk.thinOut();
-        return { argv: nodeArgs('ingress'), env: { ...env, ...ingressEnv } };
+        return { argv: nodeArgs('ingress'), env: { ...ingressEnv, ...places } };
       },
     }),
   ];
@@ -199,16 +219,12 @@ async function freePorts(count: number): Promise<number[]> {
 interface Surroundings {
   folder: string;
   sandboxUrl: string;
-  /** Of Temporal. */
-  address: string;
   requestsPerSecond: number | undefined;
 }
 
-function settings({ folder, sandboxUrl, address, requestsPerSecond }: Surroundings): Record<string, string> {
+function settings({ folder, sandboxUrl, requestsPerSecond }: Surroundings): Record<string, string> {
   return {
     ...workerEnv({ folder, sandboxUrl, cadence, ...(requestsPerSecond && { requestsPerSecond }) }),
-    TEMPORAL_ADDRESS: address,
-    FARETRAIL_DELIVERIES_PER_SECOND: '12', // a flood of some 20 s uses up its minute at once
     FARETRAIL_WEBHOOK_KEYS: newKey(),
     FARETRAIL_LOG_LEVEL: 'debug', // the judge searches the logs for secrets
     FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the sandbox sometimes sends a Retry-After of a day

@@ -71,6 +71,7 @@ function hashOfSources() {
     'chaos',
     'cluster',
     'containers',
+    'counterparts',
     'pictures',
     'examples',
     'package-lock.json',

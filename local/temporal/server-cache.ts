@@ -1,4 +1,5 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,6 +14,26 @@ export function serverCache(): string {
 
 /** A name for unfinished work on `path`. No process takes it for finished work, and no other process writes to it. */
 export const partialOf = (path: string): string => `${path}.${process.pid}.partial`;
+
+/** A folder in the cache that `make` fills once for what it depends on. */
+export async function keptFolder(
+  name: string,
+  dependsOn: readonly string[],
+  report: Report,
+  make: (folder: string) => Promise<void>,
+): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(dependsOn)).digest('hex').slice(0, 12);
+  const folder = join(serverCache(), `${name}-${hash}`);
+  const mark = join(folder, 'complete'); // the folder cannot be made elsewhere and moved: its scripts may name it
+  await underLock(folder, report, async () => {
+    if (existsSync(mark)) return;
+    report(`making ${folder} ready`);
+    mkdirSync(folder, { recursive: true });
+    await make(folder);
+    writeFileSync(mark, '');
+  });
+  return folder;
+}
 
 const lookAgainEveryMs = 250;
 

@@ -25,6 +25,8 @@ export interface ServerProcessOptions {
   user?: SystemUser | undefined;
   /** Default: ours. */
   cwd?: string;
+  /** Default: our environment. */
+  env?: NodeJS.ProcessEnv;
   /** The signal for an orderly end. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals;
 }
@@ -36,9 +38,9 @@ export interface ServerProcessOptions {
 export async function startServerProcess(
   program: string,
   args: readonly string[],
-  { user, cwd, stopSignal = 'SIGTERM' }: ServerProcessOptions = {},
+  { user, cwd, env, stopSignal = 'SIGTERM' }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
-  const child = spawn(program, args, { ...user, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(program, args, { ...user, cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let log = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {

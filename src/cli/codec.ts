@@ -51,13 +51,25 @@ async function serve(context: CommandContext): Promise<number> {
   return exitCodes.done;
 }
 
-interface CodecServerOptions {
+/** What the endpoint is made of. */
+export interface CodecServerOptions {
   settings: CodecSettings;
   codec: PayloadCodec;
   /** The answer holds a payload that cannot be decrypted unchanged. The error names only the id of its key. */
   onUnreadable(error: PayloadCodecError): void;
   onFailure(error: unknown): void;
+  deadlines?: Deadlines;
 }
+
+/** Limits for senders that are slow on purpose, in milliseconds. */
+interface Deadlines {
+  headersMs: number;
+  /** Headers and body together. */
+  requestMs: number;
+}
+
+/** How often Node looks for requests past their deadline. */
+const deadlineCheckMs = 500;
 
 /** A listening server. */
 export interface CodecServer {
@@ -76,10 +88,17 @@ const PayloadJson = z.looseObject({
 const PayloadsJson = z.looseObject({ payloads: z.array(PayloadJson).nullish() });
 type PayloadJson = z.infer<typeof PayloadJson>;
 
+/** A page of that size needs 5 Mbit/s to come in time. */
+const defaultDeadlines: Deadlines = { headersMs: 10_000, requestMs: 30_000 };
+
 /** Starts to listen. Throws `FaretrailError` `CodecPortUnusable` when it cannot. */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { host, port } = options.settings;
-  const app = fastify({ logger: false, bodyLimit, exposeHeadRoutes: false, forceCloseConnections: true });
+  const { headersMs, requestMs } = options.deadlines ?? defaultDeadlines;
+  const app = fastify({
+    ...{ logger: false, bodyLimit, exposeHeadRoutes: false, forceCloseConnections: true, requestTimeout: requestMs },
+    http: { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: deadlineCheckMs },
+  });
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const status = error.statusCode ?? 500;

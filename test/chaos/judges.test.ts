@@ -243,6 +243,7 @@ const unhandled = 'WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE'
 const unfetched = (code: string) => `Fetching history failed: Status { code: ${code}, message: "" }`;
 it.each([
   ['new events overtook it', 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND', 'UnhandledCommand', true],
+  ['too much came meanwhile', 'WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND', '', true],
   ['Temporal went away', unhandled, unfetched('Unavailable'), true],
   ['Temporal does not know the history', unhandled, unfetched('NotFound'), false],
   ['our code threw', unhandled, 'cannot read properties of undefined', false],

@@ -1,16 +1,21 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startCodecServer } from '../../src/cli/codec.js';
+import { type CodecServerOptions, startCodecServer } from '../../src/cli/codec.js';
 import { type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import type { CodecSettings } from '../../src/settings/codec.js';
 import { encodedKey, problemsOf } from '../settings/env.js';
+import { openRaw } from '../webhooks/raw-sender.js';
 
 const token = 'codec-token-of-thirty-two-letters-and-more';
 const ui = 'https://temporal.example.com';
 const payload = { metadata: { encoding: Buffer.from('json/plain').toString('base64') }, data: 'ImhpIg==' };
 
-async function start(env: Record<string, string> = {}, keys = `p1:${encodedKey(1)}`) {
+async function start(
+  env: Record<string, string> = {},
+  keys = `p1:${encodedKey(1)}`,
+  deadlines?: CodecServerOptions['deadlines'],
+) {
   const given = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: ui, FARETRAIL_PAYLOAD_KEYS: keys };
   const { payloads, codec: settings } = loadCliConfig({ ...given, ...env });
   const told: string[] = [];
@@ -19,6 +24,7 @@ async function start(env: Record<string, string> = {}, keys = `p1:${encodedKey(1
     codec: createPayloadCodec({ ...payloads, encrypts: true }),
     onUnreadable: ({ code }) => told.push(code),
     onFailure: (error) => told.push(String(error)),
+    ...(deadlines && { deadlines }),
   });
   onTestFinished(() => server.close());
   const ask = (path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -107,6 +113,19 @@ describe('the codec endpoint', () => {
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
     },
   );
+
+  const head = 'POST /decode HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+  it.each([
+    ['headers', head, 'X-A: b\r\n'],
+    ['body', `${head}Content-Length: 1000\r\n\r\n`, '{'],
+  ])('cuts off a sender whose %s do not end in time', async (_what, first, more) => {
+    const { url } = await start({}, undefined, { headersMs: 500, requestMs: 1_000 });
+    const { socket, ended } = await openRaw(url);
+    onTestFinished(() => void socket.destroy());
+    socket.write(first);
+    const drip = setInterval(() => socket.write(more), 50);
+    expect(await ended.finally(() => clearInterval(drip))).toMatch(/^HTTP\/1.1 408 /);
+  });
 
   it('refuses any other request and repeats nothing of it', async () => {
     const { ask, url, told } = await start();

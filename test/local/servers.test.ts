@@ -6,7 +6,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { isRecentEnough } from '../../local/temporal/find-dev-server.js';
 import { findServer, type ServerSource } from '../../local/temporal/find-server.js';
-import { underLock } from '../../local/temporal/server-cache.js';
+import { keptFolder, underLock } from '../../local/temporal/server-cache.js';
 
 const deadPid = 2147483646; // beyond any pid
 const silent = () => undefined;
@@ -74,6 +74,21 @@ function startFake(script: string, extra: { port?: number; readyWithinMs?: numbe
   writeFileSync(program, `#!/bin/sh\necho start >> ${folder}/starts\n${script}\n`, { mode: 0o755 });
   return startDevServer({ program, databaseFile: join(folder, 'db/temporal.db'), ...extra });
 }
+
+it('fills a folder once for what it depends on, and again after a failure', async () => {
+  process.env.XDG_CACHE_HOME = folder;
+  const made: string[] = [];
+  const make = async (path: string): Promise<void> => {
+    made.push(path);
+    if (made.length === 1) throw new Error('no road');
+  };
+  await expect(keptFolder('thing', ['1'], silent, make)).rejects.toThrow('no road');
+  const first = await keptFolder('thing', ['1'], silent, make);
+  expect(await keptFolder('thing', ['1'], silent, make)).toBe(first);
+  expect(await keptFolder('thing', ['2'], silent, make)).not.toBe(first);
+  expect(made).toHaveLength(3);
+  delete process.env.XDG_CACHE_HOME;
+});
 
 const starts = (): number => readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').length;
 

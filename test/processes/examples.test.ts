@@ -1,11 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
+import { pythonWith } from '../../local/temporal/python.js';
 import { runCommand } from '../../local/temporal/run-command.js';
-import { serverCache, underLock } from '../../local/temporal/server-cache.js';
+import { keptFolder } from '../../local/temporal/server-cache.js';
 import { RideApiError } from '../../src/ride-api/errors.js';
 import { isLong } from '../support/long.js';
 import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
@@ -23,14 +24,8 @@ const say = (line: string) => process.stderr.write(`examples: ${line}\n`);
 const pythonExample = (): Promise<ExampleProgram> =>
   madeReady('Python', async () => {
     const folder = join(projectRoot, 'examples/python');
-    const version = await command('python3', ['--version']);
-    const requirements = join(folder, 'requirements.txt');
-    const python = await keptUnder('examples-python', [version, readFileSync(requirements, 'utf8')], async (made) => {
-      await command('python3', ['-m', 'venv', '--clear', made], minute);
-      const pip = ['-m', 'pip', 'install', '--quiet', '--no-compile', '--disable-pip-version-check'];
-      await command(join(made, 'bin/python'), [...pip, '-r', requirements], 3 * minute);
-    });
-    return [join(python, 'bin/python'), join(folder, 'caller.py')];
+    const python = await pythonWith(join(folder, 'requirements.txt'), 'examples-python', say);
+    return [python, join(folder, 'caller.py')];
   });
 
 /** The Go example, built; the build cache is Go's own. The first build takes a minute and a half, so only on demand. */
@@ -40,7 +35,7 @@ const goExample = (): Promise<ExampleProgram> =>
     const folder = join(projectRoot, 'examples/go');
     const sources = ['main.go', 'go.mod', 'go.sum'].map((name) => readFileSync(join(folder, name), 'utf8'));
     const version = await command('go', ['version']);
-    const built = await keptUnder('examples-go', [version, ...sources], async (made) => {
+    const built = await keptFolder('examples-go', [version, ...sources], say, async (made) => {
       await command('go', ['build', '-o', join(made, 'caller'), '.'], 5 * minute, folder);
     });
     return [join(built, 'caller')];
@@ -51,20 +46,6 @@ const madeReady = (language: string, prepare: () => Promise<[string, ...string[]
     say(`the ${language} example is skipped: ${error instanceof Error ? error.message : error}`);
     return undefined;
   });
-
-/** A folder in the cache of this machine that `make` fills once for what it depends on. */
-async function keptUnder(name: string, dependsOn: string[], make: (folder: string) => Promise<void>): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify(dependsOn)).digest('hex').slice(0, 12);
-  const folder = join(serverCache(), `${name}-${hash}`);
-  const mark = join(folder, 'complete'); // the folder cannot be made elsewhere and moved: its scripts name it
-  await underLock(folder, say, async () => {
-    if (existsSync(mark)) return;
-    say(`making ${folder} ready`);
-    await make(folder);
-    writeFileSync(mark, '');
-  });
-  return folder;
-}
 
 const command = (program: string, args: string[], timeLimitMs = minute, cwd = projectRoot): Promise<string> =>
   runCommand(program, args, { cwd, timeLimitMs });

@@ -115,10 +115,26 @@ export const importTable: readonly Part[] = [
   { part: 'chaos', ours: ['src', 'sandbox', 'local', 'bench'], packages: 'any' },
   { part: 'cluster', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
   { part: 'containers', ours: ['src', 'sandbox', 'local', 'cluster'], packages: 'any' },
+  {
+    part: 'counterparts',
+    ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'containers'],
+    packages: 'any',
+  },
   { part: 'pictures', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
   {
     part: 'test',
-    ours: ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'containers', 'pictures', 'examples'],
+    ours: [
+      'src',
+      'sandbox',
+      'local',
+      'bench',
+      'chaos',
+      'cluster',
+      'containers',
+      'counterparts',
+      'pictures',
+      'examples',
+    ],
     packages: 'any',
   },
 ];

@@ -24,7 +24,19 @@ export function filesBelow(folder: string): TextFile[] {
 
 /** Our TypeScript files, read. Declaration files are not ours to judge. */
 export function readSources(): SourceFile[] {
-  return ['src', 'sandbox', 'local', 'bench', 'chaos', 'cluster', 'containers', 'pictures', 'examples', 'test']
+  return [
+    'src',
+    'sandbox',
+    'local',
+    'bench',
+    'chaos',
+    'cluster',
+    'containers',
+    'counterparts',
+    'pictures',
+    'examples',
+    'test',
+  ]
     .flatMap(filesBelow)
     .filter(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map(({ path, text }) => parseSource(path, text));
