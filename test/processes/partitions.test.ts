@@ -6,11 +6,12 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
 import { runHere } from '../cli/fake-process.js';
+import { isLong } from '../support/long.js';
 import { startFleet } from '../support/worker/fleet.js';
 
 const requestsPerSecond = 8;
 const orders = 24;
-const seconds = 20;
+const seconds = isLong ? 20 : 11;
 
 /** Other tests have one partition, as our own servers do. This is the number that Temporal sets up by itself. */
 const partitions = { 'matching.numTaskqueueReadPartitions': '4', 'matching.numTaskqueueWritePartitions': '4' };
