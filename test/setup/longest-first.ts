@@ -1,7 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Twenty seconds and more each, most of it waiting; the longest first. */
+/**
+ * Twenty seconds and more each, most of it waiting; the longest first. Before them the one that lists what needs a person: a list waits
+ * eight seconds for each that other tests have left without a worker.
+ */
 const longest = [
+  'e2e/commands',
   'processes/fleet',
   'processes/chaos',
   'e2e/ride/request',
