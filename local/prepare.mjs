@@ -63,20 +63,8 @@ function* filesBelow(path) {
 function hashOfSources() {
   const hash = createHash('sha256');
   const configs = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
-  for (const part of [
-    'src',
-    'sandbox',
-    'local',
-    'bench',
-    'chaos',
-    'cluster',
-    'containers',
-    'counterparts',
-    'pictures',
-    'examples',
-    'package-lock.json',
-    ...configs.sort(),
-  ]) {
+  const { include: folders } = JSON.parse(fs.readFileSync(inRoot('tsconfig.build.json'), 'utf8'));
+  for (const part of [...folders, 'package-lock.json', ...configs.sort()]) {
     for (const file of filesBelow(inRoot(part))) {
       hash.update(`\0${file.slice(root.length)}\0`).update(fs.readFileSync(file));
     }

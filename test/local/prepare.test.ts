@@ -43,6 +43,7 @@ beforeEach(() => {
   write('node_modules/.package-lock.json', lockfile);
   write('node_modules/typescript/package.json', '{"type":"module"}');
   write('node_modules/typescript/bin/tsc', countingCompiler);
+  write('tsconfig.build.json', '{ "include": ["src"] }');
   write('src/a.ts', 'right');
 });
 

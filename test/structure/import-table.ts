@@ -1,3 +1,5 @@
+import { codeFolders } from './project-files.js';
+
 /** What one part of the project may import. The table is that of the style page, "What may import what". */
 export interface Part {
   /** A folder, a file, or `src/*.ts` for the files beside the process files that have no row of their own. */
@@ -121,20 +123,5 @@ export const importTable: readonly Part[] = [
     packages: 'any',
   },
   { part: 'pictures', ours: ['src', 'sandbox', 'local', 'bench', 'chaos'], packages: 'any' },
-  {
-    part: 'test',
-    ours: [
-      'src',
-      'sandbox',
-      'local',
-      'bench',
-      'chaos',
-      'cluster',
-      'containers',
-      'counterparts',
-      'pictures',
-      'examples',
-    ],
-    packages: 'any',
-  },
+  { part: 'test', ours: codeFolders.filter((folder) => folder !== 'test'), packages: 'any' },
 ];

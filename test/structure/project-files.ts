@@ -22,21 +22,14 @@ export function filesBelow(folder: string): TextFile[] {
   });
 }
 
+/** The folders with our TypeScript. */
+export const codeFolders: readonly string[] = JSON.parse(
+  readFileSync(join(projectRoot, 'tsconfig.json'), 'utf8'),
+).include;
+
 /** Our TypeScript files, read. Declaration files are not ours to judge. */
 export function readSources(): SourceFile[] {
-  return [
-    'src',
-    'sandbox',
-    'local',
-    'bench',
-    'chaos',
-    'cluster',
-    'containers',
-    'counterparts',
-    'pictures',
-    'examples',
-    'test',
-  ]
+  return codeFolders
     .flatMap(filesBelow)
     .filter(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map(({ path, text }) => parseSource(path, text));
