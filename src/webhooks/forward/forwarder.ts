@@ -28,11 +28,11 @@ export interface Forwarder {
   /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
   stop(limitMs: number): Promise<void>;
   held(): HeldDeliveries;
-  /** May the journal take this delivery? Not one about an order while very many of the account wait, nor one that cannot be parked now. */
+  /** May the journal take it? Not one about an order while very many of the account wait, nor one that cannot be parked now. */
   hasRoomFor(delivery: JournaledDelivery): boolean;
 }
 
-/** So many deliveries of an account may wait until their orders may start, or a person has placed others. They take about 5 MB of the journal. */
+/** So many deliveries of an account may wait until their orders may start, or a person has placed others. About 5 MB of the journal. */
 const mostHeld = 10_000;
 
 const anyNumber = () => Number.POSITIVE_INFINITY;

@@ -83,7 +83,8 @@ interface Reporting {
 
 /**
  * Reports about one order, or one report without an order. A report is a hint that leads to a read of the receipt; one read answers all
- * reports before it. The run ends seven days after the last report, or ten minutes if it names no order and has no receiver. Fails with `InvalidInput` (names the field).
+ * reports before it. The run ends seven days after the last report, or ten minutes if it names no order and has no receiver. Fails
+ * with `InvalidInput` (names the field).
  */
 export async function companyReport(
   input: CompanyReportInput,
