@@ -6,6 +6,7 @@ import { deliver, deliveryOf, newDelivery } from '../support/delivery/deliveries
 import { isLong } from '../support/long.js';
 import type { FollowHandle } from '../support/order/stack.js';
 import {
+  onSkippedTime,
   reading,
   type ScriptedService,
   startTimeSkippingStack,
@@ -20,7 +21,8 @@ let stack: TimeSkippingStack;
 beforeAll(async () => {
   stack = await startTimeSkippingStack();
 });
-beforeEach(() => {
+beforeEach(async () => {
+  stack = await onSkippedTime(stack);
   stack.reads.length = 0;
   stack.tokenRequests.length = 0;
 });

@@ -1,5 +1,5 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
 import { renewTokenSignal } from '../../src/workflows/messages.js';
 import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
@@ -10,7 +10,13 @@ import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import type { FollowHandle } from '../support/order/stack.js';
-import { reading, scripted, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
+import {
+  onSkippedTime,
+  reading,
+  scripted,
+  startTimeSkippingStack,
+  type TimeSkippingStack,
+} from '../support/order/time-skipping.js';
 import { continued, eventsOf } from '../support/runs.js';
 
 const minute = 60_000;
@@ -24,9 +30,13 @@ const daysAhead = isLong ? 30 : 10;
 
 let receiver: NotifyReceiver;
 let stack: TimeSkippingStack;
+const startStack = () => startTimeSkippingStack(receiver.env);
 beforeAll(async () => {
   receiver = await startNotifyReceiver();
-  stack = await startTimeSkippingStack(receiver.env);
+  stack = await startStack();
+});
+beforeEach(async () => {
+  stack = await onSkippedTime(stack, startStack);
 });
 afterAll(async () => {
   await stack.close();

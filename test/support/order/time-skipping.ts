@@ -66,6 +66,25 @@ export const scripted =
   (elapsedMs) =>
     reading(script.findLast(([, fromMs]) => fromMs <= elapsedMs)?.[0] ?? 'Pending');
 
+const stepMs = 3_000;
+
+/**
+ * Whether the server still skips time. It forgets to let its clock go for work that is under way when a run is closed or an activity
+ * cancelled: then time passes as outside, and every later run on this server would wait.
+ */
+async function skipsTime({ env }: TimeSkippingStack): Promise<boolean> {
+  const began = performance.now();
+  await env.sleep(stepMs);
+  return performance.now() - began < stepMs;
+}
+
+/** This stack, or what `start` gives when the server of this one has stopped skipping time. */
+export async function onSkippedTime(stack: TimeSkippingStack, start = startTimeSkippingStack) {
+  if (await skipsTime(stack)) return stack;
+  await stack.close();
+  return await start();
+}
+
 export async function startTimeSkippingStack(more: WorkerEnv = {}) {
   quietRuntime();
   const env = await startTimeSkippingServer();
