@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'temporal',
           isolate,
-          maxWorkers: 3, // they mostly wait; more would starve those that keep to real time
+          maxWorkers: 4, // they mostly wait; more would starve those that keep to real time
           include: needServers,
           exclude: process.env.FARETRAIL_TEST_TEMPORAL ? Object.keys(devServerTests) : [],
           globalSetup: ['test/setup/global-setup.ts'],
@@ -40,7 +40,7 @@ export default defineConfig({
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 120_000, // a first workflow task on two busy cores takes seconds
           hookTimeout: 120_000,
-          // Where a red run lands nothing: the development server sometimes loses a task under the load of the whole suite.
+          // Where a red run lands nothing: Temporal's server that skips time may stop doing so in the middle of a test.
           retry: process.env.CI ? 1 : 0,
           sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
         },
