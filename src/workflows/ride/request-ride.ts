@@ -5,6 +5,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -149,8 +150,14 @@ async function followRide(ride: Ride): Promise<void> {
   }
 }
 
-/** Answers all waiting callers; after the end of the run their updates would fail without a reason. */
+/**
+ * Answers all waiting callers; after the end of the run their updates would fail without a reason.
+ *
+ * While some wait, this task would have no command. If an update came next, a worker that does not know the run would run both tasks as
+ * one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. The patch is a command.
+ */
 async function close(ride: Ride): Promise<void> {
+  if (!allHandlersFinished()) patched('end-before-answers');
   setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }

@@ -69,6 +69,16 @@ export const ridePaths: Paths = {
     await refusedUpdate(handle);
     return await cancelledRide(handle);
   },
+  async 'ride-that-ended-before-a-change'(stack) {
+    const { handle } = await rideUnderWay(stack);
+    const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 4_000, operation: 'updateOrder' });
+    const refused = refusedUpdate(handle);
+    stack.sandbox.setStatus('business', (await standingOf(handle)).orderId ?? '', 'Completed');
+    await stands(handle, { stage: 'ended' });
+    await refused;
+    stack.sandbox.clearFault(fault);
+    return await completed(handle);
+  },
   async 'ride-cancelled-during-the-create'(stack) {
     stack.sandbox.setBookingSettings({ script: goesOn });
     const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_000, operation: 'createOrder' });
