@@ -10,6 +10,7 @@ import {
   CompanyReportSchema,
 } from '../src/domain/report.js';
 import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '../src/domain/ride/input.js';
+import { RideEventSchema } from '../src/domain/ride/notice.js';
 import { RideResultSchema, RideStandingSchema } from '../src/domain/ride/ride.js';
 import { SubscriptionInputSchema } from '../src/domain/subscription/input.js';
 
@@ -31,6 +32,7 @@ export const publishedSchemas = {
   'request-ride-input': RequestRideInputSchema,
   'ride-standing': RideStandingSchema,
   'ride-result': RideResultSchema,
+  'ride-event': RideEventSchema,
   'ride-update': UpdateRideSchema,
   'ride-resolution': RideResolutionSchema,
   'subscription-input': SubscriptionInputSchema,

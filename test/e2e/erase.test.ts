@@ -75,9 +75,11 @@ it('erase removes each run about an order, and no other; then the order can be f
   const report = await reported(stack, { orderId });
   const [parked, otherParked] = await Promise.all([park(orderId), park(other.orderId)]);
   const [changed, late] = [`change/business/${ride.requestId}/c1`, `notices/${ride.order}/${randomUUID()}/1`];
-  const others = [`change/business/${ride.requestId}0/c1`, `notices/${ride.order}0/${randomUUID()}/1`];
-  for (const workflowId of [changed, late, ...others]) await startFailing(workflowId);
-  await listed('Failed', changed, late, ...others);
+  const lateOfRide = `notices/${ride.handle.workflowId}/${randomUUID()}/1`;
+  const others = [ride.handle.workflowId, ride.order].map((id) => `notices/${id}0/${randomUUID()}/1`);
+  others.push(`change/business/${ride.requestId}0/c1`);
+  for (const workflowId of [changed, late, lateOfRide, ...others]) await startFailing(workflowId);
+  await listed('Failed', changed, late, lateOfRide, ...others);
   const ended = [ride.handle, other.handle, ...calls].map(({ workflowId }) => workflowId);
   await listed('Completed', ...ended, ride.order);
   await listed('Running', report.workflowId, parked.workflowId);
@@ -85,7 +87,7 @@ it('erase removes each run about an order, and no other; then the order can be f
   const refused = await erase(orderId, [], answering(false));
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was removed') });
   expect(refused.stderr).toContain(`"Never twice" ends for ride/business/${ride.requestId}, `);
-  expect(asked).toEqual(['Remove these 7 runs for good? [y/N] ']);
+  expect(asked).toEqual(['Remove these 8 runs for good? [y/N] ']);
   expect(await erase(orderId)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') });
   expect(await erase(orderId, ['--json'], answering(true))).toMatchObject({ exitCode: 2 });
   await ride.handle.describe();
@@ -93,7 +95,8 @@ it('erase removes each run about an order, and no other; then the order can be f
   const done = await erase(orderId, ['--yes', '--json']);
   expect(done.exitCode, done.stdout + done.stderr).toBe(0);
   const [call] = calls.map(({ workflowId }) => workflowId);
-  const mine = [ride.handle.workflowId, changed, call, ride.order, report.workflowId, parked.workflowId, late];
+  const mine = [ride.handle.workflowId, changed, call, ride.order, report.workflowId, parked.workflowId];
+  mine.push(late, lateOfRide);
   expect(told(done)).toEqual({ account, orderId, left: [], erased: expect.any(Array), stays: expect.any(Array) });
   expect(told(done).erased.map(({ workflowId }) => workflowId)).toEqual(mine);
   await Promise.all(mine.map((id) => isGone(id ?? '')));

@@ -76,8 +76,8 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
   });
 });
 
-// Its workers took the signal without a handler for it.
-it(`a ride that ${version} orders replays on the code of today, although a delivery named its order meanwhile`, async ({
+// Its workers took the signal without a handler for it, and told the URL nothing of the ride itself.
+it(`a ride that ${version} orders replays on the code of today, although a delivery named its order and a URL is told`, async ({
   onTestFinished,
 }) => {
   const replayer = startReplayer(next);
@@ -85,7 +85,7 @@ it(`a ride that ${version} orders replays on the code of today, although a deliv
   const stack = await startOrderStack({ workflowBundle: { code } });
   onTestFinished(() => stack.close());
   stack.sandbox.setFault(lostCreate);
-  const { handle } = await requestedRide(stack);
+  const { handle } = await requestedRide(stack, { notify: [{ url: 'https://elsewhere.example/' }] });
   await stands(handle, { attention: expect.objectContaining({ code: 'outcomeUnknown' }) });
   const [{ orderId } = { orderId: '' }] = stack.sandbox.createdOrders();
   await handle.signal(orderNamedSignal, { orderId });

@@ -12,6 +12,7 @@ import {
   followOrderId,
   fromRequestRideId,
   lateNoticesId,
+  requestRideId,
 } from '../../domain/workflow-ids.js';
 import { PayloadCodecError } from '../../sealing/payload-codec.js';
 import { quote } from '../../temporal/counts.js';
@@ -59,10 +60,13 @@ export async function findRunsAbout(session: Session, key: FollowOrderKey): Prom
     (await orderIdsOf(session, info)).includes(key.orderId) ? [info.workflowId] : [],
   );
   const rides = about.flatMap((id) => fromRequestRideId(id) ?? []);
-  const changes = rides.map((ride) => changeRideId({ ...ride, changeId: '' }));
-  const changed = changes.length > 0 ? await listById(session, [], changes) : [];
+  const prefixes = rides.flatMap((ride) => [
+    changeRideId({ ...ride, changeId: '' }),
+    lateNoticesPrefix(requestRideId(ride)),
+  ]);
+  const ofRides = prefixes.length > 0 ? await listById(session, [], prefixes) : [];
   // A run that continued as new may not have known the order yet.
-  const found = [...named, ...others.filter(({ workflowId }) => about.includes(workflowId)), ...changed];
+  const found = [...named, ...others.filter(({ workflowId }) => about.includes(workflowId)), ...ofRides];
   return inOrder(found.flatMap(toRunAbout));
 }
 

@@ -15,6 +15,8 @@ interface Telling<Subject, Notice extends object> {
   isNews(notice: Notice, last: Notice | null): boolean;
   /** The most notices that are kept for a URL that does not answer. All of them must fit into one payload. */
   maxWaiting: number;
+  /** The workflows among the receivers expect notices of another subject, and get none of this one. */
+  toUrlsOnly?: true;
 }
 
 /** The receivers of a run. */
@@ -31,7 +33,7 @@ export interface RunReceivers<Notice> {
 /** A receiver that has ended or does not answer never ends the run; the run's details name it. */
 export function createNotifier<Subject, Notice extends object>(
   { receivers, told, notices, onUndelivered }: RunReceivers<Notice>,
-  { toNotice, toEvent, isNews, maxWaiting }: Telling<Subject, Notice>,
+  { toNotice, toEvent, isNews, maxWaiting, toUrlsOnly }: Telling<Subject, Notice>,
 ) {
   const undelivered: string[] = [];
   const urls = createUrlNotices({
@@ -73,7 +75,7 @@ export function createNotifier<Subject, Notice extends object>(
       if (!isNews(notice, last)) return;
       const event = toEvent(notice, last);
       last = notice;
-      signal(workflowsOf(receivers), notice);
+      if (!toUrlsOnly) signal(workflowsOf(receivers), notice);
       urls.tell(event);
     },
     /** Sends the present state, if any was sent before, to receivers that were just added to the list. */

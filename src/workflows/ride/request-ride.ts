@@ -17,6 +17,7 @@ import {
   parseRequestRideInput,
   type RequestRideInput,
 } from '../../domain/ride/input.js';
+import { givenUp } from '../../domain/ride/notice.js';
 import {
   openRide,
   outcomeUnknown,
@@ -28,6 +29,7 @@ import {
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { performCall } from '../business-call.js';
+import { handOverNotices } from '../notify/late-notices.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
@@ -37,10 +39,12 @@ import { readReceipt } from './receipt.js';
 import {
   type CarriedRide,
   carryRide,
+  createRideNotifier,
   defaultLimits,
   type RequestRideLimits,
   type Ride,
   setStanding,
+  showRide,
   showsWaiting,
 } from './state.js';
 
@@ -64,8 +68,9 @@ export async function requestRide(input: RequestRideInput, progress?: RequestRid
     await readReceipt(ride, () => continueIfLong(ride));
   } catch (error) {
     if (error instanceof ApplicationFailure) ride.failure = error;
+    ride.isCancelled = isCancellation(error);
     // With any other error the run continues as new, or Temporal repeats its task.
-    if (ride.failure || isCancellation(error)) await close(ride);
+    if (ride.failure || ride.isCancelled) await close(ride);
     throw error;
   }
   await close(ride);
@@ -76,9 +81,10 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
   const input = refuseBadInput(() => parseRequestRideInput(rawInput));
   requireWorkflowId(requestRideId(input));
   if (!carried) writeAccount(input.account);
-  return {
+  const ride: Ride = {
     input,
     limits: { ...defaultLimits, ...limits },
+    notifier: createRideNotifier(input, carried, () => showRide(ride)),
     standing: carried?.standing ?? openRide(input),
     trail: carried?.trail ?? null,
     report: carried?.report ?? null,
@@ -92,7 +98,9 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
     isResolving: false,
     changes: Promise.resolve(),
     failure: null,
+    isCancelled: false,
   };
+  return ride;
 }
 
 /** Ends when the service has named the order, or a caller withdrew the ride before the first request. */
@@ -125,7 +133,7 @@ async function awaitResolution(ride: Ride): Promise<void> {
   if (resolution === null) return await (mayReadNamed(ride) ? takeNamedOrder(ride) : continueIfLong(ride));
   ride.resolution = null;
   if ('giveUp' in resolution) {
-    throw ApplicationFailure.nonRetryable(`Given up by a person: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
+    throw ApplicationFailure.nonRetryable(`${givenUp}: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
   }
   setStanding(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
 }
@@ -151,23 +159,31 @@ async function followRide(ride: Ride): Promise<void> {
 }
 
 /**
- * Answers all waiting callers; after the end of the run their updates would fail without a reason.
+ * Answers all waiting callers, whose updates would fail without a reason after the end of the run, and hands over the waiting notices.
  *
- * While some wait, this task would have no command. If an update came next, a worker that does not know the run would run both tasks as
- * one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. The patch is a command.
+ * While some callers wait, this task would have no command. If an update came next, a worker that does not know the run would run both
+ * tasks as one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. The patch is a command.
  */
 async function close(ride: Ride): Promise<void> {
   if (!allHandlersFinished()) patched('end-before-answers');
   setStanding(ride, { stage: 'ended', attention: null });
-  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+  await CancellationScope.nonCancellable(async () => {
+    await condition(allHandlersFinished);
+    await handOverNotices(ride.notifier.urls, ride.input.account, () => true);
+    await condition(allHandlersFinished); // for new callers
+  });
 }
 
 const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
-  await condition(() => allHandlersFinished() || ride.resolution !== null);
-  if (ride.resolution !== null) return; // this run must answer the person who decided
+  const { urls } = ride.notifier;
+  const mayLeave = (): boolean => allHandlersFinished() || ride.resolution !== null;
+  await condition(mayLeave);
+  await urls.hush();
+  await condition(mayLeave); // for new callers
+  if (ride.resolution !== null) return urls.resume(); // this run must answer the person who decided
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
 }
 

@@ -1,10 +1,16 @@
-import { type ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
+import { type ApplicationFailure, patched, setCurrentDetails } from '@temporalio/workflow';
 import type { Attention } from '../../domain/attention.js';
 import type { OrderId } from '../../domain/keys.js';
+import { messageCell } from '../../domain/markdown.js';
+import type { NoticeLog } from '../../domain/notify/notice-log.js';
+import { isUrlReceiver } from '../../domain/notify/receivers.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
+import { isRideNews, rideCancelled, toRideEvent, toRideNotice } from '../../domain/ride/notice.js';
 import { describeRide, type RideStanding } from '../../domain/ride/ride.js';
+import { createNotifier, type Notifier } from '../notify/notifier.js';
+import { carryNotices } from '../notify/url-notices.js';
 import { defaultMaxEvents } from '../run-kit.js';
 import { writeAttention } from '../search-attributes.js';
 
@@ -44,6 +50,7 @@ interface ReceiptTimes {
 export interface Ride {
   readonly input: RequestRideInput;
   readonly limits: RequestRideLimits;
+  readonly notifier: Notifier<RideTold>;
   standing: RideStanding;
   /** The final trail of the order. */
   trail: OrderTrail | null;
@@ -66,22 +73,65 @@ export interface Ride {
   /** Ends after all changes that callers asked for. */
   changes: Promise<unknown>;
   failure: ApplicationFailure | null;
+  /** The run ends because it was cancelled. */
+  isCancelled: boolean;
 }
+
+type RideTold = Pick<Ride, 'standing' | 'failure' | 'isCancelled'>;
 
 /** What the next run needs when this one continues as new. */
 export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes'> &
-  Partial<Pick<Ride, 'named' | 'namedReads'>>; // absent in what an earlier release carries
+  // Absent in what an earlier release carries.
+  Partial<Pick<Ride, 'named' | 'namedReads'>> & { notices?: NoticeLog };
 
 export const carryRide = (ride: Ride): CarriedRide => {
-  const { standing, trail, report, receiptTimes, named, namedReads } = ride;
-  return { standing, trail, report, receiptTimes, named, namedReads };
+  const { standing, trail, report, receiptTimes, named, namedReads, notifier } = ride;
+  return { standing, trail, report, receiptTimes, named, namedReads, ...carryNotices(notifier.urls) };
 };
 
-/** Changes the standing of the ride, for callers and in the Temporal UI. */
+const toNotice = ({ standing, failure, isCancelled }: RideTold) => {
+  if (failure === null) return toRideNotice(standing, isCancelled ? rideCancelled : null);
+  return toRideNotice(standing, { type: String(failure.type), message: failure.message });
+};
+
+/** Tells URLs of the ride itself. The run of its order tells all receivers of the order. */
+export function createRideNotifier(
+  { notify = [] }: RequestRideInput,
+  carried: CarriedRide | undefined,
+  onUndelivered: () => void,
+): Notifier<RideTold> {
+  // A run that began on an earlier release tells nothing of itself.
+  const isTelling = notify.some(isUrlReceiver) && patched('ride-notices');
+  const notices = isTelling ? carried?.notices : undefined;
+  return createNotifier(
+    {
+      receivers: isTelling ? notify : [],
+      told: carried && notices ? toRideNotice(carried.standing, null) : null,
+      notices,
+      onUndelivered,
+    },
+    {
+      toNotice,
+      toEvent: toRideEvent,
+      isNews: isRideNews,
+      maxWaiting: 20, // more than a ride has, unless its attention comes and goes
+      toUrlsOnly: true,
+    },
+  );
+}
+
+/** Shows the ride in the Temporal UI. */
+export function showRide({ standing, notifier }: Ride): void {
+  const undelivered = notifier.undelivered().map((line) => `Not notified: ${messageCell(line)}`);
+  setCurrentDetails([describeRide(standing), ...undelivered].join('\n\n'));
+}
+
+/** Changes the standing of the ride, for callers, in the Temporal UI and, where it is news, for URLs. */
 export function setStanding(ride: Ride, changed: Partial<RideStanding>): void {
   ride.standing = { ...ride.standing, ...changed };
-  setCurrentDetails(describeRide(ride.standing));
+  showRide(ride);
   writeAttention(ride.standing.attention);
+  ride.notifier.tell(ride);
 }
 
 /** Shows that a call of the ride takes long, unless the ride has another attention. */

@@ -7,6 +7,7 @@ import type { LateNoticesProgress, lateNotices } from '../../../src/workflows/no
 import { reported } from '../../support/delivery/deliveries.js';
 import type { NotifyReceiver } from '../../support/notify/receiver.js';
 import { type OrderStack, shows } from '../../support/order/stack.js';
+import { rideUnderWay } from '../../support/ride/rides.js';
 import { completed, firstRunOf, type Paths } from './path.js';
 
 /** What the receiver of these paths answers, and for how long. */
@@ -15,6 +16,7 @@ export function prepareReceiver(receiver: NotifyReceiver): void {
   receiver.answer('/gone', 410);
   for (const path of ['/late', '/late-again', '/late-after-the-end', '/late-for-long', '/late-for-longer'])
     receiver.answer(path, 503, 503, 204);
+  receiver.answer('/silent', 503);
 }
 
 const ride: [string, number][] = [
@@ -65,6 +67,11 @@ export const recordedNoticePaths: Paths = {
   'order-continued-while-a-url-is-down': async (stack) => firstRunOf(await continuing(stack, '/late')),
   'order-after-continue-while-a-url-is-down': (stack) => continuing(stack, '/late-again'),
   'order-that-leaves-notices': (stack) => telling(stack, urlsOf(stack, '/late-after-the-end', '/told')),
+  async 'ride-that-tells-urls'(stack) {
+    const { handle } = await rideUnderWay(stack, { notify: urlsOf(stack, '/silent', '/told') });
+    await handle.executeUpdate('cancelRide');
+    return await completed(handle);
+  },
   'late-notices': (stack) => late(stack, ['/late-for-long'], 2),
   'late-notices-continued-as-new': async (stack) =>
     firstRunOf(await late(stack, ['/late-for-longer', '/told'], 3, { maxEvents: 12 })),
