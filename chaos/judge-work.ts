@@ -25,8 +25,9 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
   return { problems: [...orders.problems, ...rides, ...calls, ...open, ...judgeAnswers(done)], figures };
 }
 
-/** The answers that a run may give. `NotFound`: no run follows the order yet. */
-const rightAnswers = ['done', 'AlreadyEnded', 'NotFound', 'Refused', 'OutcomeUnknown'];
+/** The answers that a run may give. `NotFound`: no run follows the order yet. `AlreadyDecided`: to a caller who asks again, since the first
+ *  answer was lost. */
+const rightAnswers = ['done', 'AlreadyEnded', 'AlreadyDecided', 'NotFound', 'Refused', 'OutcomeUnknown'];
 
 const judgeAnswers = ({ asked }: WorkDone): string[] =>
   Object.entries(asked).flatMap(([name, count]) =>
