@@ -24,6 +24,7 @@ export function createTokenLeases(client: Client, taskQueue: string, deadlineMs 
           args: [key],
           signal: renewTokenSignal,
           signalArgs: [wish],
+          priority: { priorityKey: 1 }, // a worker that takes over thousands of runs does the tasks of leases before theirs
           staticSummary: `Access token of account ${key.account}, ${key.scope === '' ? 'without scope' : `scope ${key.scope}`}`,
         }),
       );

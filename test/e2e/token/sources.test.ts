@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../../src/activities/index.js';
-import { toScope } from '../../../src/domain/keys.js';
+import { toAccountName, toScope } from '../../../src/domain/keys.js';
+import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
 import { renewTokenSignal } from '../../../src/workflows/messages.js';
 import { useOrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
 import { continued, eventsOf } from '../../support/runs.js';
 import { leaseStart } from '../../support/token/leases.js';
 
@@ -97,4 +99,25 @@ it('a renewal of no shape is counted, costs no token, and does not keep the leas
   expect((await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
   expect(tokenRequests()).toBe(1);
   await latest.terminate();
+});
+
+it('a lease goes ahead of the runs that waited for a worker longer', async () => {
+  await stack.stopWorker();
+  const orderIds = Array.from({ length: 150 }, () => stack.newOrder('business', [['Driving', 0]]));
+  const orders = await Promise.all(orderIds.map((orderId) => stack.follow('business', orderId)));
+  const key = { account: toAccountName('business'), scope: toScope(randomUUID()), credentialId: randomUUID() };
+  const wish = { insteadOf: null, cause: 'due', operation: null, hasServed: false } as const;
+  await createTokenLeases(stack.client, stack.config.taskQueue).renew(key, wish);
+  const lease = stack.client.workflow.getHandle(accessTokenId(key));
+
+  await stack.startWorker();
+  const firstTaskAt = async (run: typeof lease): Promise<number> => {
+    const isStarted = (events: Awaited<ReturnType<typeof eventsOf>>) =>
+      events.find((event) => event.workflowTaskStartedEventAttributes)?.eventTime;
+    const time = await vi.waitFor(async () => isStarted(await eventsOf(run)) ?? expect.fail('no task yet'), patient);
+    return Number(time.seconds) * 1_000 + (time.nanos ?? 0) / 1_000_000;
+  };
+  const [leaseAt = 0, ...orderAts] = await Promise.all([lease, ...orders].map(firstTaskAt));
+  expect(orderAts.filter((at) => at < leaseAt).length).toBeLessThan(orders.length / 3);
+  await Promise.all(orders.map((order) => order.terminate()));
 });
