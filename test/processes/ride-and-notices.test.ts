@@ -49,6 +49,7 @@ it('the installed processes carry a call to its end, order a ride, follow it, an
   expect(told.at(0)).toMatchObject({ state: 'started' });
   expect(told.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
   await expect.poll(() => receiver.taken('/changes').at(-1)).toBe('Completed');
+  await expect.poll(() => receiver.received.map(({ event }) => event.type)).toContain('ride.changed');
   const counted = new RegExp(`^faretrail_notices_total{.*origin="${receiver.origin}".*outcome="told".*} \\d`, 'm');
   await expect.poll(async () => await (await fetch(metricsUrl)).text()).toMatch(counted);
 });

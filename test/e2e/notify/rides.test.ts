@@ -37,7 +37,7 @@ interface Told {
 function newUrl() {
   const path = `/${randomUUID()}`;
   const taken = () => receiver.received.filter((one) => one.path === path && one.status < 300);
-  const told = () => taken().filter(({ event }) => (event.type as string) === 'ride.changed') as unknown as Told[];
+  const told = () => taken().filter(({ event }) => event.type === 'ride.changed') as unknown as Told[];
   const known = () =>
     told().map(({ event: { data } }) => {
       const { stage, orderId, outcome, attention, failure } = data;

@@ -20,7 +20,8 @@ interface ReceivedNotice {
   at: number;
   /** What was answered. */
   status: number;
-  event: OrderEvent;
+  /** About a ride `data` has other fields. */
+  event: Omit<OrderEvent, 'type'> & { type: string };
 }
 
 /** A service that takes notices at URLs. It answers 401 to what is not signed for it. */
@@ -92,9 +93,11 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
       held.set(path, new Promise((resolve) => (release = resolve)));
       return () => release();
     },
-    /** The statuses of the notices that a path has taken. */
+    /** The statuses of the notices about orders that a path has taken. */
     taken: (path: string) =>
-      received.filter((one) => one.path === path && one.status < 300).map(({ event }) => event.data.rawStatus),
+      received
+        .filter((one) => one.path === path && one.status < 300 && one.event.type !== 'ride.changed')
+        .map(({ event }) => event.data.rawStatus),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
