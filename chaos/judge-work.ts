@@ -25,13 +25,17 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
   return { problems: [...orders.problems, ...rides, ...calls, ...open, ...judgeAnswers(done)], figures };
 }
 
-/** The answers that a run may give. `NotFound`: no run follows the order yet. `AlreadyDecided`: to a caller who asks again, since the first
- *  answer was lost. */
-const rightAnswers = ['done', 'AlreadyEnded', 'AlreadyDecided', 'NotFound', 'Refused', 'OutcomeUnknown'];
+/** The answers that a run may give. `NotFound`: no run follows the order yet. */
+const rightAnswers = ['done', 'AlreadyEnded', 'NotFound', 'Refused', 'OutcomeUnknown'];
+/** A person whose first answer was lost asks again. */
+const rightResults = ['resolve AlreadyDecided', 'giveUp AlreadyDecided'];
 
-const judgeAnswers = ({ asked }: WorkDone): string[] =>
+/** What `asked` holds that no run may answer. */
+export const judgeAnswers = ({ asked }: Pick<WorkDone, 'asked'>): string[] =>
   Object.entries(asked).flatMap(([name, count]) =>
-    rightAnswers.some((answer) => name.endsWith(` ${answer}`)) ? [] : [`${name}, ${count} times`],
+    rightResults.includes(name) || rightAnswers.some((answer) => name.endsWith(` ${answer}`))
+      ? []
+      : [`${name}, ${count} times`],
   );
 
 /** The difference of two clocks that are right. */

@@ -5,7 +5,7 @@ import { addRun, judgeDeliveries, type OrderRuns } from '../../chaos/judge-deliv
 import { afterLeaving, disorder, type ToldOrder, untold } from '../../chaos/judge-notices.js';
 import { acknowledgedOf, judgeStranger } from '../../chaos/judge-stranger.js';
 import { judgeTokens } from '../../chaos/judge-tokens.js';
-import { untrueTrail } from '../../chaos/judge-work.js';
+import { judgeAnswers, untrueTrail } from '../../chaos/judge-work.js';
 import type { ReceivedNotice } from '../../chaos/receivers.js';
 import type { Run } from '../../chaos/runs.js';
 import type { Invention } from '../../chaos/strangers.js';
@@ -250,4 +250,9 @@ it.each([
   ['its history does not replay', 'WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR', 'Nondeterminism', false],
 ])('the chaos run knows whether a workflow task failed by a fault of ours: %s', (_why, cause, message, isExcused) => {
   expect(isNoFault(cause, message)).toBe(isExcused);
+});
+
+it('the judge of answers takes "already decided" from a person who asks again, and from nobody else', () => {
+  const asked = { 'resolve done': 3, 'resolve AlreadyDecided': 1, 'change AlreadyDecided': 1, 'change GaveUp': 2 };
+  expect(judgeAnswers({ asked })).toEqual(['change AlreadyDecided, 1 times', 'change GaveUp, 2 times']);
 });
