@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { open } from 'lmdb';
 import { openJournal } from '../src/webhooks/journal/journal.js';
 
 /** The disk of the journal: a small file system of its own, which the suite fills. */
@@ -13,10 +14,10 @@ export interface Disk {
   /** Gives the room back. */
   empty(): void;
   /**
-   * A new journal takes four megabytes at once, and a full disk would disturb it only beyond. This gives the unused part back. No
+   * A journal takes some megabytes in advance, and a full disk would disturb it only beyond. This gives the unused end back. No
    * process may have the journal open.
    */
-  thinOut(): void;
+  cutOff(): void;
   close(): void;
 }
 
@@ -42,13 +43,24 @@ export async function openDisk(folder: string): Promise<Disk> {
     fill() {
       if (isMounted) writeUntilFull(filler);
     },
-    thinOut() {
-      const file = join(folder, 'data.mdb');
-      if (isMounted && existsSync(file)) execFileSync('fallocate', ['--dig-holes', file]);
+    cutOff() {
+      if (isMounted) cutOff(folder);
     },
     empty: () => rmSync(filler, { force: true }),
     close: unmount,
   };
+}
+
+/** Ends the file of a journal that no process has open behind its last page, if there is one. Gives its size in bytes. */
+export function cutOff(folder: string): number {
+  const file = join(folder, 'data.mdb');
+  if (!existsSync(file)) return 0;
+  const database = open({ path: folder, readOnly: true });
+  const { lastPageNumber, pageSize } = database.getStats() as { lastPageNumber: number; pageSize: number };
+  void database.close();
+  const bytes = (lastPageNumber + 1) * pageSize;
+  truncateSync(file, bytes);
+  return bytes;
 }
 
 function mount(folder: string): boolean {

@@ -2,11 +2,12 @@ import { Command } from 'commander';
 import { findDevServer } from '../local/temporal/dev-server.js';
 import { numberUpTo } from './number-flag.js';
 import { toText } from './report.js';
-import { runChaos } from './run.js';
+import { runChaos, runSoak } from './run.js';
 
 interface Flags {
   minutes: number;
   seed: number;
+  soak: boolean;
   json: boolean;
 }
 
@@ -26,13 +27,14 @@ const flags = new Command('chaos')
     numberUpTo(2 ** 31, { isWhole: true }),
     1,
   )
+  .option('--soak', 'no faults and less work; looks for what grows (--minutes 120)', false)
   .option('--json', 'print the report as JSON', false)
   .allowExcessArguments(false)
   .parse()
   .opts<Flags>();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130)); // children die with us
-const report = await runChaos({
+const report = await (flags.soak ? runSoak : runChaos)({
   seed: flags.seed,
   forMs: Math.round(flags.minutes * 60_000),
   temporalProgram: await findDevServer(say),

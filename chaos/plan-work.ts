@@ -41,15 +41,23 @@ const shortCourse = ['letGo', 'cancel'] as const;
 const scheduledLifeMs = 20_000;
 const rotateEveryMs = 90_000;
 
+/** `rarer`: each kind of work comes so many times more rarely than in ten minutes of faults. */
+interface Amount {
+  seed: number;
+  forMs: number;
+  rarer?: number;
+}
+
 /** All work of the suite, in the order of its start. */
-export function plannedWork(draw: Draw, { seed, forMs }: { seed: number; forMs: number }): PlannedWork[] {
+export function plannedWork(draw: Draw, { seed, forMs, rarer = 1 }: Amount): PlannedWork[] {
+  const instants = (everyMs: number): number[] => draw.instants(everyMs * rarer, forMs);
   const each = (everyMs: number, make: (name: string, atMs: number) => PlannedWork): PlannedWork[] =>
-    draw.instants(everyMs, forMs).map((atMs, i) => make(`${seed}-${i}`, atMs));
+    instants(everyMs).map((atMs, i) => make(`${seed}-${i}`, atMs));
   const follows = each(1_200, (name, atMs) => followOne(draw, name, atMs));
   const rides = each(2_500, (name, atMs) => rideOne(draw, name, { atMs, forMs }));
   return [
     ...follows,
-    ...draw.instants(3_000, forMs).flatMap((atMs) => refreshOne(draw, follows, atMs)),
+    ...instants(3_000).flatMap((atMs) => refreshOne(draw, follows, atMs)),
     ...rides,
     ...each(4_000, (name, atMs) => ({
       ...{ atMs, kind: 'call', key: `call-${name}` },
@@ -64,7 +72,7 @@ export function plannedWork(draw: Draw, { seed, forMs }: { seed: number; forMs: 
         count: draw.between(1, 4),
       };
     }),
-    ...draw.instants(2_000, forMs).flatMap((atMs) => messageTo(draw, [...follows, ...rides], atMs)),
+    ...instants(2_000).flatMap((atMs) => messageTo(draw, [...follows, ...rides], atMs)),
     ...rotations(forMs),
   ].sort((a, b) => a.atMs - b.atMs);
 }

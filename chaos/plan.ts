@@ -178,6 +178,12 @@ export function createPlan(seed: number, forMs: number): Plan {
   return { seed, forMs, deployment, faults, work: plannedWork(draw, { seed, forMs }) };
 }
 
+/** Work for hours without faults, and so little of it that other work can go on beside it. */
+export function createSoakPlan(seed: number, forMs: number): Plan {
+  const work = plannedWork(createDraw(seededRandom(seed)), { seed, forMs, rarer: 4 });
+  return { seed, forMs, deployment: { ...plainDeployment, encrypts: true }, faults: [], work };
+}
+
 /**
  * Neighbouring seeds differ, so that a few of them cover all. The previous release has left no workflows for encryption, and its
  * timelines have the clock of the worker.

@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import type { ChaosReport } from './run.js';
+import type { Growth } from './soak.js';
 
 const names: Record<string, string> = {
   faults: 'faults',
@@ -49,7 +50,8 @@ const names: Record<string, string> = {
 };
 
 /** The report as text. */
-export function toText({ seed, seconds, deployment, problems, evidence, figures, faults, asked }: ChaosReport): string {
+export function toText(report: ChaosReport): string {
+  const { seed, seconds, deployment, problems, evidence, figures, faults, asked, growth } = report;
   const table = new Table({ colAligns: ['left', 'right'], style: { head: [], border: [] } });
   const shown = (count: number) => count.toLocaleString('en-US');
   for (const [key, name] of Object.entries(names)) {
@@ -63,6 +65,7 @@ export function toText({ seed, seconds, deployment, problems, evidence, figures,
       .join(', ');
   return [
     table.toString(),
+    ...(growth.length > 0 ? [toGrowth(growth)] : []),
     deployment.join(', '),
     `faults: ${list(faults)}`,
     `requests: ${list(asked)}`,
@@ -71,4 +74,11 @@ export function toText({ seed, seconds, deployment, problems, evidence, figures,
       : `WRONG, ${problems.length}; logs and database are in ${evidence}:\n${problems.join('\n')}`,
     `seed ${seed}, ${seconds} s of faults`,
   ].join('\n');
+}
+
+function toGrowth(growth: readonly Growth[]): string {
+  const table = new Table({ colAligns: ['left', 'right', 'right'], style: { head: [], border: [] } });
+  table.push(['medians', 'second third', 'last third']);
+  for (const { what, middle, last } of growth) table.push([what, Math.round(middle), Math.round(last)]);
+  return table.toString();
 }

@@ -3,8 +3,9 @@ import { clockAhead } from './clock.js';
 import { type Fault, runFaults } from './faults.js';
 import { judge } from './judge.js';
 import { whenUp } from './member.js';
-import { createPlan, type Plan, workerNames } from './plan.js';
+import { createPlan, createSoakPlan, type Plan, workerNames } from './plan.js';
 import { stillRunning } from './runs.js';
+import { type Growth, grown, watchGrowth } from './soak.js';
 import { openStageOn, type Stage, type StageOptions } from './stage.js';
 import { openDevServer } from './temporal-member.js';
 import { startWork, subscribe, type WorkDone } from './work.js';
@@ -24,7 +25,14 @@ export interface ChaosOptions {
 export interface Trouble {
   route?: NonNullable<StageOptions['route']>;
   /** Causes all faults. Resolves after the last one, with those that happened, as the judge is to see them. */
-  cause(stage: Stage, plan: Plan, say: ChaosOptions['say']): Promise<{ faults: Fault[]; leftOut: number }>;
+  cause(stage: Stage, plan: Plan, say: ChaosOptions['say']): Promise<Course>;
+}
+
+interface Course {
+  faults: Fault[];
+  leftOut: number;
+  /** Of a soak. */
+  growth?: Growth[];
 }
 
 const faultsOfProcesses: Trouble = {
@@ -32,6 +40,10 @@ const faultsOfProcesses: Trouble = {
     const faults = await runFaults(stage, plan, say);
     return { faults, leftOut: plan.faults.length - faults.length };
   },
+};
+
+const nothing: Trouble = {
+  cause: async (stage, plan, say) => ({ faults: [], leftOut: 0, growth: await watchGrowth(stage, plan, say) }),
 };
 
 /** The result of one run of the suite. */
@@ -47,6 +59,8 @@ export interface ChaosReport {
   deployment: string[];
   faults: Record<string, number>;
   asked: Record<string, number>;
+  /** What a soak has looked at; empty without one. */
+  growth: Growth[];
 }
 
 /** How long all work may take to end after the faults. */
@@ -58,6 +72,17 @@ const sampleEveryMs = 500;
 export async function runChaos({ seed, forMs, temporalProgram, trouble, say }: ChaosOptions): Promise<ChaosReport> {
   const place = { openTemporal: openDevServer(temporalProgram), ...(trouble && { trouble }) };
   return await runPlan(createPlan(seed, forMs), place, say);
+}
+
+/** Work on one development server without faults. What must not grow is looked at all the time. */
+export async function runSoak({
+  seed,
+  forMs,
+  temporalProgram,
+  say,
+}: Omit<ChaosOptions, 'trouble'>): Promise<ChaosReport> {
+  const place = { openTemporal: openDevServer(temporalProgram), trouble: nothing };
+  return await runPlan(createSoakPlan(seed, forMs), place, say);
 }
 
 type PlanPlace = Pick<StageOptions, 'openTemporal' | 'requestsPerSecond'> & Pick<ChaosOptions, 'trouble'>;
@@ -79,7 +104,7 @@ export async function runPlan(
     say('everything is up');
     let deadline = Number.POSITIVE_INFINITY;
     const work = await startWork(stage, plan.work, () => deadline);
-    const [{ faults, leftOut: faultsLeftOut }] = await Promise.all([cause(stage, plan, say), work.begun]);
+    const [{ faults, leftOut: faultsLeftOut, growth = [] }] = await Promise.all([cause(stage, plan, say), work.begun]);
     const calmAt = Date.now();
     deadline = calmAt + settleWithinMs;
     say('the faults are over');
@@ -96,19 +121,20 @@ export async function runPlan(
     const stuck = [...(isHandedOver ? [] : ['the forwarding of deliveries']), ...(await whenQuiet(stage, deadline))];
     const settledMs = Date.now() - calmAt;
     say(`all runs have ended after ${Math.round(settledMs / 1_000)} s; judging the result`);
-    const { problems, figures } = await judge(stage, {
+    const { problems: wrong, figures } = await judge(stage, {
       done: work.done,
       faults,
       emptyAt: journal.emptyAt,
       revealedAt,
       stuck,
     });
+    const problems = [...wrong, ...grown(growth)];
     stage.keeps = problems.length > 0;
     return {
       ...{ seed, seconds: forMs / 1_000, problems, evidence: stage.keeps ? stage.folder : null },
       figures: { ...figures, faultsLeftOut, settledMs },
       deployment: describe(stage),
-      ...{ faults: countFaults(faults), asked: countAsked(work.done) },
+      ...{ faults: countFaults(faults), asked: countAsked(work.done), growth },
     };
   } finally {
     journal.stop();

@@ -193,7 +193,7 @@ function createMembers({ folder, env, ingressEnv, ports, disk, changeable }: Par
     createMember({
       ...{ name: 'ingress', folder, healthUrl: `${urlAt(ports.ingress)}/readyz` },
       launch() {
-        disk.thinOut();
+        disk.cutOff();
         return { argv: nodeArgs('ingress'), env: { ...ingressEnv, ...places } };
       },
     }),

@@ -22,6 +22,8 @@ export interface JournalFileOptions {
   maxBytes: number;
   /** The time between attempts to reopen. */
   retryMs: number;
+  /** Makes room for a commit after reopening. Rejects if there is none. */
+  makeRoom(database: JournalDatabase): Promise<void>;
   /** Called after reopening. The file may then hold any part of the last commit. */
   onReopened(database: JournalDatabase): void;
 }
@@ -51,6 +53,7 @@ export async function openJournalFile(options: JournalFileOptions): Promise<Jour
     try {
       await closeDatabase();
       database = await openDatabase(options);
+      await options.makeRoom(database);
       await commit(database, [{ put: probeKey, value: Buffer.alloc(1) }, { remove: [probeKey] }]);
       trouble = null;
       options.onReopened(database);

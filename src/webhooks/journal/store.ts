@@ -39,8 +39,10 @@ interface JournalStoreOptions {
 export async function openJournalStore(options: JournalStoreOptions): Promise<JournalStore> {
   const { folder, stallMs, retryMs, onCommitted } = options;
   let size: JournalSize = { entries: 0, bytes: 0, end: 0 };
+  const reserve = createReserve(join(folder, 'data.mdb'));
   const file = await openJournalFile({
     ...options,
+    makeRoom: async (database) => await reserve({ bytes: 0, largeBytes: 0 }, measure(database)),
     onReopened(database) {
       size = measure(database);
       options.onReopened();
@@ -48,7 +50,6 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
   });
   const opened = file.database();
   if (opened) size = measure(opened);
-  const reserve = createReserve(join(folder, 'data.mdb'));
   let noRoom: string | null = null;
   let isClosed = false;
 
@@ -57,8 +58,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
     async commit(changes) {
       const database = file.database();
       if (!database) throw unwritable('closed');
-      const needed = roomFor(changes);
-      if (needed.bytes > 0 || noRoom !== null) await makeRoom(needed);
+      await makeRoom(roomFor(changes));
       await commit(database, changes);
       size = measure(database);
       onCommitted(changes);
@@ -74,7 +74,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
     } catch (error) {
       if (noRoom === null) lookForRoom();
       noRoom = reasonOf(error);
-      if (needed.bytes > 0) throw error;
+      if (needed.bytes > 0 || !(error instanceof NoRoom && error.allowsRemovals)) throw error;
     }
   }
 
@@ -120,9 +120,16 @@ function roomFor(changes: readonly JournalChange[]): RoomNeeded {
   return needed;
 }
 
-/** The disk has no room for a commit, and LMDB has not written yet. The store can still remove entries. */
+/** The disk has no room for a commit, and LMDB has not written yet. */
 class NoRoom extends FaretrailError<'NoRoom'> {
   override readonly name = 'NoRoom';
+  /** The file itself has room enough for a removal. */
+  readonly allowsRemovals: boolean;
+
+  constructor(cause: unknown, allowsRemovals: boolean) {
+    super('NoRoom', reasonOf(cause), { cause });
+    this.allowsRemovals = allowsRemovals;
+  }
 }
 
 /** What a commit needs. */
@@ -138,6 +145,8 @@ type JournalReserve = (needed: RoomNeeded, file: Pick<JournalSize, 'bytes' | 'en
 
 /** What a commit needs beside its entries: copies of inner pages, and room for removals from a full disk. */
 const margin = { pages: 2 ** 21, tail: 2 ** 18 };
+/** Of pages that are free, or behind the last one: a removal copies some. A file that was compacted or restored may have none. */
+const roomForRemoval = 2 ** 18;
 const growBy = 2 ** 21;
 const zeros = Buffer.alloc(2 ** 18);
 
@@ -167,7 +176,7 @@ function createReserve(path: string): JournalReserve {
     try {
       await grow(wanted + growBy);
     } catch (error) {
-      if (size < wanted) throw new NoRoom('NoRoom', reasonOf(error), { cause: error });
+      if (size < wanted) throw new NoRoom(error, size >= file.bytes + roomForRemoval);
     }
   };
 }

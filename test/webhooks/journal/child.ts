@@ -4,7 +4,7 @@ import { type DeliveryId, toAccountName, toOrderId } from '../../../src/domain/k
 import { openJournal } from '../../../src/webhooks/journal/journal.js';
 
 // Appends without end, sixteen at a time, and prints the id of each delivery once the journal has acknowledged it. With
-// JOURNAL_DRAIN=true it removes the oldest ones when the journal refuses one.
+// JOURNAL_DRAIN=true it removes the oldest ones when the journal refuses one, with JOURNAL_DRAIN=first before it appends.
 const { JOURNAL_FOLDER: folder = '', JOURNAL_DRAIN: drains } = process.env;
 const journal = await openJournal({ folder, maxBytes: 2 ** 30, retryMs: 50 });
 const say = (line: string) => writeSync(1, `${line}\n`);
@@ -34,4 +34,15 @@ async function appendForEver(): Promise<never> {
   }
 }
 
+async function drainFirst(): Promise<void> {
+  try {
+    await drainSome();
+  } catch (error) {
+    say(`unmoved ${(error as Error).message}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    return await drainFirst();
+  }
+}
+
+if (drains === 'first') await drainFirst();
 await Promise.all(Array.from({ length: 16 }, appendForEver));

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { cutOff } from '../../../chaos/disk.js';
 import { isLong } from '../../support/long.js';
-import { aFolder, aJournal, contentOf } from './folders.js';
+import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
 
 const kills = isLong ? 100 : 20;
 const maxBytes = 2 ** 30;
@@ -68,7 +69,8 @@ it('a journal holds every acknowledged delivery after kills with -9 at random in
 // A bound on the size of files stands for a full disk: the system refuses the same write, and allows it again while the
 // process runs. Only Linux can do that.
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
-const bounded = ['bash', '-c', `trap '' XFSZ; ulimit -S -f 8192; exec "$@"`, '-'];
+const boundedTo = (kilobytes: number) => ['bash', '-c', `trap '' XFSZ; ulimit -S -f ${kilobytes}; exec "$@"`, '-'];
+const bounded = boundedTo(8_192);
 const patience = { timeout: 50_000 };
 
 describe.skipIf(!hasPrlimit)('a disk without room', () => {
@@ -94,5 +96,19 @@ describe.skipIf(!hasPrlimit)('a disk without room', () => {
     await expect.poll(() => child.lines('removed ').length, patience).toBeGreaterThan(16);
     const before = child.lines('kept ').length;
     await expect.poll(() => child.lines('kept ').length, patience).toBeGreaterThan(before + 1_000);
+  }, 150_000);
+
+  it('a journal whose file has no free page lets go of nothing on a full disk, and of all once there is room', async () => {
+    const folder = await aFolder();
+    const journal = await aJournal({ folder, maxBytes });
+    await Promise.all(Array.from({ length: 3_000 }, () => journal.append(aDelivery())));
+    await journal.close();
+    const child = startChild({ JOURNAL_FOLDER: folder, JOURNAL_DRAIN: 'first' }, boundedTo(cutOff(folder) / 1_024));
+    await expect.poll(() => child.lines('unmoved ').length, patience).toBeGreaterThan(16);
+    // Its own words, since LMDB damages the process when it meets the end of the disk.
+    expect(new Set(child.lines('unmoved '))).toEqual(new Set(['unmoved the journal cannot be written: EFBIG']));
+    spawnSync('prlimit', ['--pid', `${child.pid}`, '--fsize=unlimited']);
+    await expect.poll(() => child.lines('removed ').length, patience).toBe(1);
+    await expect.poll(() => child.lines('kept ').length, patience).toBeGreaterThan(1_000);
   }, 150_000);
 });
