@@ -8,6 +8,7 @@ import { judgeTokens } from '../../chaos/judge-tokens.js';
 import { judgeAnswers, untrueTrail } from '../../chaos/judge-work.js';
 import type { ReceivedNotice } from '../../chaos/receivers.js';
 import type { Run } from '../../chaos/runs.js';
+import { grown, growthOf } from '../../chaos/soak.js';
 import type { Invention } from '../../chaos/strangers.js';
 import { isNoFault } from '../../chaos/task-failures.js';
 import type { DeliveryAttempt } from '../../sandbox/delivery-ledger.js';
@@ -255,4 +256,19 @@ it.each([
 it('the judge of answers takes "already decided" from a person who asks again, and from nobody else', () => {
   const asked = { 'resolve done': 3, 'resolve AlreadyDecided': 1, 'change AlreadyDecided': 1, 'change GaveUp': 2 };
   expect(judgeAnswers({ asked })).toEqual(['change AlreadyDecided, 1 times', 'change GaveUp, 2 times']);
+});
+
+describe('the judge of a soak', () => {
+  const samples = (of: (i: number) => number) =>
+    Array.from({ length: 30 }, (_, i) => ({ 'worker: memory, MB': of(i) }));
+
+  it.each<[string, (i: number) => number, string[]]>([
+    ['caches that fill in the first third', (i) => Math.min(i, 10) * 20, []],
+    ['a value that moves', (i) => 300 + (i % 5) * 5, []],
+    ['a small value that grows by little', (i) => i / 4, []],
+    ['a value that grows all the time', (i) => 200 + i * 5, ['worker: memory, MB has grown from 273 to 323']],
+    ['a value that was never seen', () => Number.NaN, ['worker: memory, MB has grown from NaN to NaN']],
+  ])('knows what has grown: %s', (_, of, expected) => {
+    expect(grown(growthOf(samples(of)))).toEqual(expected);
+  });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPlan, places, processNames, receiverFaults } from '../../chaos/plan.js';
+import { createPlan, createSoakPlan, places, processNames, receiverFaults } from '../../chaos/plan.js';
 import { anchorIds } from '../../chaos/plan-work.js';
 import { type StrangeAnswer, strangeAnswers } from '../../chaos/strange-answers.js';
 
@@ -65,4 +65,13 @@ it('no two pieces of work have one id', () => {
     return one.kind === 'ride' ? [one.requestId] : one.kind === 'call' ? [one.key] : [];
   });
   expect(new Set([...ids, ...anchorIds]).size).toBe(ids.length + anchorIds.length);
+});
+
+it('a soak has every kind of work, less of it, and no faults', () => {
+  const soak = createSoakPlan(1, 10 * minute);
+  expect(soak.faults).toEqual([]);
+  const { work } = createPlan(1, 10 * minute);
+  const kinds = (of: typeof work) => [...new Set(of.map(({ kind }) => kind))].sort();
+  expect(kinds(soak.work)).toEqual(kinds(work));
+  expect(work.length / soak.work.length).toBeGreaterThan(3);
 });
