@@ -5,7 +5,7 @@ import { toText } from './report.js';
 import { runChaos, runSoak } from './run.js';
 
 interface Flags {
-  minutes: number;
+  minutes?: number;
   seed: number;
   soak: boolean;
   json: boolean;
@@ -20,14 +20,14 @@ function say(line: string): void {
 
 const flags = new Command('chaos')
   .description('Kills, pauses and restarts all processes of a deployment under load, then checks every promise.')
-  .option('--minutes <n>', 'how long the faults last', numberUpTo(600, { isWhole: false }), 10)
+  .option('--minutes <n>', 'how long it lasts (default: 10, a soak: 120)', numberUpTo(600, { isWhole: false }))
   .option(
     '--seed <n>',
     'the same seed and time give the same faults and work',
     numberUpTo(2 ** 31, { isWhole: true }),
     1,
   )
-  .option('--soak', 'no faults and less work; looks for what grows (--minutes 120)', false)
+  .option('--soak', 'no faults and less work; looks for what grows', false)
   .option('--json', 'print the report as JSON', false)
   .allowExcessArguments(false)
   .parse()
@@ -36,7 +36,7 @@ const flags = new Command('chaos')
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130)); // children die with us
 const report = await (flags.soak ? runSoak : runChaos)({
   seed: flags.seed,
-  forMs: Math.round(flags.minutes * 60_000),
+  forMs: Math.round((flags.minutes ?? (flags.soak ? 120 : 10)) * 60_000),
   temporalProgram: await findDevServer(say),
   say,
 });

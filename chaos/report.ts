@@ -67,7 +67,7 @@ export function toText(report: ChaosReport): string {
     table.toString(),
     ...(growth.length > 0 ? [toGrowth(growth)] : []),
     deployment.join(', '),
-    `faults: ${list(faults)}`,
+    `faults: ${list(faults) || 'none'}`,
     `requests: ${list(asked)}`,
     problems.length === 0
       ? 'nothing is wrong'

@@ -83,4 +83,8 @@ export function growthOf(samples: readonly Sample[]): Growth[] {
 export const grown = (growth: readonly Growth[]): string[] =>
   growth
     .filter(({ middle, last }) => !(last <= middle + Math.max(middle * allowance.share, allowance.least)))
-    .map(({ what, middle, last }) => `${what} has grown from ${Math.round(middle)} to ${Math.round(last)}`);
+    .map(({ what, middle, last }) =>
+      Number.isFinite(middle + last)
+        ? `${what} has grown from ${Math.round(middle)} to ${Math.round(last)}`
+        : `${what} was not seen`,
+    );

@@ -22,7 +22,7 @@ export interface JournalFileOptions {
   maxBytes: number;
   /** The time between attempts to reopen. */
   retryMs: number;
-  /** Makes room for a commit after reopening. Rejects if there is none. */
+  /** Makes room for a commit after reopening. Rejects if there is none: the file then reopens again. */
   makeRoom(database: JournalDatabase): Promise<void>;
   /** Called after reopening. The file may then hold any part of the last commit. */
   onReopened(database: JournalDatabase): void;

@@ -39,10 +39,12 @@ interface JournalStoreOptions {
 export async function openJournalStore(options: JournalStoreOptions): Promise<JournalStore> {
   const { folder, stallMs, retryMs, onCommitted } = options;
   let size: JournalSize = { entries: 0, bytes: 0, end: 0 };
+  let noRoom: string | null = null;
+  let isClosed = false;
   const reserve = createReserve(join(folder, 'data.mdb'));
   const file = await openJournalFile({
     ...options,
-    makeRoom: async (database) => await reserve({ bytes: 0, largeBytes: 0 }, measure(database)),
+    makeRoom: (database) => makeRoom({ bytes: 0, largeBytes: 0 }, measure(database)),
     onReopened(database) {
       size = measure(database);
       options.onReopened();
@@ -50,15 +52,13 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
   });
   const opened = file.database();
   if (opened) size = measure(opened);
-  let noRoom: string | null = null;
-  let isClosed = false;
 
   const commits = createJournalCommits({
     stallMs,
     async commit(changes) {
       const database = file.database();
       if (!database) throw unwritable('closed');
-      await makeRoom(roomFor(changes));
+      await makeRoom(roomFor(changes), size);
       await commit(database, changes);
       size = measure(database);
       onCommitted(changes);
@@ -67,9 +67,10 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
   });
   const whyNoRemoval = () => (isClosed ? 'closed' : (file.trouble() ?? (commits.isStalled() ? stalled : null)));
 
-  async function makeRoom(needed: RoomNeeded): Promise<void> {
+  /** Rejects if LMDB must not write now. */
+  async function makeRoom(needed: RoomNeeded, held: JournalSize): Promise<void> {
     try {
-      await reserve(needed, size);
+      await reserve(needed, held);
       noRoom = null;
     } catch (error) {
       if (noRoom === null) lookForRoom();
@@ -82,7 +83,7 @@ export async function openJournalStore(options: JournalStoreOptions): Promise<Jo
   function lookForRoom(): void {
     setTimeout(async () => {
       if (isClosed) return;
-      await commits.add({ remove: [] }).catch(() => undefined);
+      if (file.trouble() === null) await commits.add({ remove: [] }).catch(() => undefined); // reopening makes room, too
       if (noRoom !== null) lookForRoom();
     }, retryMs).unref();
   }

@@ -1,8 +1,9 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
+import { openJournalFile } from '../../../src/webhooks/journal/file.js';
 import { type JournalEntry, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
 
@@ -151,4 +152,25 @@ it('a closed journal takes nothing', async () => {
   await journal.close();
   await expect(journal.append(aDelivery())).rejects.toMatchObject({ code: 'JournalUnwritable' });
   expect(journal.whyUnwritable()).toBe('closed');
+});
+
+it('a journal whose commit failed writes nothing until there is room, and then takes deliveries again', async () => {
+  const folder = await aFolder();
+  let isFull = true;
+  let asked = 0;
+  const reopened = vi.fn();
+  const file = await openJournalFile({
+    ...{ folder, maxBytes: 2 ** 20, retryMs: 5, onReopened: reopened },
+    async makeRoom() {
+      asked += 1;
+      if (isFull) throw new Error('no room');
+    },
+  });
+  onTestFinished(() => file.close());
+  expect(file.broke(new Error('the disk failed'))).toBe('the disk failed');
+  await expect.poll(() => asked).toBeGreaterThan(3);
+  expect([file.trouble(), reopened.mock.calls.length]).toEqual(['no room', 0]);
+  isFull = false;
+  await expect.poll(() => file.trouble()).toBe(null);
+  expect(reopened).toHaveBeenCalledOnce();
 });
