@@ -54,7 +54,7 @@ export function createReceiptActivities({ account, readReceipt, ...ports }: Rece
 
     /** Trouble that the run shows already is an answer to a single read, and no news to a continued look. */
     function found(code: ReceiptTroubleCode, message: string, struggle?: Struggle): ReceiptObservation {
-      const paceMs = looking.jittered(receiptPaceMs(code));
+      const paceMs = looking.jittered(receiptPaceMs(code, isOneShot ? 0 : reads));
       const askedMs = struggle?.isLongWait ? Date.parse(struggle.notBefore) - now() : 0;
       if (before) heartbeat(null);
       if (code === shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));

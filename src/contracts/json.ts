@@ -1,4 +1,4 @@
-import { inUnicode, maxJsonDepth, measureJson, parseJson } from '../domain/json.js';
+import { deepestParsed, inUnicode, maxJsonDepth, measureJson, parseJson } from '../domain/json.js';
 
 /** A JSON object, as opposed to an array, a scalar or null. */
 export type JsonObject = Record<string, unknown>;
@@ -68,13 +68,16 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads JSON of the service: answers and deliveries. Undefined for anything that is not JSON. Bytes that are not UTF-8 become
- * U+FFFD; with `mustBeUtf8` they count as not JSON. The time is linear in the number of bytes.
+ * U+FFFD; with `mustBeUtf8` they count as not JSON. What is far too deep to parse reads as empty. The time is linear in the number of bytes.
  */
 export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {}): IncomingJson | undefined {
   const text = decoded(bytes, mustBeUtf8);
-  const parsed = text === undefined ? undefined : parsedOrNone(text);
-  if (text === undefined || parsed === undefined) return undefined;
+  if (text === undefined) return undefined;
   const { depth, members, commas } = measureJson(text);
+  // No parser has said that it is JSON, but whoever sent it meant it to be.
+  if (depth > deepestParsed) return { value: text.trimStart().startsWith('{') ? {} : [], flaw: 'TOO_DEEP' };
+  const parsed = parsedOrNone(text);
+  if (parsed === undefined) return undefined;
   if (depth > maxJsonDepth) return { value: parsed, flaw: 'TOO_DEEP' };
   if (members > maxItems || commas > maxItems) return { value: parsed, flaw: 'TOO_MANY' };
   const value = inUnicode(text, parsed);

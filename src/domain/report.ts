@@ -139,8 +139,13 @@ const troubles: Record<ReceiptTroubleCode, { needsPerson: boolean; paceMs: numbe
 
 const needsPerson = (code: ReceiptTroubleCode): code is TroubleCode => troubles[code].needsPerson;
 
-/** The pace of looks for a receipt while the run shows `code`. */
-export const receiptPaceMs = (code: ReceiptTroubleCode): number => troubles[code].paceMs;
+/** So many looks find no receipt at the same pace; each wait after them is twice as long, since the receipt may never come. */
+const steadyLooks = 6;
+const longestPaceMs = 12 * 60 * minuteMs;
+
+/** The pace of looks for a receipt while the run shows `code`. `looks`: how many have found that before. */
+export const receiptPaceMs = (code: ReceiptTroubleCode, looks = 0): number =>
+  Math.min(longestPaceMs, troubles[code].paceMs * 2 ** Math.max(0, code === 'notReady' ? looks - steadyLooks : 0));
 
 /** The part of a report that notices carry. */
 export const toReportNotice = (report: CompanyReport): CompanyReportNotice => {

@@ -12,6 +12,7 @@ import type { CompanyReportInput } from '../domain/report.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import {
   type CompanyReportKey,
+  companyReportId,
   type FollowOrderKey,
   followOrderId,
   parkedDeliveryId,
@@ -24,7 +25,7 @@ import type { followOrder } from '../workflows/order/follow-order.js';
 import { countParked } from './counts.js';
 import { beginOrder, readLastRun } from './follow-start.js';
 import { isGrpc } from './run-errors.js';
-import { runOf, unlessEnded } from './runs.js';
+import { type FoundRun, runOf, unlessEnded } from './runs.js';
 import { reportStart, singleRunStart } from './starts.js';
 
 /** What the ingress needs to deliver to runs. */
@@ -70,7 +71,12 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
       const about = await inTime(() => runOf(client, followOrderId(key)).find());
       return !about?.isOpen || about.typedSearchAttributes.get(statusKey) !== undefined;
     },
-    toReport: (key, deliveries) => signalReport(parts, key, deliveries),
+    toReport: (key, deliveries) => startReport(parts, key, deliveries),
+    signalReport: (key, deliveries) => signalReport(parts, key, deliveries),
+    async isReportSettled(key) {
+      const about = await inTime(() => runOf(client, companyReportId(key)).find());
+      return !about?.isOpen || hasNothingToRead(about);
+    },
     async toRide({ account, requestId, orderId }) {
       const ride = runOf(client, requestRideId({ account, requestId }));
       await inTime(() => ride.signal(orderNamedSignal, { orderId }));
@@ -133,7 +139,32 @@ async function startWith(
   return verdict === 'again' ? 'started' : verdict;
 }
 
-async function signalReport(
+async function signalReport(parts: Parts, key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<boolean> {
+  const { client, inTime } = parts;
+  const { account, about } = key;
+  const run = runOf(client, companyReportId(key));
+  const [first = [], ...more] = inParts(deliveries);
+  if (await inTime(() => run.signal(deliveryReceivedSignal, { deliveries: first }))) {
+    for (const some of more) await startReport(parts, key, some);
+    return true;
+  }
+  const orderId = isOrder(about, deliveries) ? about : null;
+  if (orderId === null || !(await inTime(() => runOf(client, followOrderId({ account, orderId })).find())))
+    return false;
+  await startReport(parts, key, deliveries);
+  return true;
+}
+
+/** A receipt that is missing for longer may stay missing, and the run looks for it ever more slowly. */
+const firstLooksMs = 10 * 60_000;
+
+/** Only a run that has just started or still looks for a receipt has a task or an activity. */
+function hasNothingToRead({ raw, startTime }: FoundRun): boolean {
+  const hasWork = (raw.pendingActivities?.length ?? 0) > 0 || raw.pendingWorkflowTask != null;
+  return !hasWork || Date.now() - startTime.getTime() > firstLooksMs;
+}
+
+async function startReport(
   { client, taskQueue, inTime }: Parts,
   key: CompanyReportKey,
   deliveries: DeliveryNotice[],
@@ -159,9 +190,11 @@ async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDelive
 
 /** A report that names no order has the id of its delivery in place of an order id. */
 function reportInput({ account, about }: CompanyReportKey, deliveries: readonly DeliveryNotice[]): CompanyReportInput {
-  const isOrder = (id: string): id is OrderId => deliveries.every(({ deliveryId }) => deliveryId !== id);
-  return isOrder(about) ? { account, orderId: about } : { account };
+  return isOrder(about, deliveries) ? { account, orderId: about } : { account };
 }
+
+const isOrder = (about: string, deliveries: readonly DeliveryNotice[]): about is OrderId =>
+  deliveries.every(({ deliveryId }) => deliveryId !== about);
 
 function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNotice[]> {
   for (let from = 0; from < deliveries.length; from += deliveriesPerSignal)

@@ -15,6 +15,10 @@ const refused =
 const untimely = 'its certificate is not valid at this time: have it renewed, or set the clock';
 const otherName = 'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME';
 
+// Node before 26 only warned, and so the client's library still shows the address as the name.
+const nameless =
+  'with Node 26 a client needs a name to connect over TLS, not an IP address: set TEMPORAL_TLS_SERVER_NAME to a name in its certificate, or give that name in TEMPORAL_ADDRESS';
+
 /** https://nodejs.org/api/tls.html#x509-certificate-error-codes; those of OpenSSL's alerts are matched below. */
 const faults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
@@ -57,7 +61,9 @@ export function findTlsFault(
   const [, known] = Object.entries(nativeFaults).find(([said]) => text.includes(said)) ?? [];
   if (known !== undefined) return Promise.resolve(known);
   return new Promise((resolve) => {
-    const socket = connect(toOptions(address, tls === true ? {} : tls));
+    const options = toOptions(address, tls === true ? {} : tls);
+    const isNameMissing = options.servername === undefined && Number.parseInt(process.versions.node, 10) >= 26;
+    const socket = connect(options);
     let isGreeted = false;
     const tell = (fault: string | undefined): void => {
       resolve(fault);
@@ -69,7 +75,7 @@ export function findTlsFault(
     });
     socket.on('error', (error: NodeJS.ErrnoException) => tell(faultOf(error.code ?? '', isGreeted)));
     // With TLS 1.3 a server checks our certificate after the handshake has ended on our side: then it sends data, or it closes.
-    socket.on('data', () => tell(undefined));
+    socket.on('data', () => tell(isNameMissing ? nameless : undefined));
     socket.on('end', () => tell(isGreeted ? refused : undefined));
   });
 }

@@ -16,6 +16,10 @@ export interface DeliveryPort {
   isSettled(key: FollowOrderKey): Promise<boolean>;
   /** Sends one signal for all deliveries, and starts the run of the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
+  /** The same where the run of the report is open, or Temporal knows a run that follows the order or did. False: neither. */
+  signalReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<boolean>;
+  /** Has the run of the report nothing to read for now, has it looked for ten minutes, or is there no open run? */
+  isReportSettled(key: CompanyReportKey): Promise<boolean>;
   /** Tells a ride that deliveries name it as the one that made the order. Starts nothing, and passes over a ride that does not run. */
   toRide(claim: OrderClaim): Promise<void>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */

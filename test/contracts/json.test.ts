@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parentPointer, readIncomingJson, valueAt } from '../../src/contracts/json.js';
 import { forAny } from '../support/for-any.js';
 
@@ -32,7 +32,16 @@ describe('JSON of the service', () => {
 
   it('is too deep beyond 64 levels', () => {
     const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
-    expect([64, 65, 100_000].map(nested).map(flawOf)).toEqual([null, 'TOO_DEEP', 'TOO_DEEP']);
+    expect([64, 65, 1_000, 100_000].map(nested).map(flawOf)).toEqual([null, 'TOO_DEEP', 'TOO_DEEP', 'TOO_DEEP']);
+  });
+
+  it('is not parsed beyond 1,000 levels, which would damage the memory of Node 26', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const nested = (levels: number) => `{"a":${'[[],'.repeat(levels)}1${']'.repeat(levels)}}`;
+    expect([1_000, 100_000].map(nested).map(readText)).toEqual(Array(2).fill({ value: {}, flaw: 'TOO_DEEP' }));
+    expect(readText('[[],'.repeat(75_000))).toEqual({ value: [], flaw: 'TOO_DEEP' });
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 
   it('is too much beyond 100,000 members or elements', () => {
@@ -55,7 +64,7 @@ describe('JSON of the service', () => {
     expect(readIncomingJson(broken, { mustBeUtf8: true })).toBeUndefined();
   });
 
-  it.each(['', 'NaN', '{"a":NaN}', '{"a":1', "{'a':1}", '['.repeat(100_000), '{"a":"\u0000"}'])('is not %#', (text) => {
+  it.each(['', 'NaN', '{"a":NaN}', '{"a":1', "{'a':1}", '['.repeat(1_000), '{"a":"\u0000"}'])('is not %#', (text) => {
     expect(readText(text)).toBeUndefined();
   });
 

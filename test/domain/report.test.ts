@@ -69,6 +69,12 @@ describe('a look', () => {
     expect(receiptPaceMs(code)).toBeGreaterThanOrEqual(600_000);
   });
 
+  it('that finds no receipt for an hour is repeated ever more seldom, at least twice a day', () => {
+    const minutes = (looks: number) => receiptPaceMs('notReady', looks) / 60_000;
+    expect([1, 6, 7, 8, 12, 13, 100].map(minutes)).toEqual([10, 10, 20, 40, 640, 720, 720]);
+    expect(receiptPaceMs('forbidden', 100)).toBe(3_600_000);
+  });
+
   const shown = ['credentialsRejected', 'grantRejected', 'unreadableStatus', 'upstreamUnavailable'] as const;
   it.each(shown)('that finds %s needs a person, and the run repeats it each minute', (code) => {
     expect(recordReceipt(fresh, trouble(code))).toMatchObject({ attention: { code }, unavailable: { code } });

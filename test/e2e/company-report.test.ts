@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { toAccountName } from '../../src/domain/keys.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { CompanyReport } from '../../src/domain/report.js';
-import { deliver, newReport, reported as start } from '../support/delivery/deliveries.js';
+import { deliver, newReport, portOf, reported as start } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
 import { useOrderStack } from '../support/order/stack.js';
 import { attributeOf, continued, timersOf } from '../support/runs.js';
@@ -26,6 +26,17 @@ describe('a report about an order', () => {
     expect(await stateOf(handle)).toMatchObject({ account, orderId, deliveries: { received: 1, duplicate: 0 } });
     expect(readsOf(orderId)).toMatchObject([{ scope: 'finance', httpStatus: 200 }]);
     expect(await attributeOf(handle, 'RideAccount')).toBe('business');
+  });
+
+  it('keeps its place among unread ones while it looks for the receipt', async () => {
+    const port = portOf(stack);
+    const orderId = stack.newOrder('business', [['Driving', 0]]);
+    const key = { account, about: toOrderId(orderId) };
+    await port.toReport(key, [newReport()]);
+    await expect.poll(() => readsOf(orderId).length).toBeGreaterThan(1);
+    expect(await port.isReportSettled(key)).toBe(false);
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    await expect.poll(() => port.isReportSettled(key)).toBe(true);
   });
 
   it('that comes during a read leads to one more read, however many come', async () => {

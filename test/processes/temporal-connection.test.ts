@@ -83,6 +83,14 @@ describe.each(Object.entries(kinds))('the connection of a %s over TLS', (_kind, 
     await callOver(connectAs, settings(mutual, withCertificate(ours.client())));
   });
 
+  it('takes an IP address in place of a name, or says that it needs a name', async () => {
+    const env = settings(plain, { TEMPORAL_ADDRESS: plain.address.replace('localhost', '127.0.0.1') });
+    const isNameNeeded = connectAs === connectClient && Number.parseInt(process.versions.node, 10) >= 26;
+    if (!isNameNeeded) return await callOver(connectAs, env);
+    expect(await refusalOf(env)).toMatchObject(failsOver('TEMPORAL_TLS_SERVER_NAME'));
+    await callOver(connectAs, { ...env, TEMPORAL_TLS_SERVER_NAME: 'localhost' });
+  });
+
   const [name, certificate] = ['TEMPORAL_TLS_SERVER_NAME', 'TEMPORAL_TLS_CLIENT_CERT_PATH'];
   it.each([
     ['has another name', () => settings(plain, { [name]: 'temporal.example' }), name],
@@ -188,7 +196,7 @@ async function startTlsProxy(server: CertificateFiles, clientCa?: string) {
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   return {
-    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    address: `localhost:${(proxy.address() as AddressInfo).port}`,
     calls,
     async close() {
       for (const session of sessions) session.destroy();

@@ -86,11 +86,11 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   return {
     held: plan.held,
-    hasRoomFor({ account, eventType, orderId, parkReason }) {
+    hasRoomFor({ account, parkReason }) {
       if (parkReason !== undefined) return room.parked(account) > 0;
       const { newOrders, parked } = plan.held();
       const held = (newOrders.get(account) ?? 0) + (parked.get(account) ?? 0);
-      return held < mostHeld || eventType !== 'status_changed' || orderId === null;
+      return held < mostHeld;
     },
     start() {
       isRunning = true;

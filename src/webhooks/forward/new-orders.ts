@@ -1,6 +1,7 @@
+import type { DeliveryResult } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
-import type { AccountName, OrderId } from '../../domain/keys.js';
-import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+import type { AccountName } from '../../domain/keys.js';
+import { companyReportId, followOrderId } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 
 /** As many orders of an account as may start now have started and were not read yet, so that this delivery must wait. Not for an order
@@ -14,25 +15,36 @@ export class TooManyNewOrders extends FaretrailError<'TooManyNewOrders'> {
 }
 
 interface NewOrdersOptions {
-  port: Pick<DeliveryPort, 'signalOrder' | 'toOrder' | 'isSettled'>;
-  /** The most orders of an account that deliveries have started and no read has found yet. */
+  port: Pick<DeliveryPort, 'signalOrder' | 'toOrder' | 'isSettled' | 'signalReport' | 'toReport' | 'isReportSettled'>;
+  /** The most orders and reports of an account that deliveries have started and no read has found yet. */
   atOnce: number;
   now?: () => number;
 }
 
-/** Starts orders that only a delivery names, few at a time: anyone who knows an address can invent order ids, and each costs reads. */
+/** Starts runs about orders that only a delivery names, few at a time: anyone who knows an address can invent order ids, and each costs reads. */
 export interface NewOrders {
   /** As that of the port. Rejects with `TooManyNewOrders`. */
   toOrder: DeliveryPort['toOrder'];
+  /** As that of the port. Rejects with `TooManyNewOrders`, but not for an order that is followed or was. */
+  toReport: DeliveryPort['toReport'];
   /** How many more orders of the account may start now. */
   room(account: AccountName): number;
 }
 
-/** The orders of an account that this process has started. */
+/** A run that a delivery starts where there is none. */
+interface NewRun {
+  account: AccountName;
+  workflowId: string;
+  start(): Promise<DeliveryResult>;
+  isSettled(): Promise<boolean>;
+}
+
+/** The runs of an account that this process has started. */
 interface Started {
-  unread: Set<OrderId>;
+  /** By workflow id. */
+  unread: Map<string, NewRun>;
   /** Those of them whose start has no answer yet. */
-  starting: Set<OrderId>;
+  starting: Set<string>;
   /** When it last asked their runs. */
   askedAt: number;
   asking: Promise<void>;
@@ -46,11 +58,11 @@ export function limitNewOrders(
   atOnce: number | null,
 ): { port: DeliveryPort; roomForNew?: NewOrders['room'] } {
   if (atOnce === null) return { port };
-  const { toOrder, room } = createNewOrders({ port, atOnce });
-  return { port: { ...port, toOrder }, roomForNew: room };
+  const { room, ...limited } = createNewOrders({ port, atOnce });
+  return { port: { ...port, ...limited }, roomForNew: room };
 }
 
-/** Remembers in memory which orders it has started, so that after a restart as many may start again. */
+/** Remembers in memory what it has started, so that after a restart as many may start again. */
 export function createNewOrders({ port, atOnce, now = Date.now }: NewOrdersOptions): NewOrders {
   const accounts = new Map<AccountName, Started>();
 
@@ -58,54 +70,70 @@ export function createNewOrders({ port, atOnce, now = Date.now }: NewOrdersOptio
     const held = accounts.get(account);
     if (held) return held;
     const started: Started = {
-      ...{ unread: new Set(), starting: new Set() },
+      ...{ unread: new Map(), starting: new Set() },
       ...{ askedAt: Number.NEGATIVE_INFINITY, asking: Promise.resolve() },
     };
     accounts.set(account, started);
     return started;
   }
 
-  /** Forgets the orders that were read, and those whose run has ended. Asks at most once a second. */
-  async function ask(account: AccountName, started: Started): Promise<void> {
+  /** Forgets the runs whose order was read, and those that have ended. Asks at most once a second. */
+  async function ask(started: Started): Promise<void> {
     if (now() - started.askedAt >= askEveryMs) {
       started.askedAt = now();
-      const look = async (orderId: OrderId): Promise<void> => {
-        if (await port.isSettled({ account, orderId }).catch(() => false)) started.unread.delete(orderId);
+      const { unread, starting } = started;
+      const look = async ({ workflowId, isSettled }: NewRun): Promise<void> => {
+        if (await isSettled().catch(() => false)) unread.delete(workflowId);
       };
       // An order that is starting has no run yet, as has one that has ended.
-      const { unread, starting } = started;
-      started.asking = Promise.all([...unread].filter((id) => !starting.has(id)).map(look)).then(() => undefined);
+      const begun = [...unread.values()].filter(({ workflowId }) => !starting.has(workflowId));
+      started.asking = Promise.all(begun.map(look)).then(() => undefined);
     }
     await started.asking;
   }
 
   /** Takes a place in the same turn in which it finds one, since others wait for it, too. */
-  async function admit({ account, orderId }: FollowOrderKey): Promise<Started & { isNew: boolean }> {
+  async function startOne(run: NewRun): Promise<DeliveryResult> {
+    const { account, workflowId } = run;
     const started = startedOf(account);
-    const { unread } = started;
-    const isFull = (): boolean => unread.size >= atOnce && !unread.has(orderId);
-    if (isFull()) await ask(account, started);
+    const { unread, starting } = started;
+    const isFull = (): boolean => unread.size >= atOnce && !unread.has(workflowId);
+    if (isFull()) await ask(started);
     if (isFull()) throw new TooManyNewOrders();
-    const isNew = !unread.has(orderId);
-    unread.add(orderId);
-    started.starting.add(orderId);
-    return { ...started, isNew };
+    const isNew = !unread.has(workflowId);
+    unread.set(workflowId, run);
+    starting.add(workflowId);
+    // Where the answer is lost the run keeps its place: it may have started.
+    const result = await run.start().finally(() => starting.delete(workflowId));
+    if (isNew && !startsRun.has(result)) unread.delete(workflowId);
+    return result;
   }
 
   return {
     async toOrder(key, deliveries) {
       if (await port.signalOrder(key, deliveries)) return 'signalled';
-      const { orderId } = key;
-      const { unread, starting, isNew } = await admit(key);
-      // Where the answer is lost the order keeps its place: the run may have started.
-      const result = await port.toOrder(key, deliveries).finally(() => starting.delete(orderId));
-      if (isNew && result !== 'started') unread.delete(orderId);
-      return result;
+      return await startOne({
+        account: key.account,
+        workflowId: followOrderId(key),
+        start: () => port.toOrder(key, deliveries),
+        isSettled: () => port.isSettled(key),
+      });
+    },
+    async toReport(key, deliveries) {
+      if (await port.signalReport(key, deliveries)) return 'reported';
+      return await startOne({
+        account: key.account,
+        workflowId: companyReportId(key),
+        start: () => port.toReport(key, deliveries),
+        isSettled: () => port.isReportSettled(key),
+      });
     },
     room(account) {
       const started = startedOf(account);
-      if (started.unread.size >= atOnce) void ask(account, started);
+      if (started.unread.size >= atOnce) void ask(started);
       return atOnce - started.unread.size;
     },
   };
 }
+
+const startsRun: ReadonlySet<DeliveryResult> = new Set<DeliveryResult>(['started', 'reported']);

@@ -101,6 +101,26 @@ describe('deliveries about an order', () => {
   });
 });
 
+describe('a report about an order', () => {
+  it('starts no run by itself, but joins one, and starts one for an order that is followed or was', async () => {
+    const [unknown, known] = [anOrder(), anOrder()];
+    const about = ({ account, orderId }: typeof known) => ({ account, about: orderId });
+    expect(await port.signalReport(about(unknown), [notice()])).toBe(false);
+    await follow(known);
+    await handleOf(followOrderId(known)).terminate();
+    expect(await port.signalReport(about(known), [notice()])).toBe(true);
+    await port.toReport(about(unknown), [notice()]);
+    expect([await port.signalReport(about(unknown), [notice()]), await port.isReportSettled(about(unknown))]).toEqual([
+      true,
+      false,
+    ]);
+    const id = companyReportId(about(unknown));
+    expect(await signalsOf(id)).toHaveLength(2);
+    await handleOf(id).terminate();
+    expect(await port.isReportSettled(about(unknown))).toBe(true);
+  });
+});
+
 describe('a ride that deliveries name', () => {
   const claim = () => ({ ...anOrder(), requestId: randomUUID() });
 

@@ -11,8 +11,8 @@ const key = (orderId: string, of = account) => ({ account: of, orderId: toOrderI
 function aTemporal(atOnce: number) {
   const temporal = {
     now: 0,
-    runs: new Set<OrderId>(),
-    read: new Set<OrderId>(),
+    runs: new Set<string>(),
+    read: new Set<string>(),
     ended: new Set<OrderId>(),
     asked: 0,
     answers: true,
@@ -30,13 +30,20 @@ function aTemporal(atOnce: number) {
         if (!temporal.answers) throw new Error('lost');
         return 'started';
       },
-      async isSettled({ orderId }) {
-        temporal.asked += 1;
-        if (!temporal.answers) throw new Error('down');
-        return temporal.read.has(orderId) || !temporal.runs.has(orderId);
+      isSettled: ({ orderId }) => isSettled(orderId),
+      signalReport: async ({ about }) => temporal.runs.has(about),
+      async toReport({ about }) {
+        temporal.runs.add(about);
+        return 'reported';
       },
+      isReportSettled: ({ about }) => isSettled(about),
     },
   });
+  async function isSettled(id: string): Promise<boolean> {
+    temporal.asked += 1;
+    if (!temporal.answers) throw new Error('down');
+    return temporal.read.has(id) || !temporal.runs.has(id);
+  }
   return { ...newOrders, temporal, send: (orderId: string, of = account) => newOrders.toOrder(key(orderId, of), []) };
 }
 
@@ -51,6 +58,18 @@ it('so many orders start at once, another waits until a read has found one of th
   temporal.read.add(toOrderId('2'));
   temporal.now += 1_000;
   expect(await send('3')).toBe('started');
+});
+
+it('a report shares the places of its account with orders, unless it is of a run that is known', async () => {
+  const { send, toReport, temporal } = aTemporal(2);
+  const report = (about: string) => toReport({ account, about: toOrderId(about) }, []);
+  expect([await report('1'), await send('2')]).toEqual(['reported', 'started']);
+  await expect(report('3')).rejects.toThrow(TooManyNewOrders);
+  temporal.runs.add('followed');
+  expect([await report('1'), await report('followed')]).toEqual(['reported', 'reported']);
+  temporal.read.add('1');
+  temporal.now += 1_000;
+  expect(await report('3')).toBe('reported');
 });
 
 it('however many come together, and however long their starts take, no more start than may', async () => {
@@ -134,7 +153,6 @@ it('the journal has room for deliveries about no order while very many of an acc
   await Promise.all(flood);
   await expect.poll(() => forwarder.held().newOrders.get(account)).toBe(10_000);
   const mayCome = (more: Parameters<typeof aDelivery>[0]) => forwarder.hasRoomFor(aDelivery(more));
-  expect([mayCome({ orderId: null }), mayCome({ eventType: 'business_report' })]).toEqual([true, true]);
-  expect([mayCome({ orderId: '1' }), mayCome({ orderId: 'x1' })]).toEqual([false, false]);
+  expect([mayCome({ orderId: '1' }), mayCome({ eventType: 'business_report' })]).toEqual([false, false]);
   expect(mayCome({ account: toAccountName('partner') })).toBe(true);
 });
