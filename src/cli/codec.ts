@@ -4,6 +4,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { z } from 'zod';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { deepestParsed, measureJson } from '../domain/json.js';
 import { createLogger } from '../observability/logging.js';
 import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
 import type { CodecSettings } from '../settings/codec.js';
@@ -100,6 +101,10 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     http: { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: deadlineCheckMs },
   });
   app.removeContentTypeParser('text/plain');
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) =>
+    measureJson(body).depth > deepestParsed ? done(null, undefined) : parse(request, body, done),
+  );
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) options.onFailure(error);

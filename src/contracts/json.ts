@@ -68,7 +68,8 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads JSON of the service: answers and deliveries. Undefined for anything that is not JSON. Bytes that are not UTF-8 become
- * U+FFFD; with `mustBeUtf8` they count as not JSON. What is far too deep to parse reads as empty. The time is linear in the number of bytes.
+ * U+FFFD; with `mustBeUtf8` they count as not JSON. What is far too deep to parse reads as empty. The time is linear in the number
+ * of bytes.
  */
 export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {}): IncomingJson | undefined {
   const text = decoded(bytes, mustBeUtf8);

@@ -100,6 +100,14 @@ it.each([
   expect(failures.map(({ type, category }) => `${type} ${category}`)).toEqual(Array(3).fill('NotYet BENIGN'));
 });
 
+it('a look asks ever more seldom for a receipt that stays away', async () => {
+  const error = apiError('ORDER_UNKNOWN');
+  const stage = createStage(...Array(10).fill(error), receipt);
+  await stage.run('awaitReceipt', { shown: 'notReady' });
+  const waits = stage.asked.slice(1).map((at, look) => (at - (stage.asked[look] ?? 0)) / minute);
+  expect(waits).toEqual([10, 10, 10, 10, 10, 10, 20, 40, 80, 160]);
+});
+
 it('a look after trouble observes the wait of the trouble, which is newer than the one in the input', async () => {
   const stage = createStage(receipt);
   const trouble: Struggle = {

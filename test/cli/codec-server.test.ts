@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type CodecServerOptions, startCodecServer } from '../../src/cli/codec.js';
 import { type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
@@ -141,6 +141,15 @@ describe('the codec endpoint', () => {
     expect((await fetch(`${url}/decode`)).status).toBe(404);
     expect(await answerToAnnounced(17 * 1_048_576, url)).toBe(413);
     expect(told).toEqual([]);
+  });
+
+  it('does not parse JSON so deep that it would damage the memory of Node 26', async () => {
+    const { ask } = await start();
+    const parse = vi.spyOn(JSON, 'parse');
+    const body = `{"payloads":${'[[],'.repeat(10_000)}1${']'.repeat(10_000)}}`;
+    const { status } = await ask('/decode', body);
+    expect([status, parse.mock.calls.filter(([text]) => text === body).length]).toEqual([400, 0]);
+    parse.mockRestore();
   });
 
   it('takes a page of big payloads', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readJson, shownText } from '../../src/domain/json.js';
 import { forAny } from '../support/for-any.js';
 
@@ -19,6 +19,13 @@ describe('JSON that is read', () => {
   const unreadable = ['', 'NaN', '\uFEFF1', '{"secret":1', '['.repeat(1_000)];
   it.each(unreadable)('is no text such as %#, and the error repeats no part of it', (text) => {
     expect(() => readJson(text)).toThrow(refusal('not JSON'));
+  });
+
+  it('is not parsed beyond 1,000 levels', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(() => readJson('[[],'.repeat(10_000))).toThrow(refusal('nested deeper than 64 levels'));
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 
   it('has at most 64 levels', () => {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventType } from '../../domain/subscription/subscription.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { GroupId, JournaledDelivery, JournalKey } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
-import { type NewOrders, TooManyNewOrders } from './new-orders.js';
+import { type NewKind, type NewOrders, TooManyNewOrders } from './new-orders.js';
 import { type ParkedShare, TooManyParked } from './parked-share.js';
 import { type CallResult, createPlan, type ForwardPlan, type HeldDeliveries } from './plan.js';
 import { createRouting, type RoutingPorts } from './routing.js';
@@ -35,6 +36,8 @@ export interface Forwarder {
 /** So many deliveries of an account may wait until their orders may start, or a person has placed others. About 5 MB of the journal. */
 const mostHeld = 10_000;
 
+const kindOf: Record<EventType, NewKind> = { status_changed: 'newOrders', business_report: 'newReports' };
+
 const anyNumber = () => Number.POSITIVE_INFINITY;
 
 /** Short beside waits of a second and probes of half a second. It runs only while a group waits. */
@@ -43,7 +46,8 @@ const tickMs = 100;
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { journal, onFailed, concurrency = 64, now = Date.now } = options;
-  const room = { newOrders: options.roomForNew ?? anyNumber, parked: options.roomToPark ?? anyNumber };
+  const { roomForNew = { newOrders: anyNumber, newReports: anyNumber }, roomToPark = anyNumber } = options;
+  const room = { ...roomForNew, parked: roomToPark };
   const plan = createPlan(journal, now);
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardGroup = createGroupForwarding(options, plan, outage);
@@ -86,11 +90,11 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   return {
     held: plan.held,
-    hasRoomFor({ account, parkReason }) {
+    hasRoomFor({ account, eventType, parkReason }) {
       if (parkReason !== undefined) return room.parked(account) > 0;
-      const { newOrders, parked } = plan.held();
-      const held = (newOrders.get(account) ?? 0) + (parked.get(account) ?? 0);
-      return held < mostHeld;
+      const held = plan.held();
+      const waiting = held[kindOf[eventType]].get(account) ?? 0;
+      return waiting + (held.parked.get(account) ?? 0) < mostHeld;
     },
     start() {
       isRunning = true;
@@ -133,7 +137,7 @@ function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, out
     if (!error) return 'succeeded';
     if (error instanceof TooManyNewOrders) {
       outage.succeeded(now()); // Temporal has said that no run follows the order
-      return 'newOrders';
+      return error.held;
     }
     if (error instanceof TooManyParked) return 'parked'; // says nothing about Temporal, which need not have been asked
     if (!outage.failed(error, triedAt, now())) throw error;

@@ -3,9 +3,11 @@ import { type GroupId, groupIdOf, type JournalKey, keysOf } from '../journal/ent
 import type { Journal } from '../journal/journal.js';
 import { createHeldGroups, type HeldGroups } from './held-groups.js';
 
-/** What a group waits for: fewer new orders of its account, or fewer parked deliveries. */
-const holdReasons = ['newOrders', 'parked'] as const;
+/** What a group waits for: fewer new orders or new reports of its account, or fewer parked deliveries. */
+const holdReasons = ['newOrders', 'newReports', 'parked'] as const;
 type HoldReason = (typeof holdReasons)[number];
+
+const isHoldReason = (result: CallResult): result is HoldReason => holdReasons.some((reason) => reason === result);
 
 /** How much more an account may start or park now. */
 export type Room = Readonly<Record<HoldReason, (account: AccountName) => number>>;
@@ -47,7 +49,11 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
   const ready = new Set<GroupId>();
   const inFlight = new Set<GroupId>();
   const backoff = createBackoff<GroupId>();
-  const held: Record<HoldReason, HeldGroups> = { newOrders: createHeldGroups(), parked: createHeldGroups() };
+  const held: Record<HoldReason, HeldGroups> = {
+    newOrders: createHeldGroups(),
+    newReports: createHeldGroups(),
+    parked: createHeldGroups(),
+  };
   const backlog = createBacklog(journal, () => ready.size < mostReady);
 
   function makeReady(id: GroupId): void {
@@ -83,7 +89,7 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
     noteRemoved: backlog.remove,
     over(id, result) {
       inFlight.delete(id);
-      if (result === 'newOrders' || result === 'parked') return held[result].hold(id, backlog.sizeOf(id));
+      if (isHoldReason(result)) return held[result].hold(id, backlog.sizeOf(id));
       if (result === 'failed') backoff.failed(id, now());
       if (result === 'succeeded') backoff.succeeded(id);
       makeReady(id);
@@ -93,7 +99,11 @@ export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => numbe
       const due = holdReasons.flatMap((reason) => held[reason].newest(room[reason]));
       for (const id of [...backoff.takeDue(now()), ...due]) makeReady(id);
     },
-    held: () => ({ newOrders: held.newOrders.counts(), parked: held.parked.counts() }),
+    held: () => ({
+      newOrders: held.newOrders.counts(),
+      newReports: held.newReports.counts(),
+      parked: held.parked.counts(),
+    }),
     isWaiting: () =>
       backoff.size() > 0 || holdReasons.some((reason) => held[reason].counts().size > 0) || backlog.isBehind(),
   };

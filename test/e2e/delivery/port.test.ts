@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
@@ -114,6 +114,9 @@ describe('a report about an order', () => {
       true,
       false,
     ]);
+    const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 601_000);
+    expect(await port.isReportSettled(about(unknown)), 'after ten minutes').toBe(true);
+    later.mockRestore();
     const id = companyReportId(about(unknown));
     expect(await signalsOf(id)).toHaveLength(2);
     await handleOf(id).terminate();

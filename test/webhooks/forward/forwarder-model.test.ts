@@ -56,7 +56,7 @@ async function open(world: World): Promise<void> {
   const roomForNew = () => (world.weather === 'crowded' ? 0 : 1);
   const roomToPark = () => (world.weather === 'fullOfParked' ? 0 : 1);
   const { journal, temporal } = world;
-  const room = { roomForNew, roomToPark };
+  const room = { roomForNew: { newOrders: roomForNew, newReports: roomForNew }, roomToPark };
   world.forwarder = createForwarder({ journal, port: temporal.port, check, ...room, concurrency: 3 });
   world.forwarder.start();
 }
@@ -68,7 +68,7 @@ async function close({ forwarder, journal }: World): Promise<void> {
 
 function refusal({ weather, temporal }: World, call: string): Error | undefined {
   if (weather === 'down') return unavailable();
-  if (weather === 'crowded' && call.startsWith('order')) return new TooManyNewOrders();
+  if (weather === 'crowded' && call.startsWith('order')) return new TooManyNewOrders('newOrders');
   if (weather === 'fullOfParked' && call.startsWith('parked')) return new TooManyParked();
   if (weather === 'oneOrderStuck' && call.startsWith('order stuck')) return new Error('takes no more signals');
   return weather === 'flaky' && temporal.calls.length % 3 !== 0 ? new Error('lost') : undefined;

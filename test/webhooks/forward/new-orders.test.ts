@@ -7,6 +7,8 @@ import { aScene, recordedPort } from './port.js';
 const account = toAccountName('business');
 const key = (orderId: string, of = account) => ({ account: of, orderId: toOrderId(orderId) });
 
+const roomFor = (newOrders: () => number) => ({ newOrders, newReports: () => 0 });
+
 /** A Temporal with the runs that the test and the deliveries start. */
 function aTemporal(atOnce: number) {
   const temporal = {
@@ -49,7 +51,7 @@ function aTemporal(atOnce: number) {
 
 it('so many orders start at once, another waits until a read has found one of them, and a run always gets its delivery', async () => {
   const { send, room, temporal } = aTemporal(2);
-  expect([await send('1'), await send('2'), room(account)]).toEqual(['started', 'started', 0]);
+  expect([await send('1'), await send('2'), room.newOrders(account)]).toEqual(['started', 'started', 0]);
   temporal.now += 1_000;
   await expect(send('3')).rejects.toThrow(TooManyNewOrders);
   temporal.runs.add(toOrderId('called'));
@@ -60,11 +62,13 @@ it('so many orders start at once, another waits until a read has found one of th
   expect(await send('3')).toBe('started');
 });
 
-it('a report shares the places of its account with orders, unless it is of a run that is known', async () => {
-  const { send, toReport, temporal } = aTemporal(2);
+it('reports have places of their own, and one of a run that is known needs none', async () => {
+  const { send, toReport, room, temporal } = aTemporal(2);
   const report = (about: string) => toReport({ account, about: toOrderId(about) }, []);
-  expect([await report('1'), await send('2')]).toEqual(['reported', 'started']);
-  await expect(report('3')).rejects.toThrow(TooManyNewOrders);
+  expect([await report('1'), await report('2')]).toEqual(['reported', 'reported']);
+  await expect(report('3')).rejects.toThrow(expect.objectContaining({ held: 'newReports' }));
+  expect([room.newReports(account), room.newOrders(account)]).toEqual([0, 2]);
+  expect(await send('4'), 'reports hold up no order').toBe('started');
   temporal.runs.add('followed');
   expect([await report('1'), await report('followed')]).toEqual(['reported', 'reported']);
   temporal.read.add('1');
@@ -97,7 +101,7 @@ it('however many come together, and however long their starts take, no more star
 it('an order whose run has ended makes room, and so does one that needed no run', async () => {
   const { send, room, temporal } = aTemporal(1);
   temporal.ended.add(toOrderId('old'));
-  expect([await send('old'), room(account)]).toEqual(['late', 1]);
+  expect([await send('old'), room.newOrders(account)]).toEqual(['late', 1]);
   await send('1');
   temporal.runs.clear();
   temporal.now += 1_000;
@@ -108,7 +112,7 @@ it('a start whose answer was lost keeps its place', async () => {
   const { send, room, temporal } = aTemporal(1);
   temporal.answers = false;
   await expect(send('1')).rejects.toThrow('lost');
-  expect(room(account)).toBe(0);
+  expect(room.newOrders(account)).toBe(0);
   await expect(send('2')).rejects.toThrow(TooManyNewOrders);
   expect(await send('1')).toBe('signalled');
 });
@@ -129,10 +133,11 @@ it('the port is as it was where the limit is off', () => {
 });
 
 it('a forwarder keeps deliveries about orders that may not start, forwards the others, and starts the newest when there is room', async () => {
-  const refuse = (call: string) => (/^order x/.test(call) && room === 0 ? new TooManyNewOrders() : undefined);
+  const refuse = (call: string) =>
+    /^order x/.test(call) && room === 0 ? new TooManyNewOrders('newOrders') : undefined;
   let room = 0;
   const orders = Array.from({ length: 200 }, (_, n) => `x${n}`);
-  const scene = await aScene([...orders, '1', '2'], { refuse, roomForNew: () => room, concurrency: 1 });
+  const scene = await aScene([...orders, '1', '2'], { refuse, roomForNew: roomFor(() => room), concurrency: 1 });
   const { journal, forwarder, recorded } = scene;
   await expect.poll(() => forwarder.held().newOrders.get(account)).toBe(200);
   await expect.poll(() => [journal.depth(), recorded.delivered.length]).toEqual([200, 2]);
@@ -145,14 +150,27 @@ it('a forwarder keeps deliveries about orders that may not start, forwards the o
   expect(forwarder.held().newOrders.size).toBe(0);
 });
 
-it('the journal has room for deliveries about no order while very many of an account wait, and for other accounts', async () => {
-  const refuse = (call: string) => (/^order x/.test(call) ? new TooManyNewOrders() : undefined);
-  const { journal, forwarder } = await aScene(['1'], { refuse, roomForNew: () => 0 });
+it('a forwarder keeps reports that may not start apart from orders, and forwards them when there is room', async () => {
+  const refuse = (call: string) =>
+    /^report/.test(call) && room === 0 ? new TooManyNewOrders('newReports') : undefined;
+  let room = 0;
+  const scene = await aScene(['1'], { refuse, roomForNew: { newOrders: () => 0, newReports: () => room } });
+  await scene.journal.append(aDelivery({ orderId: '2', eventType: 'business_report' }));
+  await expect.poll(() => [...scene.forwarder.held().newReports]).toEqual([[account, 1]]);
+  expect(scene.forwarder.held().newOrders.size).toBe(0);
+  room = 1;
+  await scene.isEmpty();
+});
+
+it('the journal has room for reports while very many new orders of an account wait, and for other accounts', async () => {
+  const refuse = (call: string) => (/^order x/.test(call) ? new TooManyNewOrders('newOrders') : undefined);
+  const { journal, forwarder } = await aScene(['1'], { refuse, roomForNew: roomFor(() => 0) });
   await expect.poll(() => journal.depth()).toBe(0);
   const flood = Array.from({ length: 10_000 }, (_, n) => journal.append(aDelivery({ orderId: `x${n % 100}` })));
   await Promise.all(flood);
   await expect.poll(() => forwarder.held().newOrders.get(account)).toBe(10_000);
   const mayCome = (more: Parameters<typeof aDelivery>[0]) => forwarder.hasRoomFor(aDelivery(more));
-  expect([mayCome({ orderId: '1' }), mayCome({ eventType: 'business_report' })]).toEqual([false, false]);
+  expect([mayCome({ orderId: '1' }), mayCome({ orderId: 'x1' })]).toEqual([false, false]);
+  expect(mayCome({ eventType: 'business_report' })).toBe(true);
   expect(mayCome({ account: toAccountName('partner') })).toBe(true);
 });

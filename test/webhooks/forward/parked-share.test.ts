@@ -102,7 +102,7 @@ it('a forwarder keeps what may not be parked, forwards the rest, and parks it on
   expect(forwarder.held().parked.size).toBe(0);
 });
 
-it('the journal takes no delivery that cannot be parked now, and none at all when very many wait', async () => {
+it('the journal takes no delivery that cannot be parked now, and none at all when very many wait to be parked', async () => {
   const refuse = () => new TooManyParked();
   const { journal, forwarder } = await aScene([], { refuse, roomToPark: () => 0 });
   const mayCome = (more: Parameters<typeof aDelivery>[0]) => forwarder.hasRoomFor(aDelivery(more));

@@ -41,7 +41,7 @@ function forwardAll(plan: Plan): string[] {
   return orders;
 }
 
-const roomFor = (orders: number) => ({ newOrders: () => orders, parked: () => 0 });
+const roomFor = (orders: number) => ({ newOrders: () => orders, newReports: () => 0, parked: () => 0 });
 const anyRoom = roomFor(Number.POSITIVE_INFINITY);
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `${n}`);
 
