@@ -27,6 +27,8 @@ const lanes = 64;
 const orders = 200;
 const openPerSecond = 5_000;
 const closedMs = 8_000;
+/** By then the ingress wants to read again what the subscription accepts. The first delivery after that waits once, up to two seconds. */
+const staleMs = 2_000;
 /** More than our machines send in that time. */
 const endless = 1_000_000;
 
@@ -57,10 +59,12 @@ export async function benchAcknowledge({ place, rounds, seconds, say }: IngressO
 /** Lets the ingress read what the subscription accepts, and then stops Temporal. */
 async function warm(ingress: IngressProcess, { temporal }: Awaited<ReturnType<typeof openSite>>): Promise<void> {
   const connections = await openLanes(ingress.port, 1);
-  await connections.send(requestMaker(ingress.port)('warm', 'Driving'));
-  connections.close();
+  const make = requestMaker(ingress.port);
+  await connections.send(make('warm', 'Driving'));
   await temporal.stop();
-  await sleep(500);
+  await sleep(staleMs);
+  await connections.send(make('warm', 'Waiting'));
+  connections.close();
 }
 
 async function measure({ port }: IngressProcess, seconds: number): Promise<AckFigures> {
