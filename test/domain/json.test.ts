@@ -16,7 +16,7 @@ describe('JSON that is read', () => {
     expect(readJson('"\\\\ud800"')).toBe('\\ud800');
   });
 
-  const unreadable = ['', 'NaN', '\uFEFF1', '{"secret":1', '['.repeat(1_000)];
+  const unreadable = ['', 'NaN', '\uFEFF1', '{"secret":1', '"\\"', `"${'['.repeat(2_000)}`, '['.repeat(1_000)];
   it.each(unreadable)('is no text such as %#, and the error repeats no part of it', (text) => {
     expect(() => readJson(text)).toThrow(refusal('not JSON'));
   });
