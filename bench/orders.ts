@@ -130,8 +130,7 @@ function announced({ site, sandbox }: Scene, lanes: HttpLanes, make: ReturnType<
       for (const status of changes) {
         const read = reads.next(orderId);
         sandbox.setStatus('business', orderId, status);
-        const answer = await lanes.send(make(orderId, status));
-        if (answer !== 202) throw new Error(`a delivery was answered ${answer}`);
+        await deliver(lanes, make(orderId, status));
         await read;
       }
       const workflowId = `order/business/${orderId}`;
@@ -140,6 +139,15 @@ function announced({ site, sandbox }: Scene, lanes: HttpLanes, make: ReturnType<
     },
     end: () => clearInterval(look),
   };
+}
+
+/** The ingress closes a connection that stayed idle for long after it was opened. */
+const tooSlow = 408;
+
+async function deliver(lanes: HttpLanes, request: string): Promise<void> {
+  const answer = await lanes.send(request);
+  if (answer === tooSlow) return await deliver(lanes, request);
+  if (answer !== 202) throw new Error(`a delivery was answered ${answer}`);
 }
 
 function bare({ site: { client, env }, worker }: Scene): Course {
