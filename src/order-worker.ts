@@ -49,6 +49,7 @@ import { createEarlierRunReader, createShownReader, createSinceReader } from './
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
+import { leanWorkflowThreads } from './temporal/workflow-threads.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -93,6 +94,7 @@ export interface OrderWorker {
 
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
+  leanWorkflowThreads();
   const { config, connection, namespace } = parts;
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
