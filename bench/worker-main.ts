@@ -7,7 +7,7 @@ import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { toDataConverter } from '../src/sealing/data-converter.js';
 import { createTracker } from './baseline/worker.js';
-import type { WorkerState } from './worker-process.js';
+import type { Handled, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
   const { BENCH_SIDE, BENCH_TRACKER_CODE = '', TEMPORAL_ADDRESS = '' } = process.env;
@@ -22,7 +22,14 @@ async function main(): Promise<void> {
   const rideApi = createRideApi({ profile: config.profile });
   const client = new Client({ connection, dataConverter: toDataConverter(config.payloads) });
   const shared = { config, rideApi, connection };
-  const tracker = BENCH_SIDE === 'plain' ? await createTracker({ ...shared, codePath: BENCH_TRACKER_CODE }) : undefined;
+  const tracker =
+    BENCH_SIDE === 'plain'
+      ? await createTracker({
+          ...shared,
+          codePath: BENCH_TRACKER_CODE,
+          onHandled: (handled) => process.send?.({ handled } satisfies Handled),
+        })
+      : undefined;
   const worker = tracker
     ? { workers: [tracker], run: () => tracker.run() }
     : await createOrderWorker({ ...shared, client, namespace: 'default' });

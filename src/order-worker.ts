@@ -20,6 +20,8 @@ import {
   createOrderReader,
   createProvenPaths,
   createQuietTimes,
+  createReadAtOnceActivities,
+  createReadsAtOnce,
   createReceiptActivities,
   createReceiptReader,
   createRideChangeActivities,
@@ -33,6 +35,7 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
+import { queueShare } from './domain/request-budget.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -60,9 +63,6 @@ const lookEveryMs = 500;
  * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.
  */
 const workflowStretch: object = { isolateExecutionTimeout: 60_000 };
-
-/** Calls may reach the service a moment closer together than they were handed out. */
-const shareHandedOut = 0.9;
 
 /** What a worker is made of. `client` reads and starts token leases. */
 interface OrderWorkerParts {
@@ -130,7 +130,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       taskQueue: `${config.taskQueue}.${account.name}`,
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
-      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * shareHandedOut,
+      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * queueShare,
     }),
   );
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
@@ -168,17 +168,20 @@ function createActivities(
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
+  const reading = {
+    account,
+    readOrder: createOrderReader({ rideApi, call, provenPaths }),
+    readSince: createSinceReader(client),
+    now,
+  };
   return {
     accountActivities: {
       ...createOrderActivities({
-        account,
-        readOrder: createOrderReader({ rideApi, call, provenPaths }),
+        ...reading,
         readShown: createShownReader(client),
-        readSince: createSinceReader(client),
         quietTimes,
         provenPaths,
         longestWaitMs,
-        now,
       }),
       ...createCallActivities({ account, rideApi, call, now }),
       ...createClaimActivities({ account, rideApi, call, now }),
@@ -190,6 +193,11 @@ function createActivities(
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
+      ...createReadAtOnceActivities({
+        ...reading,
+        holds: (name) => accounts.has(name),
+        readsAtOnce: createReadsAtOnce({ countWorkers: async () => 1, now }),
+      }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
       ...createTokenActivities({

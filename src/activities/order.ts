@@ -246,7 +246,7 @@ interface WatchedReading extends Pick<Found, 'reading' | 'at' | 'wanted'> {
 }
 
 /** Adds to a reading what is wrong with the ride, for a run that takes it. */
-async function withConcern(
+export async function withConcern(
   { reading, at, wanted, asked }: WatchedReading,
   { account, readSince }: Pick<OrderActivityPorts, 'account' | 'readSince'>,
 ): Promise<OrderReading> {
