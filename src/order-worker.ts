@@ -45,6 +45,7 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
+import { createFleet } from './temporal/fleet.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
@@ -168,6 +169,7 @@ function createActivities(
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
+  const fleet = createFleet(client);
   const reading = {
     account,
     readOrder: createOrderReader({ rideApi, call, provenPaths }),
@@ -196,7 +198,10 @@ function createActivities(
       ...createReadAtOnceActivities({
         ...reading,
         holds: (name) => accounts.has(name),
-        readsAtOnce: createReadsAtOnce({ countWorkers: async () => 1, now }),
+        readsAtOnce: createReadsAtOnce({
+          countWorkers: async (name) => (await fleet.pollersOf(`${config.taskQueue}.${name}`)).length,
+          now,
+        }),
       }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),

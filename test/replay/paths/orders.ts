@@ -135,7 +135,7 @@ const orderPaths: Paths = {
     return await stopped(handle);
   }),
   'order-refreshed-during-a-read': whileDriving(async (handle, stack, orderId) => {
-    stack.sandbox.setFault({ kind: 'slow', delayMs: 2_000, orderId, times: 2 }); // a poll, and the read of the delivery
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 4_000, orderId, times: 3 }); // the read at once, a poll, and the read through the queue
     await deliver(handle, deliveryOf('Driving'));
     await isPending(handle, 'readOrder');
     await handle.executeUpdate('refreshOrder');
