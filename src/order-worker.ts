@@ -155,8 +155,11 @@ function createActivities(
   { send }: NotifySender,
 ): { accountActivities: object; mainActivities: object } {
   const sealer = createSealer(config.sealingKeys);
-  const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
+  const credentialIds = new Map(
+    config.accounts.map((account) => [account, sealer.keyedHash(account.clientId, account.clientSecret)]),
+  );
+  const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
     leases: createTokenLeases(client, config.taskQueue),
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
