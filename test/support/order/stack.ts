@@ -50,6 +50,8 @@ export interface OrderStackOptions {
   env?: WorkerEnv;
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
+  /** The budget of each account; default: one that no test exhausts. */
+  requestsPerSecond?: number;
   /** Default: the workflows as they are. */
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
@@ -80,13 +82,19 @@ export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
   watch,
+  requestsPerSecond,
   workflowBundle,
   options = {},
   clockAheadMs = 0,
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
-  const config = loadWorkerConfig(workerEnv(sandbox.url, env, watch === undefined ? {} : { watch }));
+  const config = loadWorkerConfig(
+    workerEnv(sandbox.url, env, {
+      ...(watch === undefined ? {} : { watch }),
+      ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+    }),
+  );
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });
