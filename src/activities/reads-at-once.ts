@@ -1,3 +1,4 @@
+import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account, Cadence } from '../domain/account.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
@@ -100,10 +101,11 @@ export interface ReadAtOncePorts extends Pick<OrderActivityPorts, 'account' | 'r
   now?: () => number;
 }
 
-/** The result of a read at once, and the pace of the reads that follow. */
+/** The result of a read at once. */
 export interface SeenAtOnce {
   seen: OrderObservation;
-  cadence: Cadence;
+  /** The pace of the polls that follow; null where nothing is announced, so that the next change is surely found by a poll. */
+  cadence: Cadence | null;
 }
 
 export type ReadAtOnceActivities = ReturnType<typeof createReadAtOnceActivities>;
@@ -125,7 +127,7 @@ export const createReadAtOnceActivities = (ports: ReadAtOncePorts) => ({
         reading: await withConcern({ reading, at, wanted: input, asked: null }, ports),
       };
     });
-    return seen ? { seen, cadence: held.poll } : null;
+    return seen ? { seen, cadence: interfaceTerms[held.interface].announcesChanges ? held.poll : null } : null;
   },
 });
 

@@ -130,6 +130,13 @@ const orderPaths: Paths = {
     await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 2), patient); // and the one after it
     return await completes(stack, followed);
   },
+  async 'order-read-at-once'(stack) {
+    await driving(stack); // the worker counts its fellows
+    await sleep(500);
+    const followed = await announced(stack, ['Confirmed', 'Waiting']);
+    await sleep(300); // the slow poll rests
+    return await completes(stack, followed);
+  },
   'order-refreshed-and-stopped': whileDriving(async (handle) => {
     await handle.executeUpdate('refreshOrder');
     return await stopped(handle);
