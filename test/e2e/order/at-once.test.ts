@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
 import { followed } from '../../support/order/courses.js';
 import { type FollowHandle, type OrderStack, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
-import { eventsOf } from '../../support/runs.js';
+import { attributeOf, eventsOf } from '../../support/runs.js';
 
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
 
 async function announce(stack: OrderStack, { handle, orderId }: Followed, status: string): Promise<void> {
   stack.sandbox.setStatus('business', orderId, status);
   await deliver(handle, deliveryOf(status));
-  await shows(handle, { status });
+  await expect.poll(() => attributeOf(handle, 'RideStatus')).toBe(status);
 }
 
 type Followed = { handle: FollowHandle; orderId: string };
