@@ -26,7 +26,7 @@ export async function bundleWorkflows(
 const mebibyte = 1_048_576;
 /** The heap of a worker that follows no order. */
 const ownHeap = 100;
-/** A run takes about 60 kB of the heap; the rest is room for garbage. */
+/** A run takes about 40 kB of the heap; the rest is room for garbage. */
 const runsPerMebibyte = 8;
 const fewestRuns = 200;
 
