@@ -77,7 +77,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   /** Made when it is needed first, since most runs have no URL. */
   let scope: CancellationScope | null = null;
   const openScope = (): CancellationScope => {
-    scope ??= new CancellationScope({ parent });
+    scope ??= new CancellationScope({ parent, cancellable: true });
     return scope;
   };
 
