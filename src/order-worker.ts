@@ -33,6 +33,7 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
+import { accountQueueOf, tokenQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -78,7 +79,7 @@ interface OrderWorkerParts {
   options?: Partial<WorkerOptions>;
 }
 
-/** One SDK worker for the workflows, and one for each account's calls. */
+/** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
 export interface OrderWorker {
   workers: readonly Worker[];
   /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure.
@@ -97,7 +98,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
-  const { accountActivities, mainActivities } = createActivities(parts, notifySender);
+  const { accountActivities, tokenActivities, mainActivities } = createActivities(parts, notifySender);
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -122,15 +123,22 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     maxConcurrentWorkflowTaskExecutions: 40,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
-  const accountWorkers = config.accounts.map((account) =>
+  const accountWorkers = config.accounts.flatMap((account) => [
     Worker.create({
       ...shared,
-      taskQueue: `${config.taskQueue}.${account.name}`,
+      taskQueue: accountQueueOf(config.taskQueue, account.name),
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
       maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * shareHandedOut,
     }),
-  );
+    Worker.create({
+      ...shared,
+      taskQueue: tokenQueueOf(config.taskQueue, account.name),
+      activities: tokenActivities,
+      // A token is requested once in its lifetime, so one open poll takes all there are.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+    }),
+  ]);
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
 }
 
@@ -146,16 +154,19 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         },
       };
 
-/** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
+/**
+ * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
+ * and spend none. `mainActivities` need neither: any worker of the main queue takes them, whatever accounts it holds.
+ */
 function createActivities(
   { config, rideApi, client, now = Date.now }: OrderWorkerParts,
   { send }: NotifySender,
-): { accountActivities: object; mainActivities: object } {
+): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
   const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
   const tokens = createTokenSource({
-    leases: createTokenLeases(client, config.taskQueue),
+    leases: createTokenLeases(client, config.taskQueue, { hasTokenQueue: () => true }), // that of each account held here
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
     credentialId,
     now,
@@ -166,6 +177,16 @@ function createActivities(
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
+  const deliveries = createDeliveryActivities({
+    routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
+  });
+  const tokenActivities = createTokenActivities({
+    accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
+    rideApi,
+    seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
+    refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
+    now,
+  });
   return {
     accountActivities: {
       ...createOrderActivities({
@@ -182,21 +203,18 @@ function createActivities(
       ...createClaimActivities({ account, rideApi, call, now }),
       ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), longestWaitMs, now }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
+      ...deliveries,
     },
+    tokenActivities,
     mainActivities: {
-      ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
-      ...createTokenActivities({
-        accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
-        rideApi,
-        seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
-        refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
-        now,
-      }),
+      // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
+      ...tokenActivities,
+      ...deliveries,
     },
   };
 }
