@@ -65,12 +65,9 @@ it('another worker takes the place of one that no longer polls, within two minut
   const [, survivor] = workers;
   await Promise.all(workers.map(({ scrape }) => scrape()));
   expect(await survivor?.scrape()).toBeNull();
-  for (let minute = 0; minute < 1; minute += 1) {
-    clock.now += 25_000;
-    await survivor?.endPoll();
-    clock.now += 35_000;
-    await survivor?.scrape();
-  }
+  clock.now += 25_000;
+  await survivor?.endPoll();
+  clock.now += 35_000;
   expect(await survivor?.scrape()).toBe(counts);
 });
 
