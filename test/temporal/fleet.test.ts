@@ -30,7 +30,7 @@ function stage(partitions: Record<string, Listed>, refusal?: object) {
 const denied = { code: 7, details: 'denied', metadata: {} };
 
 it('each worker is listed once, by its latest poll at any partition', async () => {
-  const { fleet, asked } = stage({ q: [['a', 50]], '/_sys/q/1': [['a', 20]], '/_sys/q/2': [['b', 74]] });
+  const { fleet, asked } = stage({ q: [['a', 20]], '/_sys/q/1': [['a', 50]], '/_sys/q/2': [['b', 74]] });
   const pollers = await fleet.pollersOf('q');
   expect(pollers).toEqual([
     { identity: 'a', lastAccessAt: now - 20_000 },
