@@ -18,7 +18,7 @@ import { isGrpc } from './run-errors.js';
  */
 
 /** Where a worker stands for election. */
-export interface Polls {
+interface Polls {
   /** Other candidates see this name. */
   identity: string;
   /** Resolves when the poll is over, after 25 s. */
@@ -32,7 +32,7 @@ const awayMs = 40_000;
 const electEveryMs = 10_000;
 
 /** Stands for election under a name that says which process it is. */
-export function createPolls(client: Client, taskQueue: string): Polls {
+function createPolls(client: Client, taskQueue: string): Polls {
   const identity = `${process.pid}@${hostname()}#${randomUUID().slice(0, 8)}`;
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: countsQueueOf(taskQueue) }, identity };
