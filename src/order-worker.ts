@@ -36,6 +36,7 @@ import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
 import { queueShare } from './domain/request-budget.js';
+import { accountQueueOf, tokenQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -80,7 +81,7 @@ interface OrderWorkerParts {
   options?: Partial<WorkerOptions>;
 }
 
-/** One SDK worker for the workflows, and one for each account's calls. */
+/** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
 export interface OrderWorker {
   workers: readonly Worker[];
   /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure.
@@ -100,7 +101,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
-  const { accountActivities, mainActivities } = createActivities(parts, notifySender);
+  const { accountActivities, tokenActivities, mainActivities } = createActivities(parts, notifySender);
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -125,15 +126,22 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     maxConcurrentWorkflowTaskExecutions: 40,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
-  const accountWorkers = config.accounts.map((account) =>
+  const accountWorkers = config.accounts.flatMap((account) => [
     Worker.create({
       ...shared,
-      taskQueue: `${config.taskQueue}.${account.name}`,
+      taskQueue: accountQueueOf(config.taskQueue, account.name),
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
       maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * queueShare,
     }),
-  );
+    Worker.create({
+      ...shared,
+      taskQueue: tokenQueueOf(config.taskQueue, account.name),
+      activities: tokenActivities,
+      // A token is requested once in its lifetime, so one open poll takes all there are.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+    }),
+  ]);
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
 }
 
@@ -149,11 +157,14 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         },
       };
 
-/** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
+/**
+ * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
+ * and spend none. `mainActivities` need neither: any worker of the main queue takes them, whatever accounts it holds.
+ */
 function createActivities(
   { config, rideApi, client, now = Date.now }: OrderWorkerParts,
   { send }: NotifySender,
-): { accountActivities: object; mainActivities: object } {
+): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
   const credentialIds = new Map(
@@ -161,7 +172,7 @@ function createActivities(
   );
   const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
-    leases: createTokenLeases(client, config.taskQueue),
+    leases: createTokenLeases(client, config.taskQueue, { hasTokenQueue: () => true }), // that of each account held here
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
     credentialId,
     now,
@@ -179,6 +190,16 @@ function createActivities(
     readSince: createSinceReader(client),
     now,
   };
+  const deliveries = createDeliveryActivities({
+    routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
+  });
+  const tokenActivities = createTokenActivities({
+    accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
+    rideApi,
+    seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
+    refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
+    now,
+  });
   return {
     accountActivities: {
       ...createOrderActivities({
@@ -192,9 +213,10 @@ function createActivities(
       ...createClaimActivities({ account, rideApi, call, now }),
       ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), longestWaitMs, now }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
+      ...deliveries,
     },
+    tokenActivities,
     mainActivities: {
-      ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
@@ -202,19 +224,15 @@ function createActivities(
         ...reading,
         holds: (name) => accounts.has(name),
         readsAtOnce: createReadsAtOnce({
-          countWorkers: async (name) => (await fleet.pollersOf(`${config.taskQueue}.${name}`)).length,
+          countWorkers: async (name) => (await fleet.pollersOf(accountQueueOf(config.taskQueue, name))).length,
           now,
         }),
       }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
-      ...createTokenActivities({
-        accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
-        rideApi,
-        seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
-        refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
-        now,
-      }),
+      // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
+      ...tokenActivities,
+      ...deliveries,
     },
   };
 }

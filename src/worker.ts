@@ -14,6 +14,7 @@ import { failProcess } from './process-failure.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts } from './temporal/counts.js';
+import { electedCounts } from './temporal/elected-counts.js';
 import { ensureSearchAttributes } from './temporal/search-attributes.js';
 
 async function main(): Promise<void> {
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   const tracing = config.sendsTraces ? await openTracing({ process: 'worker', logger }) : null;
   const client = new Client({ connection, namespace, dataConverter });
   const metrics = createWorkerMetrics();
-  metrics.showRuns(createRunCounts(client, config.taskQueue));
+  metrics.showRuns(electedCounts(client, config.taskQueue, createRunCounts(client, config.taskQueue)));
   const rideApi = createRideApi({
     profile: config.profile,
     keepsPersonalData: config.payloads.encrypts,

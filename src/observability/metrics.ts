@@ -14,7 +14,7 @@ export interface WorkerMetrics {
   registry: Registry;
   countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
   countUpstreamCall(call: UpstreamCallCount): void;
-  /** Shows the runs of the whole fleet. Each scrape counts them. */
+  /** Shows the runs of the whole fleet, which each scrape asks for. */
   showRuns(count: () => Promise<RunCounts | null>): void;
 }
 
@@ -65,7 +65,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   };
 }
 
-/** The gauges have no value while Temporal does not count the runs. */
+/** The gauges have no value at a worker that does not count the runs, and while Temporal does not. */
 function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
   const registers = [registry];
   new Gauge({

@@ -57,7 +57,7 @@ export interface RunCounts {
 }
 
 const runsWithinMs = 2_000;
-/** Visibility takes ten calls a second for a whole namespace, and every worker counts. */
+/** Visibility takes ten calls a second for a whole namespace. */
 const freshMs = 60_000;
 
 /** Counts runs in visibility, at most once a minute. Null when the last count failed. */
