@@ -43,6 +43,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
+import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
@@ -74,6 +75,8 @@ interface OrderWorkerParts {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
+  /** Metrics about deliveries that come or do not. */
+  reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
 }
@@ -148,7 +151,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
 
 /** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
 function createActivities(
-  { config, rideApi, client, now = Date.now }: OrderWorkerParts,
+  { config, rideApi, client, now = Date.now, reliabilityWatch: watch }: OrderWorkerParts,
   { send }: NotifySender,
 ): { accountActivities: object; mainActivities: object } {
   const sealer = createSealer(config.sealingKeys);
@@ -175,6 +178,7 @@ function createActivities(
         readSince: createSinceReader(client),
         quietTimes,
         provenPaths,
+        reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
         longestWaitMs,
         now,
       }),
@@ -189,7 +193,7 @@ function createActivities(
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
-      ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
+      ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
       ...createTokenActivities({
         accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
         rideApi,

@@ -7,6 +7,7 @@ import {
   type OrderReader,
   type Shown,
 } from '../../src/activities/order.js';
+import type { Reliance } from '../../src/activities/order-pace.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { toRideStatus } from '../../src/domain/order/status.js';
 import type { LookInput, OrderReading } from '../../src/domain/order/trail.js';
@@ -59,6 +60,10 @@ export class LookStage {
   shown: Shown | Error = { status: 'Routing', concern: null, runLength: 20 };
   /** Since when the run shows its status, as it answers to a query; an Error when no worker answers. */
   since: string | Error = iso(start);
+  /** How far polls may rely on deliveries. */
+  reliance: Reliance = { earned: 0, takesMisses: false };
+  /** The orders about which a delivery was missed. */
+  readonly misses: string[] = [];
   readonly quietTimes = createQuietTimes(() => this.now);
   readonly provenPaths = createProvenPaths(() => this.now);
   readOrder: OrderReader = async () => this.answer();
@@ -75,6 +80,12 @@ export class LookStage {
     },
     quietTimes: this.quietTimes,
     provenPaths: this.provenPaths,
+    reliability: {
+      of: async () => this.reliance,
+      miss: async (_account, orderId) => {
+        this.misses.push(orderId);
+      },
+    },
     now: () => this.now,
     random: () => this.random,
   });
