@@ -18,6 +18,7 @@ const withinMs = 2_000;
 const knownMissMs = 600_000;
 /** A process tells the run of one miss within this time. */
 const toldMs = 60_000;
+const dayMs = 86_400_000;
 /** The clocks of processes may differ by so much. */
 const clocksDifferMs = 60_000;
 
@@ -95,9 +96,11 @@ export function createReliability({
     miss.isTold = true;
   }
 
-  /** The run may not have published yet what this process has found. */
+  /** The run may not have published yet what this process has found, or not have got it. */
   const isOvertaken = ({ memo, miss }: Held): boolean =>
-    miss !== null && (!memo?.missedAt || Date.parse(memo.missedAt) < miss.at - clocksDifferMs);
+    miss !== null &&
+    now() - miss.at < dayMs &&
+    (!memo?.missedAt || Date.parse(memo.missedAt) < miss.at - clocksDifferMs);
 
   const earnedNow = (held: Held): number => (held.memo && !isOvertaken(held) ? earnedShare(held.memo, now()) : 0);
 
