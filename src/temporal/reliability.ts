@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { ReliabilityOfDeliveries, Reliance } from '../activities/index.js';
-import { type Account, actsForCompany } from '../domain/account.js';
+import { type Account, actsForCompany, type Cadence } from '../domain/account.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { publishedReliability } from '../domain/published.js';
 import { earnedShare, type ReliabilityMemo } from '../domain/subscription/reliability.js';
@@ -8,16 +8,16 @@ import { subscriptionId } from '../domain/workflow-ids.js';
 import { deliveryMissedSignal } from '../workflows/messages.js';
 import { runOf } from './runs.js';
 
-/** How long a worker uses a record that it has read: so much later than the run it stretches no more polls. */
-const freshMs = 30_000;
+/** A worker learns of a miss so much later than the run: half a minute, or less where even the usual pause is short. */
+const freshMs = ({ pushedMs }: Cadence): number => Math.min(30_000, pushedMs / 4);
 /** It asks again so soon after a read that failed. */
 const failedMs = 5_000;
 /** Polls wait for a read. */
 const withinMs = 2_000;
-/** While nothing is proven, a miss within this time says enough: more of them would only be work for the run. */
-const knownMissMs = 600_000;
 /** A process tells the run of one miss within this time. */
-const toldMs = 60_000;
+const toldMs = (poll: Cadence): number => 2 * freshMs(poll);
+/** While nothing is proven, a miss within this time says enough: more of them would only be work for the run. */
+const knownMissMs = ({ provenMs = 0 }: Cadence): number => provenMs;
 const dayMs = 86_400_000;
 /** The clocks of processes may differ by so much. */
 const clocksDifferMs = 60_000;
@@ -61,28 +61,28 @@ export function createReliability({
   const accounts = new Map<AccountName, Held>();
   const runFor = (account: AccountName) => runOf(client, subscriptionId({ account, eventType: 'status_changed' }));
 
-  async function heldOf(account: AccountName): Promise<Held> {
+  async function heldOf({ name: account, poll }: Account): Promise<Held> {
     const held = accounts.get(account) ?? { memo: undefined, isRecorded: false, staleAt: 0, reading: null, miss: null };
     accounts.set(account, held);
     if (now() >= held.staleAt) {
-      held.reading ??= read(account, held);
+      held.reading ??= read(account, held, freshMs(poll));
       await held.reading;
     }
     return held;
   }
 
-  async function read(account: AccountName, held: Held): Promise<void> {
+  async function read(account: AccountName, held: Held, forMs: number): Promise<void> {
     try {
       const found = await runFor(account).find({ withinMs });
       // The counts are those of the orders on one task queue.
       held.isRecorded = found?.isOpen === true && found.taskQueue === taskQueue;
       held.memo = held.isRecorded ? publishedReliability(found?.memo) : null;
-      held.staleAt = now() + freshMs;
+      held.staleAt = now() + forMs;
       if (held.miss && !held.miss.isTold) await tell(account, held);
       watch?.showEarned({ account, earned: earnedNow(held) });
     } catch {
       held.memo = undefined;
-      held.staleAt = now() + failedMs;
+      held.staleAt = now() + Math.min(failedMs, forMs);
     } finally {
       held.reading = null;
     }
@@ -104,25 +104,25 @@ export function createReliability({
 
   const earnedNow = (held: Held): number => (held.memo && !isOvertaken(held) ? earnedShare(held.memo, now()) : 0);
 
-  function takesMisses(held: Held): boolean {
-    if (!held.isRecorded || (held.miss && now() - held.miss.at < toldMs)) return false;
+  function takesMisses(held: Held, poll: Cadence): boolean {
+    if (!held.isRecorded || (held.miss && now() - held.miss.at < toldMs(poll))) return false;
     const missedAt = held.memo?.missedAt ?? null;
-    return earnedNow(held) > 0 || missedAt === null || now() - Date.parse(missedAt) >= knownMissMs;
+    return earnedNow(held) > 0 || missedAt === null || now() - Date.parse(missedAt) >= knownMissMs(poll);
   }
 
   return {
     async of(account) {
       if (!learns(account)) return nothing;
-      const held = await heldOf(account.name);
-      return { earned: earnedNow(held), takesMisses: takesMisses(held) };
+      const held = await heldOf(account);
+      return { earned: earnedNow(held), takesMisses: takesMisses(held, account.poll) };
     },
 
-    async miss({ name: account }, orderId) {
-      watch?.countMiss({ account });
+    async miss(account, orderId) {
+      watch?.countMiss({ account: account.name });
       const held = await heldOf(account);
-      if (!takesMisses(held)) return; // another poll has told the run meanwhile
+      if (!takesMisses(held, account.poll)) return; // another poll has told the run meanwhile
       held.miss = { orderId, at: now(), isTold: false };
-      await tell(account, held).catch(() => {
+      await tell(account.name, held).catch(() => {
         held.staleAt = 0; // tells it again with the next read
       });
     },

@@ -52,10 +52,11 @@ const windowMs = ({ everyMs }: ReliabilityTerms): number => windowLooks * everyM
 export const isMissRecent = ({ missed }: Pick<Reliability, 'missed'>, terms: ReliabilityTerms): boolean =>
   missed !== null && Date.parse(missed.at) > terms.now - windowMs(terms);
 
-/** The record after a count of `ends`. It rises by one step for each count, and falls at once. */
+/** The record after a count of `ends`. It rises by one step in the time between two looks, and falls at once. */
 export function reliabilityAfter(held: Reliability, ends: number, terms: ReliabilityTerms): Reliability {
   const earned = isMissRecent(held, terms) ? 0 : Math.min(reliabilitySteps, Math.floor(ends / terms.endsPerStep));
-  const step = Math.min(earned, held.step + 1);
+  const mayRise = terms.now - Date.parse(held.countedAt) >= terms.everyMs;
+  const step = Math.min(earned, mayRise ? held.step + 1 : held.step);
   return { ...held, step, ends, countedAt: iso(terms.now), until: iso(terms.now + windowMs(terms)) };
 }
 

@@ -45,6 +45,7 @@ describe('how reliable deliveries are', () => {
     expect(counted(fresh, 49).step).toBe(0);
     expect(counted(fresh, 50).step).toBe(1);
     expect(counted(fresh, 5_000).step, 'not all at once').toBe(1);
+    expect(reliabilityAfter(fresh, 5_000, terms(start + hour - 1)).step, 'nor within an hour').toBe(0);
     expect(counted(fresh, 60, 110, 160, 210, 260).step).toBe(4);
     expect(counted(fresh, 200, 200, 99).step, 'falls at once').toBe(1);
   });

@@ -50,6 +50,7 @@ export interface OrderStackOptions {
   env?: WorkerEnv;
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
+  businessAs?: AccountExtra['businessAs'];
   /** Default: the workflows as they are. */
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
@@ -80,13 +81,14 @@ export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
   watch,
+  businessAs,
   workflowBundle,
   options = {},
   clockAheadMs = 0,
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
-  const config = loadWorkerConfig(workerEnv(sandbox.url, env, watch === undefined ? {} : { watch }));
+  const config = loadWorkerConfig(workerEnv(sandbox.url, env, { ...(watch !== undefined && { watch }), ...(businessAs && { businessAs }) }));
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });
