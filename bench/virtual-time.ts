@@ -30,7 +30,13 @@ export async function startVirtualTime(timeSkippingServer: string): Promise<Virt
   const now = () => startedAt.getStore() ?? Number.NaN;
   const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
     startedAt.run(await env.currentTimeMs(), () => next(input));
-  const options = { interceptors: { activity: [() => ({ inbound: { execute } })] } };
+  // This server loses a task that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
+  const pollers = { type: 'simple-maximum' as const, maximum: 4 };
+  const options = {
+    interceptors: { activity: [() => ({ inbound: { execute } })] },
+    activityTaskPollerBehavior: pollers,
+    workflowTaskPollerBehavior: pollers,
+  };
   return { env, now, options, ...createVirtualService(now) };
 }
 
