@@ -3,6 +3,7 @@ import { benchCalls } from './calls.js';
 import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
+import { benchOrders } from './orders.js';
 import { type Group, type Summary, toTable } from './report.js';
 import { watchStolenTime } from './stolen-time.js';
 
@@ -17,6 +18,10 @@ interface FollowFlags extends SharedFlags {
   only: FollowPart[];
 }
 
+interface OrdersFlags extends SharedFlags {
+  orders: number;
+}
+
 interface IngressFlags extends SharedFlags {
   seconds: number;
   only: IngressPart[];
@@ -26,6 +31,7 @@ interface IngressFlags extends SharedFlags {
 const benches = {
   follow: { name: 'following orders', beside: 'a plain tracker that sleeps and polls' },
   ingress: { name: 'taking deliveries', beside: 'a bare route, a bare client, or the journal off' },
+  orders: { name: 'whole announced orders', beside: 'a bare workflow that takes signals and reads nothing' },
   calls: { name: 'business calls', beside: 'the same call made directly' },
   encryption: { name: 'following orders with payload encryption', beside: 'without' },
 } as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
@@ -91,6 +97,7 @@ command('all', 'everything below, in one table (the default)', 'half an hour').a
   const results: Results = {
     follow: await benchFollow({ rounds, orders: 60, live: 1_000, only: followParts, say }),
     ingress: await benchIngress({ rounds, seconds: 60, only: ingressParts, say }),
+    orders: await benchOrders({ rounds, orders: 1_000, say }),
     calls: await benchCalls({ rounds, say }),
     encryption: await benchEncryption({ rounds, say }),
   };
@@ -107,6 +114,10 @@ command('ingress', beside('ingress'), '17 minutes (a look at all: --rounds 1 --s
   .option('--seconds <n>', 'how long each load on a schedule lasts', wholeNumber(600), 60)
   .option('--only <parts>', `some of ${ingressParts.join(',')}`, partsOf(ingressParts), [...ingressParts])
   .action(async ({ json, ...flags }: IngressFlags) => print({ ingress: await benchIngress({ ...flags, say }) }, json));
+
+command('orders', beside('orders'), '8 minutes (a look: --rounds 1 --orders 200)')
+  .option('--orders <n>', 'orders in each round', wholeNumber(20_000), 1_000)
+  .action(async ({ json, ...flags }: OrdersFlags) => print({ orders: await benchOrders({ ...flags, say }) }, json));
 
 command('calls', beside('calls'), '2 minutes').action(async ({ rounds, json }: SharedFlags) =>
   print({ calls: await benchCalls({ rounds, say }) }, json),

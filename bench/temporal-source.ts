@@ -6,6 +6,8 @@ export type TemporalSource = { program: string } | { address: string };
 /** The server of one part. */
 export interface BenchServer {
   address: string;
+  /** Null if the server was given: it may run elsewhere. */
+  pid: number | null;
   /** Stops the server if it was started for this part. */
   stop(): Promise<void>;
 }
@@ -16,5 +18,5 @@ export async function openServer(
   options: { databaseFile: string; port?: number },
 ): Promise<BenchServer> {
   if ('program' in source) return await startDevServer({ ...options, program: source.program });
-  return { address: source.address, stop: async () => undefined };
+  return { address: source.address, pid: null, stop: async () => undefined };
 }

@@ -1,13 +1,13 @@
 // A worker of one side in its own process. worker-process.ts starts it.
+import { setFlagsFromString } from 'node:v8';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { toDataConverter } from '../src/sealing/data-converter.js';
-import { shortenWorkflowStacks } from '../src/temporal/workflow-code.js';
 import { createTracker } from './baseline/worker.js';
-import type { WorkerState } from './worker-process.js';
+import type { Handled, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
   const { BENCH_SIDE, BENCH_TRACKER_CODE = '', TEMPORAL_ADDRESS = '' } = process.env;
@@ -15,13 +15,21 @@ async function main(): Promise<void> {
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  shortenWorkflowStacks();
+  // The plain tracker gets what a setting can give: shorter stacks of promises. Ours keep none, see src/temporal/workflow-threads.ts.
+  if (BENCH_SIDE === 'plain') setFlagsFromString('--stack-trace-limit=4');
   const config = loadWorkerConfig(process.env);
   const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
   const rideApi = createRideApi({ profile: config.profile });
   const client = new Client({ connection, dataConverter: toDataConverter(config.payloads) });
   const shared = { config, rideApi, connection };
-  const tracker = BENCH_SIDE === 'plain' ? await createTracker({ ...shared, codePath: BENCH_TRACKER_CODE }) : undefined;
+  const tracker =
+    BENCH_SIDE === 'plain'
+      ? await createTracker({
+          ...shared,
+          codePath: BENCH_TRACKER_CODE,
+          onHandled: (handled) => process.send?.({ handled } satisfies Handled),
+        })
+      : undefined;
   const worker = tracker
     ? { workers: [tracker], run: () => tracker.run() }
     : await createOrderWorker({ ...shared, client, namespace: 'default' });

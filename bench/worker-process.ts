@@ -10,7 +10,15 @@ export interface WorkerState {
   cachedRuns: number;
 }
 
+/** What a comparator that is told of changes says when it has handled one. */
+export interface Handled {
+  handled: string;
+}
+
 export interface WorkerProcess {
+  pid: number;
+  /** The comparator has handled a change of this order. */
+  onHandled(listener: (orderId: string) => void): void;
   state(): Promise<WorkerState>;
   /** Sends SIGTERM, and SIGKILL after 10 s. */
   stop(): Promise<void>;
@@ -49,6 +57,12 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
   const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));
   await messageOf(child);
   return {
+    pid: child.pid ?? 0,
+    onHandled(listener) {
+      child.on('message', (message: Partial<Handled>) => {
+        if (message.handled !== undefined) listener(message.handled);
+      });
+    },
     async state() {
       const answer = messageOf(child);
       child.send('state');

@@ -20,6 +20,8 @@ import {
   createOrderReader,
   createProvenPaths,
   createQuietTimes,
+  createReadAtOnceActivities,
+  createReadsAtOnce,
   createReceiptActivities,
   createReceiptReader,
   createRideChangeActivities,
@@ -33,6 +35,7 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
+import { queueShare } from './domain/request-budget.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -42,11 +45,13 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
+import { createFleet } from './temporal/fleet.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
 import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
+import { leanWorkflowThreads } from './temporal/workflow-threads.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -60,9 +65,6 @@ const lookEveryMs = 500;
  * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.
  */
 const workflowStretch: object = { isolateExecutionTimeout: 60_000 };
-
-/** Calls may reach the service a moment closer together than they were handed out. */
-const shareHandedOut = 0.9;
 
 /** What a worker is made of. `client` reads and starts token leases. */
 interface OrderWorkerParts {
@@ -96,6 +98,7 @@ export interface OrderWorker {
 
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
+  leanWorkflowThreads();
   const { config, connection, namespace } = parts;
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
@@ -131,7 +134,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       taskQueue: `${config.taskQueue}.${account.name}`,
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
-      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * shareHandedOut,
+      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * queueShare,
     }),
   );
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
@@ -155,8 +158,11 @@ function createActivities(
   { send }: NotifySender,
 ): { accountActivities: object; mainActivities: object } {
   const sealer = createSealer(config.sealingKeys);
-  const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
+  const credentialIds = new Map(
+    config.accounts.map((account) => [account, sealer.keyedHash(account.clientId, account.clientSecret)]),
+  );
+  const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
     leases: createTokenLeases(client, config.taskQueue),
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
@@ -169,18 +175,22 @@ function createActivities(
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
+  const fleet = createFleet(client);
+  const reading = {
+    account,
+    readOrder: createOrderReader({ rideApi, call, provenPaths }),
+    readSince: createSinceReader(client),
+    now,
+  };
   return {
     accountActivities: {
       ...createOrderActivities({
-        account,
-        readOrder: createOrderReader({ rideApi, call, provenPaths }),
+        ...reading,
         readShown: createShownReader(client),
-        readSince: createSinceReader(client),
         quietTimes,
         provenPaths,
         reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
         longestWaitMs,
-        now,
       }),
       ...createCallActivities({ account, rideApi, call, now }),
       ...createClaimActivities({ account, rideApi, call, now }),
@@ -192,6 +202,14 @@ function createActivities(
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
+      ...createReadAtOnceActivities({
+        ...reading,
+        holds: (name) => accounts.has(name),
+        readsAtOnce: createReadsAtOnce({
+          countWorkers: async (name) => (await fleet.pollersOf(`${config.taskQueue}.${name}`)).length,
+          now,
+        }),
+      }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
       ...createTokenActivities({

@@ -15,14 +15,12 @@ import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts } from './temporal/counts.js';
 import { ensureSearchAttributes } from './temporal/search-attributes.js';
-import { shortenWorkflowStacks } from './temporal/workflow-code.js';
 
 async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
   const logger = createLogger({ level: config.logLevel, process: 'worker' });
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
-  shortenWorkflowStacks();
   const { connection, namespace, address, dataConverter } = await connectNative(process.env);
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');

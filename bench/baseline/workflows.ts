@@ -1,4 +1,15 @@
-import { continueAsNew, defineQuery, proxyActivities, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  proxySinks,
+  type Sinks,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Cadence } from '../../src/domain/account.js';
 import type { AccountName, OrderId } from '../../src/domain/keys.js';
 import { nextReadMs } from '../../src/domain/order/cadence.js';
@@ -43,4 +54,27 @@ export async function trackOrder({ account, orderId, cadence, tracked }: TrackOr
       await continueAsNew<typeof trackOrder>({ account, orderId, cadence, tracked: order });
     }
   }
+}
+
+/** Tells the bench that a change was handled, so that the next one gets a workflow task of its own. */
+export interface ChangeSinks extends Sinks {
+  changes: { handled(orderId: string): void };
+}
+
+const { changes } = proxySinks<ChangeSinks>();
+
+export const orderChangedSignal = defineSignal<[{ status: string; terminal: boolean }]>('orderChanged');
+
+/** Believes each signal and reads nothing: the least that a workflow costs which is told of each change. */
+export async function bareOrder(orderId: string): Promise<{ status: string }[]> {
+  const timeline: { status: string }[] = [];
+  let isOver = false;
+  setHandler(orderChangedSignal, ({ status, terminal }) => {
+    timeline.push({ status });
+    isOver = terminal;
+    changes.handled(orderId);
+  });
+  changes.handled(orderId); // the start
+  await condition(() => isOver);
+  return timeline;
 }

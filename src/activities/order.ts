@@ -241,13 +241,14 @@ function isProven(
   return provenPaths.isProven(account, Math.max(Date.parse(before.since), now - provenWithinMs), orderId);
 }
 
-interface WatchedReading extends Pick<Found, 'reading' | 'at' | 'wanted'> {
+interface WatchedReading extends Pick<Found, 'reading' | 'at'> {
+  wanted: LookInput;
   /** The run that the poll has asked for its status: the status may be newer than `since` in the input. */
   asked: FollowingRun | null | undefined;
 }
 
 /** Adds to a reading what is wrong with the ride, for a run that takes it. */
-async function withConcern(
+export async function withConcern(
   { reading, at, wanted, asked }: WatchedReading,
   { account, readSince }: Pick<OrderActivityPorts, 'account' | 'readSince'>,
 ): Promise<OrderReading> {

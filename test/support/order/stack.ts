@@ -51,6 +51,8 @@ export interface OrderStackOptions {
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
   businessAs?: AccountExtra['businessAs'];
+  /** The budget of each account; default: one that no test exhausts. */
+  requestsPerSecond?: number;
   /** Default: the workflows as they are. */
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
@@ -82,13 +84,20 @@ export async function startOrderStack({
   env,
   watch,
   businessAs,
+  requestsPerSecond,
   workflowBundle,
   options = {},
   clockAheadMs = 0,
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
-  const config = loadWorkerConfig(workerEnv(sandbox.url, env, { ...(watch !== undefined && { watch }), ...(businessAs && { businessAs }) }));
+  const config = loadWorkerConfig(
+    workerEnv(sandbox.url, env, {
+      ...(watch === undefined ? {} : { watch }),
+      ...(businessAs === undefined ? {} : { businessAs }),
+      ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+    }),
+  );
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });
