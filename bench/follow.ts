@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findDevServer } from '../local/temporal/dev-server.js';
 import { findTimeSkippingServer } from '../local/temporal/time-skipping-server.js';
+import { benchAnnounced } from './announced.js';
 import { bundleTracker } from './baseline/worker.js';
 import type { BenchPlace } from './cell.js';
 import { benchEvents } from './events.js';
@@ -11,8 +12,9 @@ import { benchMemory } from './memory.js';
 import { type Measure, type Summary, summarize } from './report.js';
 import type { TemporalSource } from './temporal-source.js';
 import { benchThroughput } from './throughput.js';
+import { startVirtualTime } from './virtual-time.js';
 
-export const followParts = ['events', 'throughput', 'memory'] as const;
+export const followParts = ['events', 'announced', 'throughput', 'memory'] as const;
 export type FollowPart = (typeof followParts)[number];
 
 export interface FollowOptions {
@@ -55,6 +57,14 @@ const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Pro
   async events({ folder, trackerCodePath }, { rounds, say }) {
     const timeSkippingServer = await findTimeSkippingServer(say);
     return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds: half(rounds), say });
+  },
+  async announced({ folder }, { rounds, say }) {
+    const time = await startVirtualTime(await findTimeSkippingServer(say));
+    try {
+      return await benchAnnounced({ folder, time, rounds: half(rounds), say });
+    } finally {
+      await time.env.teardown();
+    }
   },
   async throughput(place, { orders, rounds, say }) {
     const live = await benchLiveOrders({ place, orders, rounds, say });

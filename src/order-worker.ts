@@ -48,6 +48,7 @@ import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createFleet } from './temporal/fleet.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
+import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
@@ -77,6 +78,8 @@ interface OrderWorkerParts {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
+  /** Metrics about deliveries that come or do not. */
+  reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
 }
@@ -162,7 +165,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
  * and spend none. `mainActivities` need neither: any worker of the main queue takes them, whatever accounts it holds.
  */
 function createActivities(
-  { config, rideApi, client, now = Date.now }: OrderWorkerParts,
+  { config, rideApi, client, now = Date.now, reliabilityWatch: watch }: OrderWorkerParts,
   { send }: NotifySender,
 ): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
@@ -207,6 +210,7 @@ function createActivities(
         readShown: createShownReader(client),
         quietTimes,
         provenPaths,
+        reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
         longestWaitMs,
       }),
       ...createCallActivities({ account, rideApi, call, now }),
@@ -229,7 +233,7 @@ function createActivities(
         }),
       }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
-      ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
+      ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
       // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
       ...tokenActivities,
       ...deliveries,

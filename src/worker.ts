@@ -39,6 +39,7 @@ async function main(): Promise<void> {
     connection,
     namespace,
     client,
+    reliabilityWatch: metrics,
     rideApi: watchCalls(tracing ? watchCalls(rideApi, traceCalls(tracing)) : rideApi, countCalls(metrics)),
     ...(tracing ? { options: { interceptors: { activity: [traceActivities(tracing)] } } } : {}),
   });

@@ -1,8 +1,10 @@
 import type { Client } from '@temporalio/client';
+import type { SilenceActivityPorts } from '../activities/index.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
+import { endStatuses } from '../domain/order/status.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
-import type { OrderCounts } from '../domain/subscription/silence.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 
 /** A text in a visibility query; within quotes only the quote and the backslash mean something. */
@@ -34,19 +36,28 @@ const ordersWithinMs = 10_000;
 export function createOrderCounts(
   client: Client,
   taskQueue: string,
-): (account: AccountName, startedAfter: number) => Promise<OrderCounts> {
+): Pick<SilenceActivityPorts, 'countOrders' | 'countAnnouncedEnds'> {
   const count = counterOf(client, taskQueue, ordersWithinMs);
-  return async (account, startedAfter) => {
-    const orders = [
-      "WorkflowType = 'followOrder'",
-      `${names.account} = ${quote(account)}`,
-      `StartTime > '${new Date(startedAfter).toISOString()}'`,
-    ];
-    // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
-    const read = await count([...orders, `${names.seenBy} = 'read'`, "ExecutionStatus = 'Completed'"]);
-    return { read, delivered: await count([...orders, `${names.seenBy} = 'delivery'`]) };
+  const ordersOf = (account: AccountName) => ["WorkflowType = 'followOrder'", `${names.account} = ${quote(account)}`];
+  const hasEnded = "ExecutionStatus = 'Completed'";
+  const [byRead, byDelivery] = ['read', 'delivery'].map((seenBy) => `${names.seenBy} = '${seenBy}'`) as [
+    string,
+    string,
+  ];
+  return {
+    async countOrders(account, startedAfter) {
+      const orders = [...ordersOf(account), `StartTime > '${iso(startedAfter)}'`];
+      // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
+      const read = await count([...orders, byRead, hasEnded]);
+      return { read, delivered: await count([...orders, byDelivery]) };
+    },
+    // A run that was stopped, or has expired, is completed too, and says nothing about its last change.
+    countAnnouncedEnds: (account, endedAfter) =>
+      count([...ordersOf(account), `CloseTime > '${iso(endedAfter)}'`, byDelivery, hasEnded, isAtEnd]),
   };
 }
+
+const isAtEnd = `${names.status} IN (${endStatuses.map(quote).join(', ')})`;
 
 /** How many runs the whole fleet has. */
 export interface RunCounts {

@@ -72,6 +72,9 @@ export const endSubscriptionUpdate = defineUpdate<SubscriptionEnd, [{ reason: st
 /** The addresses and what needs a person; never a path or a secret. */
 export const subscriptionStatusQuery = defineQuery<SubscriptionStatus>('subscriptionStatus');
 
+/** A poll found a change of this announced order, and no delivery had announced it: nothing is proven any more. */
+export const deliveryMissedSignal = defineSignal<[{ orderId: OrderId }]>('deliveryMissed');
+
 /** A wish for another token; a caller of an earlier release sends only `insteadOf`. */
 export type RenewTokenRequest = Pick<HeardWish, 'insteadOf'> & Partial<HeardWish>;
 

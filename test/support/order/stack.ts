@@ -50,6 +50,7 @@ export interface OrderStackOptions {
   env?: WorkerEnv;
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
+  businessAs?: AccountExtra['businessAs'];
   /** The budget of each account; default: one that no test exhausts. */
   requestsPerSecond?: number;
   /** Default: the workflows as they are. */
@@ -82,6 +83,7 @@ export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
   watch,
+  businessAs,
   requestsPerSecond,
   workflowBundle,
   options = {},
@@ -92,6 +94,7 @@ export async function startOrderStack({
   const config = loadWorkerConfig(
     workerEnv(sandbox.url, env, {
       ...(watch === undefined ? {} : { watch }),
+      ...(businessAs === undefined ? {} : { businessAs }),
       ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
     }),
   );
