@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
+import { toAccountName, toOrderId } from '../src/domain/keys.js';
 import type { OrderTrail } from '../src/domain/order/trail.js';
 import { bundleTracker } from './baseline/worker.js';
 import type { trackInActivity } from './baseline/workflows.js';
@@ -46,6 +47,8 @@ interface PollCost {
 const pollsPerSecond = 25;
 const fastestMs = 10_000;
 const shortestWindowMs = 60_000;
+/** A worker that has just started still compiles its code. */
+const warmMs = 5_000;
 const idleMs = 10_000;
 const lanes = 32;
 const limitMs = 600_000;
@@ -90,13 +93,14 @@ async function measure(place: BenchPlace, kind: Kind, orders: number): Promise<P
   const extraEnv = kind === 'loop' ? { BENCH_SLOTS: String(orders + 10) } : {};
   const cell = await openCell(place, { side, processes: 1, cadence, extraEnv });
   try {
+    await sleep(warmMs);
     const idle = await usageIn(cell, idleMs);
-    const begin = beginners[kind];
-    const handles = await closedLoop({ count: orders, inFlight: lanes, limitMs }, (at) => begin(cell, at, activeMs));
-    await readsOf(cell, orders * (kind === 'announced' ? 2 : 1));
-    if (kind === 'announced') await Promise.all(handles.slice(0, sampled).map(requireAnnounced));
+    const begin = { cell, kind, activeMs };
+    const live = await closedLoop({ count: orders, inFlight: lanes, limitMs }, (index) => startOne(begin, index));
+    await until(async () => pollsOf(cell) >= orders);
+    if (kind === 'announced') await announceAll(cell, live);
+    const sample = live.slice(0, sampled).map(({ handle }) => handle);
     await sleep(activeMs); // the first attempt of a poll only waits, so each order has a poll that waits now
-    const sample = handles.slice(0, sampled);
     const eventsBefore = await eventsOf(sample);
     const used = await usageIn(cell, windowMs(orders));
     const events = ((await eventsOf(sample)) - eventsBefore) / (used.polls / orders);
@@ -106,36 +110,43 @@ async function measure(place: BenchPlace, kind: Kind, orders: number): Promise<P
   }
 }
 
-type Beginner = (cell: Cell, index: number, everyMs: number) => Promise<WorkflowHandle>;
+interface LiveOrder extends BenchOrder {
+  handle: WorkflowHandle;
+}
 
-const beginners: Record<Kind, Beginner> = {
-  unannounced: async (cell, index) => await cell.start(liveOrder(cell, index, 'Driving')),
-  plain: async (cell, index) => await cell.start(liveOrder(cell, index, 'Driving')),
-  async announced(cell, index) {
-    const order = liveOrder(cell, index, 'Confirmed');
-    const handle = await cell.start(order);
-    await until(async () => (await handle.query<OrderTrail>('orderTrail')).status !== null);
-    cell.sandbox.setStatus(order.at, order.orderId, 'Driving');
+interface Begin {
+  cell: Cell;
+  kind: Kind;
+  activeMs: number;
+}
+
+async function startOne({ cell, kind, activeMs }: Begin, index: number): Promise<LiveOrder> {
+  const order = { at: index % 2 === 0 ? ('partner' as const) : ('business' as const), orderId: randomUUID() };
+  const status = kind === 'announced' ? 'Confirmed' : 'Driving';
+  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script: [{ status, afterMs: 0 }] });
+  if (kind !== 'loop') return { ...order, handle: await cell.start(order) };
+  const cadence = { activeMs, reservedMs: activeMs, pushedMs: activeMs };
+  const key = { account: toAccountName(order.at), orderId: toOrderId(order.orderId) };
+  const handle = await cell.client.workflow.start<typeof trackInActivity>('trackInActivity', {
+    workflowId: `track/${order.at}/${order.orderId}`,
+    taskQueue: cell.taskQueue,
+    args: [{ ...key, cadence }],
+  });
+  return { ...order, handle };
+}
+
+/** Deliveries announce a change of each order, so that its next polls ask the run first. */
+async function announceAll(cell: Cell, live: readonly LiveOrder[]): Promise<void> {
+  await closedLoop({ count: live.length, inFlight: lanes, limitMs }, async (index) => {
+    const { at, orderId, handle } = live[index] as LiveOrder;
+    cell.sandbox.setStatus(at, orderId, 'Driving');
     const receivedAt = new Date().toISOString();
     const delivery = { deliveryId: randomUUID(), eventType: 'status_changed', receivedAt, status: 'Driving' };
     await handle.signal('deliveryReceived', { deliveries: [delivery] });
-    return handle;
-  },
-  loop(cell, index, activeMs) {
-    const { at, orderId } = liveOrder(cell, index, 'Driving');
-    const cadence = { activeMs, reservedMs: activeMs, pushedMs: activeMs };
-    return cell.client.workflow.start<typeof trackInActivity>('trackInActivity', {
-      workflowId: `track/${at}/${orderId}`,
-      taskQueue: cell.taskQueue,
-      args: [{ account: at, orderId, cadence } as unknown as Parameters<typeof trackInActivity>[0]],
-    });
-  },
-};
-
-function liveOrder({ sandbox }: Cell, index: number, status: string): BenchOrder {
-  const order = { at: index % 2 === 0 ? ('partner' as const) : ('business' as const), orderId: randomUUID() };
-  sandbox.addOrder({ interface: order.at, orderId: order.orderId, script: [{ status, afterMs: 0 }] });
-  return order;
+  });
+  for (const { handle } of live.slice(0, sampled)) {
+    await until(async () => (await handle.query<OrderTrail>('orderTrail')).pushed);
+  }
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
@@ -150,13 +161,6 @@ const pollsOf = ({ sandbox }: Cell): number => {
   const { orderStatus, orderDetails } = sandbox.counts().byOperation;
   return orderStatus + orderDetails;
 };
-
-const readsOf = (cell: Cell, reads: number): Promise<void> => until(async () => pollsOf(cell) >= reads);
-
-/** A poll of such an order asks the run first. */
-async function requireAnnounced(handle: WorkflowHandle): Promise<void> {
-  await until(async () => (await handle.query<OrderTrail>('orderTrail')).pushed);
-}
 
 async function eventsOf(handles: readonly WorkflowHandle[]): Promise<number> {
   return mean(
