@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDevServer } from '../local/temporal/dev-server.js';
 import { findTimeSkippingServer } from '../local/temporal/time-skipping-server.js';
 import { benchAnnounced } from './announced.js';
 import { bundleTracker } from './baseline/worker.js';
@@ -22,8 +21,7 @@ export interface FollowOptions {
   orders: number;
   live: number;
   only: readonly FollowPart[];
-  /** A server to use instead of new ones. */
-  temporal?: TemporalSource;
+  temporal: TemporalSource;
   say: (line: string) => void;
 }
 
@@ -35,7 +33,7 @@ export async function benchFollow({ only, temporal, ...options }: FollowOptions)
     writeFileSync(trackerCodePath, await bundleTracker());
     const place: BenchPlace = {
       folder,
-      temporal: temporal ?? { program: await findDevServer(options.say) },
+      temporal,
       trackerCodePath,
     };
     const measures: Measure[] = [];

@@ -10,7 +10,7 @@ import { createTracker } from './baseline/worker.js';
 import type { Handled, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
-  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', TEMPORAL_ADDRESS = '' } = process.env;
+  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', BENCH_SLOTS, TEMPORAL_ADDRESS = '' } = process.env;
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -27,6 +27,7 @@ async function main(): Promise<void> {
       ? await createTracker({
           ...shared,
           codePath: BENCH_TRACKER_CODE,
+          ...(BENCH_SLOTS && { options: { maxConcurrentActivityTaskExecutions: Number(BENCH_SLOTS) } }),
           onHandled: (handled) => process.send?.({ handled } satisfies Handled),
         })
       : undefined;

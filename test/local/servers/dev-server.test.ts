@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, it, onTestFinished } from 'vitest';
+import { databaseCallsOf } from '../../../bench/database-calls.js';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../../local/temporal/dev-server.js';
 import { projectRoot } from '../../../local/temporal/project-root.js';
 
@@ -52,6 +53,26 @@ it('a server keeps a task queue in one piece, so that rate limits and urgent cal
     const read = await workflowService.describeTaskQueue({ ...queue, taskQueueType: 2 }); // of activities
     expect(read.effectiveRateLimit?.requestsPerSecond).toBe(ratePerPiece);
   });
+});
+
+it('a server that is not tuned has the pieces that it comes with', async () => {
+  const server = await start('as-it-comes', { isTuned: false });
+  const queue = { namespace: server.namespace, taskQueue: { name: 'any' } };
+  const { activityTaskQueuePartitions } = await withClient(server, ({ workflowService }) =>
+    workflowService.listTaskQueuePartitions(queue),
+  );
+  expect(activityTaskQueuePartitions?.length).toBeGreaterThan(1);
+});
+
+it('a server shows how often it calls its database', async () => {
+  const server = await start('metrics', { metricsPort: 0 });
+  const created = async (): Promise<number> => {
+    const calls = await databaseCallsOf(server.metricsUrl ?? expect.fail('no metrics'));
+    return calls.get('CreateWorkflowExecution') ?? 0;
+  };
+  const before = await created();
+  await withClient(server, (client) => client.workflow.start('requestRide', ride));
+  expect(await created()).toBeGreaterThan(before); // the server starts runs of its own, too
 });
 
 it('a server knows our search attributes from its start, shows its UI, and ends when it is told to stop', async () => {
