@@ -26,7 +26,7 @@ interface IngressFlags extends SharedFlags {
 const benches = {
   follow: { name: 'following orders', beside: 'a plain tracker that sleeps and polls' },
   ingress: { name: 'taking deliveries', beside: 'a bare route, a bare client, or the journal off' },
-  calls: { name: 'business calls', beside: 'the same call made directly' },
+  calls: { name: 'reading an order once', beside: 'a workflow, or the HTTP request alone' },
   encryption: { name: 'following orders with payload encryption', beside: 'without' },
 } as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
 
