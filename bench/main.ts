@@ -40,7 +40,7 @@ const benches = {
     name: 'unchanged polls',
     beside: 'a plain tracker that sleeps and polls, and an activity that polls in a loop',
   },
-  calls: { name: 'business calls', beside: 'the same call made directly' },
+  calls: { name: 'reading an order once', beside: 'a workflow, or the HTTP request alone' },
   encryption: { name: 'following orders with payload encryption', beside: 'without' },
 } as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
 

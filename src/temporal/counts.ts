@@ -6,9 +6,8 @@ import type { AccountName } from '../domain/keys.js';
 import { endStatuses } from '../domain/order/status.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-
-/** A text in a visibility query; within quotes only the quote and the backslash mean something. */
-export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
+import { countReads } from './calls.js';
+import { quote } from './search-attributes.js';
 
 /** Counts runs of a task queue in visibility. */
 const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {
@@ -63,7 +62,7 @@ const isAtEnd = `${names.status} IN (${endStatuses.map(quote).join(', ')})`;
 export interface RunCounts {
   /** Open runs of `followOrder`. */
   followed: number;
-  /** Runs of any kind that need a person, by the code of their attention. */
+  /** Runs and calls of any kind that need a person, by the code of their attention. */
   attention: Record<AttentionCode, number>;
 }
 
@@ -89,7 +88,11 @@ export function createRunCounts(
       );
     const rides = await byCode(concernCodes, all);
     const others = await byCode(troubleCodes, all - rides.reduce((sum, [, runs]) => sum + runs, 0));
-    return { followed, attention: Object.fromEntries([...rides, ...others]) as RunCounts['attention'] };
+    const attention = Object.fromEntries([...rides, ...others]) as RunCounts['attention'];
+    attention.upstreamUnavailable += await client.withDeadline(Date.now() + runsWithinMs, () =>
+      countReads(client, { isLong: true, taskQueue }),
+    );
+    return { followed, attention };
   };
   let latest: Promise<RunCounts | null> = Promise.resolve(null);
   let askedAt = Number.NEGATIVE_INFINITY;

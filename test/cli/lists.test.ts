@@ -11,7 +11,7 @@ import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { noReliability } from '../../src/domain/subscription/reliability.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import { emptyLease, type TokenLease } from '../../src/domain/token/lease.js';
-import { quote } from '../../src/temporal/counts.js';
+import { quote } from '../../src/temporal/search-attributes.js';
 
 describe('a query', () => {
   it('of order list asks for runs of orders, each once, that fit the options', () => {
