@@ -30,6 +30,8 @@ export interface CellOptions {
 
 /** One side alone: a new server with a new database (unless one was given), a new sandbox, and worker processes. */
 export interface Cell {
+  /** Of the server, for more clients. */
+  address: string;
   sandbox: Sandbox;
   client: Client;
   workers: readonly WorkerProcess[];
@@ -61,6 +63,7 @@ export async function openCell(place: BenchPlace, options: CellOptions): Promise
   const client = new Client({ connection, ...(payloadKeys && { dataConverter: withPayloadKeys(payloadKeys) }) });
   const workers = await Promise.all(Array.from({ length: options.processes }, () => startWorkerProcess(shared)));
   return {
+    address: server.address,
     sandbox,
     client,
     workers,
