@@ -40,6 +40,8 @@ export interface BurstFigures {
   endedAfter: number;
   diedAfter: number | null;
   unended: number;
+  /** Of these: runs that wait for a person, for example because the answer to a create was lost. */
+  needAPerson: number;
   /** The highest share of its limit that the heap of a thread reached, when it was looked at once a second. */
   heapShare: number;
   peakHeapBytes: number;
@@ -147,6 +149,8 @@ async function burstOf(part: BurstPart, place: BenchPlace, options: BurstOptions
     await untilEnded(cell, ids.length, watch.diedAt);
     const endedAfter = seconds();
     const seen = watch.stop();
+    const needAPerson = (await cell.client.workflow.count('RideAttention IS NOT NULL AND ExecutionStatus = "Running"'))
+      .count;
     say(`${part}: reading ${ids.length} histories`);
     const histories = await closedLoop({ count: ids.length, inFlight: historyLanes, limitMs }, (index) =>
       historyOf(clients[index % connections] as Client, ids[index] ?? ''),
@@ -154,7 +158,7 @@ async function burstOf(part: BurstPart, place: BenchPlace, options: BurstOptions
     const sum = (key: keyof TaskTroubles): number => histories.reduce((all, { tasks }) => all + tasks[key], 0);
     const unended = histories.filter(({ isOpen }) => isOpen).length;
     return {
-      ...{ part, started: ids.length, acceptedPerSecond, unended, ...seen },
+      ...{ part, started: ids.length, acceptedPerSecond, unended, needAPerson, ...seen },
       takenUpAfter: seconds(Math.max(...histories.map(({ takenUpAt }) => takenUpAt))),
       endedAfter: unended > 0 ? Number.NaN : endedAfter,
       diedAfter: seen.diedAt === null ? null : seconds(seen.diedAt),
@@ -257,6 +261,7 @@ export function toBurstTable(results: readonly BurstFigures[]): string {
     ['all taken up after, s', ({ takenUpAfter }) => known(takenUpAfter)],
     ['all ended after, s', ({ endedAfter }) => known(endedAfter)],
     ['runs that did not end well', ({ unended }) => String(unended)],
+    ['of these waiting for a person', ({ needAPerson }) => String(needAPerson)],
     ['the worker died', ({ diedAfter }) => (diedAfter === null ? 'no' : `after ${diedAfter.toFixed(0)} s`)],
     ['workflow tasks failed', ({ tasks }) => String(tasks.failed)],
     ['workflow tasks timed out', ({ tasks }) => String(tasks.timedOut)],

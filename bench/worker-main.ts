@@ -30,7 +30,9 @@ async function main(): Promise<void> {
         ...shared,
         ...{ client, namespace: 'default' },
         onCacheChange: ({ cachedRuns, heap: { usedBytes } }) =>
-          console.error(`bench: a heap of ${Math.round(usedBytes / 1_048_576)} MiB; the workflow cache holds ${cachedRuns} runs now`),
+          console.error(
+            `bench: a heap of ${Math.round(usedBytes / 1_048_576)} MiB; the workflow cache holds ${cachedRuns} runs now`,
+          ),
       });
   process.on('message', () => process.send?.(stateOf(worker.workers)));
   process.on('disconnect', () => process.exit(1)); // the bench has ended

@@ -14,6 +14,8 @@ export interface WorkerMetrics {
   registry: Registry;
   countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
   countUpstreamCall(call: UpstreamCallCount): void;
+  /** Shows how many runs the workflow cache of this worker may hold. */
+  showCacheLimit(runs: number): void;
   /** Shows the runs of the whole fleet. Each scrape counts them. */
   showRuns(count: () => Promise<RunCounts | null>): void;
 }
@@ -53,8 +55,14 @@ export function createWorkerMetrics(): WorkerMetrics {
     buckets: callSeconds,
     registers: [registry],
   });
+  const cacheLimit = new Gauge({
+    name: 'faretrail_workflow_cache_limit',
+    help: 'How many runs the workflow cache of this worker may hold now.',
+    registers: [registry],
+  });
   return {
     registry,
+    showCacheLimit: (runs) => cacheLimit.set(runs),
     countTokenRequest: ({ account, scope, outcome }) =>
       tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),
     countUpstreamCall({ account, operation, outcome, seconds }) {

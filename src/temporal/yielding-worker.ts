@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { getHeapStatistics } from 'node:v8';
 import type { Worker as Thread } from 'node:worker_threads';
 import type { Worker } from '@temporalio/worker';
-import { type ThreadHeap, threadHeaps } from './thread-heaps.js';
+import { heapLimitBytes, type ThreadHeap, threadHeaps } from './thread-heaps.js';
 
 // The workflow cache of an SDK worker holds up to a fixed number of runs, whatever they weigh, and nothing but a new run takes one out of
 // a full cache. A run with a large body weighs twenty times as much as others. So before a heap is full, this process replaces the worker
@@ -25,8 +24,8 @@ interface YieldingWorkerParts {
   /** The size of the cache while the heaps have room. */
   cachedRuns: number;
   onChange(change: CacheChange): void;
-  /** The fullest heap of the main thread and of these threads; null while none can be full. */
-  readHeap?: (threadIds: readonly number[]) => ThreadHeap | null;
+  /** The fullest heap of the main thread and of these threads. Null if none can be full, unless the answer is wanted in any case. */
+  readHeap?: (threadIds: readonly number[], inAnyCase: boolean) => ThreadHeap | null;
 }
 
 /** Above this share of its limit a heap is full: Node then collects garbage ever more often, and in the end gives up. */
@@ -44,8 +43,6 @@ const retryEveryMs = 1_000;
 const createWithinMs = 300_000;
 
 interface CacheState {
-  /** The share of its limit that the fullest heap uses, 0 to 1. */
-  heapShare: number;
   runs: number;
   cachedRuns: number;
   /** The size of the cache while the heaps have room. */
@@ -53,14 +50,20 @@ interface CacheState {
   unchangedForMs: number;
 }
 
-/** How many runs the cache should hold: half of its runs when a heap is full, and twice as many after ten minutes with room. */
-export function wantedRuns({ heapShare, runs, cachedRuns, most, unchangedForMs }: CacheState): number {
+/**
+ * How many runs the cache should hold: half of its runs when a heap is full, and twice as many after ten minutes when there is room.
+ * `heapShare`: how much of its limit the fullest heap uses, 0 to 1.
+ */
+export function wantedRuns(heapShare: number, state: CacheState): number {
+  const { runs, cachedRuns, most, unchangedForMs } = state;
   if (heapShare > fullAt && unchangedForMs >= restMs) {
     return Math.min(cachedRuns, Math.max(fewestRuns, Math.floor(runs / 2)));
   }
-  const hasRoom = heapShare < roomAt && runs >= cachedRuns && unchangedForMs >= growAfterMs;
-  return hasRoom ? Math.min(most, 2 * cachedRuns) : cachedRuns;
+  return heapShare < roomAt && mayGrow(state) ? Math.min(most, 2 * cachedRuns) : cachedRuns;
 }
+
+const mayGrow = ({ runs, cachedRuns, most, unchangedForMs }: CacheState): boolean =>
+  cachedRuns < most && runs >= cachedRuns && unchangedForMs >= growAfterMs;
 
 /** An SDK worker whose workflow cache gives way while the heap of a thread is full. Rejects as `create` does. */
 export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<RunningWorker> {
@@ -88,7 +91,7 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
             .catch(fail)
             .finally(() => hasEnded.abort()),
         );
-        if (isStopping) shutdown();
+        if (isStopping) stopCurrent(); // told so while there was no worker
         const change = await nextChange(hasEnded.signal);
         goesOn = change !== null && (await carryOut(change));
       }
@@ -99,6 +102,10 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
 
   function shutdown(): void {
     isStopping = true;
+    stopCurrent();
+  }
+
+  function stopCurrent(): void {
     if (current.made.getState() === 'RUNNING') current.made.shutdown();
   }
 
@@ -111,11 +118,12 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
   async function nextChange(ended: AbortSignal): Promise<CacheChange | null> {
     while (!ended.aborted) {
       await pause(lookEveryMs, undefined, { signal: ended }).catch(() => undefined);
-      const heap = current.made.getState() === 'RUNNING' ? readHeap(current.threadIds) : null;
-      if (heap === null) continue;
-      const heapShare = heap.usedBytes / heap.limitBytes;
+      if (current.made.getState() !== 'RUNNING') continue;
       const runs = current.made.getStatus().numCachedWorkflows;
-      const wanted = wantedRuns({ heapShare, runs, cachedRuns, most, unchangedForMs: Date.now() - changedAt });
+      const state = { runs, cachedRuns, most, unchangedForMs: Date.now() - changedAt };
+      const heap = readHeap(current.threadIds, mayGrow(state));
+      if (heap === null) continue;
+      const wanted = wantedRuns(shareOf(heap), state);
       if (wanted !== cachedRuns) return { cachedRuns: wanted, cachedRunsBefore: cachedRuns, heap };
     }
     return null;
@@ -125,7 +133,7 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
   async function carryOut(change: CacheChange): Promise<boolean> {
     onChange(change);
     isChanging = true;
-    current.made.shutdown();
+    stopCurrent();
     const made = await createPatiently(change.cachedRuns);
     isChanging = false;
     if (!made) return false;
@@ -164,9 +172,9 @@ async function withThreads<Made>(make: () => Promise<Made>): Promise<{ made: Mad
 const shareOf = ({ usedBytes, limitBytes }: ThreadHeap): number => usedBytes / limitBytes;
 
 /** Looks only where the memory of the whole process exceeds the share of one heap, since a look takes time. */
-function fullestHeap(threadIds: readonly number[]): ThreadHeap | null {
-  const mayBeFull = process.memoryUsage.rss() > fullAt * getHeapStatistics().heap_size_limit;
-  if (!mayBeFull) return null;
+function fullestHeap(threadIds: readonly number[], inAnyCase: boolean): ThreadHeap | null {
+  const mayBeFull = process.memoryUsage.rss() > fullAt * heapLimitBytes();
+  if (!mayBeFull && !inAnyCase) return null;
   const heaps = threadHeaps().filter(({ threadId }) => threadId === 0 || threadIds.includes(threadId));
   return heaps.reduce((fullest, heap) => (shareOf(heap) > shareOf(fullest) ? heap : fullest));
 }
