@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { findDevServer } from '../local/temporal/dev-server.js';
+import { type BurstPart, benchBurst, burstParts, toBurstTable } from './burst.js';
 import { benchCalls } from './calls.js';
 import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
@@ -29,6 +30,15 @@ interface OrdersFlags extends SharedFlags {
 interface IngressFlags extends SharedFlags {
   seconds: number;
   only: IngressPart[];
+}
+
+interface BurstFlags {
+  starts: number;
+  rides: number;
+  kilobytes: number;
+  heap: number;
+  json: boolean;
+  only: BurstPart[];
 }
 
 /** Each bench by its command: what it measures, and the comparison. */
@@ -183,6 +193,24 @@ command('encryption', beside('encryption'), '3 minutes').action(async (flags: Sh
   const { temporal, server } = await openSource(flags);
   print({ server, encryption: await benchEncryption({ ...flags, temporal, say }) }, flags.json);
 });
+
+program
+  .command('burst')
+  .description('very many starts at once, into one worker with a small heap; not a part of all')
+  .option('--starts <n>', 'orders to follow', wholeNumber(20_000), 20_000)
+  .option('--rides <n>', 'rides to request', wholeNumber(2_000), 2_000)
+  .option('--kilobytes <n>', 'size of the body of each ride', wholeNumber(65), 64)
+  .option('--heap <MiB>', 'limit of each heap of the worker', wholeNumber(4_096), 512)
+  .option('--only <parts>', `some of ${burstParts.join(',')}`, partsOf(burstParts), [...burstParts])
+  .option('--json', 'print JSON', false)
+  .addHelpText(
+    'after',
+    '\nTakes about 20 minutes on two idle cores (a look: --starts 500 --rides 200 --heap 128, a minute).',
+  )
+  .action(async ({ json, heap, ...flags }: BurstFlags) => {
+    const results = await benchBurst({ ...flags, heapMebibytes: heap, say });
+    console.log(json ? JSON.stringify(results, null, 2) : toBurstTable(results));
+  });
 
 program.parseAsync().then(
   () => process.exit(0),

@@ -53,6 +53,7 @@ import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
 import { leanWorkflowThreads } from './temporal/workflow-threads.js';
+import { type CacheChange, createYieldingWorker, type RunningWorker } from './temporal/yielding-worker.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -82,11 +83,13 @@ interface OrderWorkerParts {
   reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
+  /** Called when the workflow cache gives way to a full heap, or takes its room back. */
+  onCacheChange?: (change: CacheChange) => void;
 }
 
 /** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
 export interface OrderWorker {
-  workers: readonly Worker[];
+  workers: readonly RunningWorker[];
   /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure.
    *  Not `hasLeft`: Temporal does not answer, and the SDK still holds the connection. */
   run(): Promise<{ hasLeft: boolean }>;
@@ -114,20 +117,25 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     ...workflowStretch,
     ...toVersioning(config),
     activityTaskPollerBehavior: { type: 'autoscaling' },
-    maxCachedWorkflows: cachedRuns(),
     ...parts.options,
     interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
-  const workflowWorker = await Worker.create({
-    ...shared,
-    taskQueue: config.taskQueue,
-    workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
-    activities: mainActivities,
-    nexusServices: [createRideOrdersService(config.taskQueue)],
-    // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
-    // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
-    maxConcurrentWorkflowTaskExecutions: 40,
-    workflowTaskPollerBehavior: { type: 'autoscaling' },
+  const workflowWorker = await createYieldingWorker({
+    cachedRuns: shared.maxCachedWorkflows ?? cachedRuns(),
+    onChange: (change) => parts.onCacheChange?.(change),
+    create: (maxCachedWorkflows) =>
+      Worker.create({
+        ...shared,
+        maxCachedWorkflows,
+        taskQueue: config.taskQueue,
+        workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
+        activities: mainActivities,
+        nexusServices: [createRideOrdersService(config.taskQueue)],
+        // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
+        // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
+        maxConcurrentWorkflowTaskExecutions: 40,
+        workflowTaskPollerBehavior: { type: 'autoscaling' },
+      }),
   });
   const accountWorkers = config.accounts.flatMap((account) => [
     Worker.create({
@@ -246,7 +254,7 @@ function failNotHeld(name: AccountName): never {
 }
 
 /** The failure of one stops the others; what these have under way ends well before `run` rejects with it. */
-export function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void>): OrderWorker {
+export function runTogether(workers: readonly RunningWorker[], whenStopped: () => Promise<void>): OrderWorker {
   const failures: unknown[] = [];
   const states = () => workers.map((worker) => worker.getState());
   const shutdown = (): void => {

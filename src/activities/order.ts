@@ -123,19 +123,13 @@ interface Manner {
  * Activities that look at an order. They complete only with news. Otherwise Temporal's retry repeats them without history events, and the
  * heartbeat details carry state from attempt to attempt.
  */
-export function createOrderActivities({
-  account,
-  readOrder,
-  readShown,
-  readSince,
-  quietTimes,
-  provenPaths,
-  reliability,
-  ...ports
-}: OrderActivityPorts) {
+export function createOrderActivities(ports: OrderActivityPorts) {
+  const { account, provenPaths, reliability } = ports;
   const looking = createLooking(ports);
   const { now } = looking;
-  const { stillSo, msSince, sinceLastLook } = createPace(account, looking);
+  const pace = createPace(account, looking);
+  const { stillSo, sinceLastLook } = pace;
+  const read = createRead(ports, looking, pace);
 
   async function look(given: LookInput, manner: Manner): Promise<OrderObservation> {
     const reliance = manner.isOneShot ? noReliance : await reliability.of(account(given.account));
@@ -174,6 +168,27 @@ export function createOrderActivities({
       show,
     });
   }
+
+  return {
+    /**
+     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
+     * instant: the run has just read the order, so the first read comes a pace later.
+     */
+    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
+      look(input, { isOneShot: false, lastReadAt }),
+
+    /** One read, whatever it says. */
+    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
+  };
+}
+
+/** The request of a look, and what the run shows beside it. */
+function createRead(
+  { account, readOrder, readShown, readSince, quietTimes, reliability }: OrderActivityPorts,
+  looking: Looking,
+  { stillSo, msSince }: ReturnType<typeof createPace>,
+) {
+  const { now } = looking;
 
   async function read(input: PacedLook, manner: Manner, before: Struggle | null): Promise<Found> {
     const isThrough = goAhead(input, before, { looking, quietTimes });
@@ -215,17 +230,7 @@ export function createOrderActivities({
     return later;
   }
 
-  return {
-    /**
-     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
-     * instant: the run has just read the order, so the first read comes a pace later.
-     */
-    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
-      look(input, { isOneShot: false, lastReadAt }),
-
-    /** One read, whatever it says. */
-    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
-  };
+  return read;
 }
 
 /**

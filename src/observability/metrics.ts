@@ -14,6 +14,8 @@ export interface WorkerMetrics {
   registry: Registry;
   countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
   countUpstreamCall(call: UpstreamCallCount): void;
+  /** Shows how many runs the workflow cache of this worker may hold. */
+  showCacheLimit(runs: number): void;
   /** A poll found a change of an announced order, and no delivery had announced it. */
   countMiss(about: { account: string }): void;
   /** How far polls of announced orders are stretched, 0 to 1, for the whole fleet. */
@@ -68,10 +70,16 @@ export function createWorkerMetrics(): WorkerMetrics {
     labelNames: ['account'],
     registers: [registry],
   });
+  const cacheLimit = new Gauge({
+    name: 'faretrail_workflow_cache_limit',
+    help: 'How many runs the workflow cache of this worker may hold now.',
+    registers: [registry],
+  });
   return {
     registry,
     countMiss: ({ account }) => misses.inc({ account }),
     showEarned: ({ account, earned: share }) => earned.set({ account }, share),
+    showCacheLimit: (runs) => cacheLimit.set(runs),
     countTokenRequest: ({ account, scope, outcome }) =>
       tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),
     countUpstreamCall({ account, operation, outcome, seconds }) {

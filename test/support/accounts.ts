@@ -10,9 +10,9 @@ const { partner, business } = sandboxCredentials;
 /** Settings of both accounts, as an accounts file has them. */
 export interface AccountExtra {
   /** The name of the account at the business interface: of its own for a test whose runs have ids of production. Default `business`. */
-  businessAs?: string;
-  requestsPerSecond?: number;
-  watch?: object | false;
+  businessAs?: string | undefined;
+  requestsPerSecond?: number | undefined;
+  watch?: object | false | undefined;
 }
 
 /**

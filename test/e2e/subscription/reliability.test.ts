@@ -27,7 +27,12 @@ const stack = useOrderStack({
 /** The run of the subscription under its id of production, where the workers look for it. */
 async function startSubscription({ client, config }: OrderStack) {
   const silence = { everyMs: 1_500 };
-  const input: SubscriptionInput = { ...key, publicUrl: 'http://127.0.0.1:9', silence, reliability: { endsPerStep: 1 } };
+  const input: SubscriptionInput = {
+    ...key,
+    publicUrl: 'http://127.0.0.1:9',
+    silence,
+    reliability: { endsPerStep: 1 },
+  };
   const handle = await client.workflow.start('subscription', {
     workflowId: subscriptionId(key),
     taskQueue: config.taskQueue,
@@ -59,7 +64,10 @@ it('polls become rarer once deliveries are proven; one lost delivery costs one l
     await deliver(handle, newDelivery());
     await handle.result();
   }
-  await vi.waitFor(async () => expect(await subscription.reliability()).toMatchObject({ step: 4, missed: null }), patient);
+  await vi.waitFor(
+    async () => expect(await subscription.reliability()).toMatchObject({ step: 4, missed: null }),
+    patient,
+  );
   await pause(usualMs); // the worker reads it again
 
   const [lost, other] = [await announced(stack), await announced(stack)];
@@ -79,8 +87,13 @@ it('polls become rarer once deliveries are proven; one lost delivery costs one l
   const missedAt = Date.now();
   const { historyLength } = await other.handle.describe();
   // Its poll may wait for the rest of one longest pause.
-  await vi.waitFor(() => expect(readsOf(other.orderId).filter((at) => at > missedAt).length).toBeGreaterThan(4), patient);
-  const [second = 0, ...later] = readsOf(other.orderId).filter((at) => at > missedAt).slice(1);
+  await vi.waitFor(
+    () => expect(readsOf(other.orderId).filter((at) => at > missedAt).length).toBeGreaterThan(4),
+    patient,
+  );
+  const [second = 0, ...later] = readsOf(other.orderId)
+    .filter((at) => at > missedAt)
+    .slice(1);
   expect(Math.max(...later) - second, 'three usual pauses').toBeLessThan(provenMs / 2);
   expect((await other.handle.describe()).historyLength, 'none of this is an event of the order').toBe(historyLength);
   await subscription.handle.executeUpdate('endSubscription', { args: [{ reason: 'tested' }] });

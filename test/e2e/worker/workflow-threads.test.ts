@@ -55,28 +55,32 @@ const followSome = async (stack: OrderStack, count: number): Promise<void> => {
   await Promise.all(Array.from({ length: count }, follow));
 };
 
-it.each([0, 1])('code that never ends fails the task of its run, and other runs go on: after %i ms', async (afterMs) => {
-  const { client, native } = temporal;
-  const taskQueue = `endless-${randomUUID()}`;
-  const limit: object = { isolateExecutionTimeout: 1_000 };
-  const workflowBundle = await bundleOf('worker/endless-workflows.ts');
-  const stop = await runWorker({ connection: native, taskQueue, workflowBundle, ...limit });
-  try {
-    const run = await client.workflow.start<typeof endless>('endless', {
-      ...{ taskQueue, workflowId: randomUUID(), args: [afterMs] },
-    });
-    const failure = async () => {
-      const { events } = await run.fetchHistory();
-      return events?.find((event) => event.workflowTaskFailedEventAttributes)?.workflowTaskFailedEventAttributes?.failure;
-    };
-    await expect.poll(failure).toMatchObject({ message: expect.stringContaining('timed out after 1000ms') });
-    await run.terminate();
-    const other = client.workflow.execute<typeof brief>('brief', { taskQueue, workflowId: randomUUID() });
-    expect(await other).toBe('ended');
-  } finally {
-    await stop();
-  }
-});
+it.each([0, 1])(
+  'code that never ends fails the task of its run, and other runs go on: after %i ms',
+  async (afterMs) => {
+    const { client, native } = temporal;
+    const taskQueue = `endless-${randomUUID()}`;
+    const limit: object = { isolateExecutionTimeout: 1_000 };
+    const workflowBundle = await bundleOf('worker/endless-workflows.ts');
+    const stop = await runWorker({ connection: native, taskQueue, workflowBundle, ...limit });
+    try {
+      const run = await client.workflow.start<typeof endless>('endless', {
+        ...{ taskQueue, workflowId: randomUUID(), args: [afterMs] },
+      });
+      const failure = async () => {
+        const { events } = await run.fetchHistory();
+        return events?.find((event) => event.workflowTaskFailedEventAttributes)?.workflowTaskFailedEventAttributes
+          ?.failure;
+      };
+      await expect.poll(failure).toMatchObject({ message: expect.stringContaining('timed out after 1000ms') });
+      await run.terminate();
+      const other = client.workflow.execute<typeof brief>('brief', { taskQueue, workflowId: randomUUID() });
+      expect(await other).toBe('ended');
+    } finally {
+      await stop();
+    }
+  },
+);
 
 it('a run keeps no stacks of its promises, and says so', async () => {
   const { client, native } = temporal;

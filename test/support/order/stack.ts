@@ -50,7 +50,7 @@ export interface OrderStackOptions {
   env?: WorkerEnv;
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
-  businessAs?: AccountExtra['businessAs'];
+  businessAs?: string;
   /** The budget of each account; default: one that no test exhausts. */
   requestsPerSecond?: number;
   /** Default: the workflows as they are. */
@@ -82,22 +82,14 @@ export const shows = (run: Pick<FollowHandle, 'query'>, about: Partial<OrderTrai
 export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
-  watch,
-  businessAs,
-  requestsPerSecond,
   workflowBundle,
   options = {},
   clockAheadMs = 0,
+  ...accountExtra
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
-  const config = loadWorkerConfig(
-    workerEnv(sandbox.url, env, {
-      ...(watch === undefined ? {} : { watch }),
-      ...(businessAs === undefined ? {} : { businessAs }),
-      ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-    }),
-  );
+  const config = loadWorkerConfig(workerEnv(sandbox.url, env, accountExtra));
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });
