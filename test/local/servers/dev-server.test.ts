@@ -84,6 +84,12 @@ it('a server knows our search attributes from its start, shows its UI, and ends 
   expect(isRunning(server.pid)).toBe(false);
 });
 
+it('a server starts where the processes of faretrail are told to export traces, with no collector there', async () => {
+  process.env.OTEL_TRACES_EXPORTER = 'otlp';
+  onTestFinished(() => void delete process.env.OTEL_TRACES_EXPORTER);
+  expect((await start('traces')).address).toMatch(/^127\.0\.0\.1:/);
+});
+
 it('several servers that start at once get ports of their own', async () => {
   const servers = await Promise.all(['one', 'two', 'three'].map((name) => start(name)));
   expect(new Set(servers.map(({ address }) => address)).size).toBe(3);
