@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDevServer } from '../local/temporal/dev-server.js';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
 import { bundleTracker } from './baseline/worker.js';
 import type { bareOrder } from './baseline/workflows.js';
@@ -12,10 +11,12 @@ import { type HttpLanes, openLanes } from './http-lanes.js';
 import { type IngressPlace, type IngressSite, openSite } from './ingress-place.js';
 import { type Measure, type Summary, summarize } from './report.js';
 import { type Side, sidesInRound } from './sides.js';
+import type { TemporalSource } from './temporal-source.js';
 import { requestMaker } from './webhook-load.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 
 export interface OrdersOptions {
+  temporal: TemporalSource;
   rounds: number;
   /** Orders in each round and on each side. */
   orders: number;
@@ -43,12 +44,12 @@ interface OrderFigures {
  * Measures whole announced orders: a start, three changes that deliveries announce, the result. Our side reads the order after the start and
  * after each delivery, which comes through the ingress. The bare workflow takes three signals and reads nothing.
  */
-export async function benchOrders({ rounds, orders, say }: OrdersOptions): Promise<Summary[]> {
+export async function benchOrders({ temporal, rounds, orders, say }: OrdersOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
     const trackerCodePath = join(folder, 'tracker-bundle.js');
     writeFileSync(trackerCodePath, await bundleTracker());
-    const place = { folder, temporal: { program: await findDevServer(say) } };
+    const place = { folder, temporal };
     const results: Record<Side, OrderFigures>[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const result: Partial<Record<Side, OrderFigures>> = {};

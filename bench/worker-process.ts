@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { ThreadHeap } from '../src/temporal/thread-heaps.js';
 import type { Side } from './sides.js';
 
 /** The messages of a worker process. */
@@ -8,6 +9,8 @@ export interface WorkerState {
   rssBytes: number;
   peakRssBytes: number;
   cachedRuns: number;
+  /** The main thread first, then those in which workflows run. */
+  heaps: readonly ThreadHeap[];
 }
 
 /** What a comparator that is told of changes says when it has handled one. */
@@ -55,6 +58,7 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+  child.on('error', () => undefined); // a question to a process that has ended; its answer fails, too
   await messageOf(child);
   return {
     pid: child.pid ?? 0,

@@ -39,6 +39,7 @@ export function createTracker(parts: TrackerParts): Promise<Worker> {
     workflowTaskPollerBehavior: { type: 'autoscaling' },
     activityTaskPollerBehavior: { type: 'autoscaling' },
     shutdownGraceTime: 25_000,
+    maxHeartbeatThrottleInterval: 1, // every heartbeat counts as a poll does on the other sides
     maxCachedWorkflows: cachedRuns(),
     ...options,
   });

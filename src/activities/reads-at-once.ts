@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account, Cadence } from '../domain/account.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
@@ -6,50 +6,50 @@ import type { LookInput, OrderObservation } from '../domain/order/trail.js';
 import { atOnceShare } from '../domain/request-budget.js';
 import { type OrderActivityPorts, withConcern } from './order.js';
 
-/** The share of an account's request budget that this process may spend on reads at once, without the account's task queue. */
+/** The share of the accounts' request budgets that this process may spend on reads at once. */
 export type ReadsAtOnce = ReturnType<typeof createReadsAtOnce>;
 
 export interface ReadsAtOncePorts {
-  /** The number of workers that hold the account, at least 1. */
+  /** The number of workers that hold the account. */
   countWorkers(account: AccountName): Promise<number>;
   now?: () => number;
 }
 
-/** A worker that has just started is counted by the others this late. Till then all together spend at most twice the share. */
+/** A worker that has just started is counted this late by the others, and the fleet spends more than the share till then. */
 const countEveryMs = 15_000;
 /** Without a newer count the process reads nothing at once. */
 const countHoldsMs = 60_000;
-/** Single changes come closer together than their mean: so much of the share may be spent at a time. */
-const burstMs = 2_000;
-const leastBurst = 1;
-/** A read at once holds a workflow task of the worker open, so a slow service must not take all of them. */
-const mostUnderWay = 8;
-/** After a read at once that failed or was slow, reads go through the queue for so long. */
+/** What a process has not spent it may spend later: the changes of a second come together. */
+const saveMs = 2_000;
+/** A read at once keeps a workflow task open. A slow service must not hold many of the 40 of a worker. */
+const mostOfAccount = 8;
+const mostOfAll = 20;
+/** After a read at once that failed or took a second, the reads of its account go through the queue for a while. */
+const slowMs = 1_000;
 const pauseMs = 10_000;
 
 interface Share {
   workers: { count: number; at: number } | null;
   isCounting: boolean;
-  /** Reads that may begin now; grows with time. */
-  saved: number;
-  savedAt: number;
+  /** Reads that may begin now, and when that was so. */
+  saved: { reads: number; at: number };
   underWay: number;
   notBefore: number;
 }
 
-/** Each process spends its part of the share: the share divided by the number of workers. */
+/** Each process spends its part of an account's share: the share divided by the number of workers. */
 export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOncePorts) {
   const shares = new Map<AccountName, Share>();
+  let underWay = 0;
 
   function shareOf(account: AccountName): Share {
-    const share = shares.get(account) ?? {
-      ...{ workers: null, isCounting: false, saved: 0, savedAt: now(), underWay: 0, notBefore: 0 },
-    };
+    const none = { workers: null, isCounting: false, saved: { reads: 0, at: now() }, underWay: 0, notBefore: 0 };
+    const share: Share = shares.get(account) ?? none;
     shares.set(account, share);
     return share;
   }
 
-  /** Counts beside the reads, which go through the queue until the first answer. */
+  /** Counts beside the reads; until the first answer they go through the queue. */
   function keepCount(account: AccountName, share: Share): void {
     if (share.isCounting || (share.workers && now() - share.workers.at < countEveryMs)) return;
     share.isCounting = true;
@@ -63,28 +63,31 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
       });
   }
 
+  /** Takes one read from what is saved. */
+  function take(share: Share, requestsPerSecond: number): boolean {
+    const { workers } = share;
+    if (!workers || now() - workers.at > countHoldsMs) return false;
+    const perMs = (requestsPerSecond * atOnceShare) / workers.count / 1_000;
+    const reads = Math.min(Math.max(1, perMs * saveMs), share.saved.reads + (now() - share.saved.at) * perMs);
+    const mayRead = reads >= 1 && share.underWay < mostOfAccount && underWay < mostOfAll && now() >= share.notBefore;
+    share.saved = { reads: mayRead ? reads - 1 : reads, at: now() };
+    return mayRead;
+  }
+
   return {
     /** Runs `read` if the account's share has room. Undefined: it has none, or the read failed. */
     async within<T>({ name, requestsPerSecond }: Account, read: () => Promise<T>): Promise<T | undefined> {
       const share = shareOf(name);
       keepCount(name, share);
-      const { workers } = share;
-      if (!workers || now() - workers.at > countHoldsMs) return undefined;
-      const perMs = (requestsPerSecond * atOnceShare) / workers.count / 1_000;
-      const most = Math.max(leastBurst, perMs * burstMs);
-      share.saved = Math.min(most, share.saved + (now() - share.savedAt) * perMs);
-      share.savedAt = now();
-      if (share.saved < 1 || share.underWay >= mostUnderWay || now() < share.notBefore) return undefined;
-      share.saved -= 1;
+      if (!take(share, requestsPerSecond)) return undefined;
+      const startedAt = now();
       share.underWay += 1;
-      try {
-        return await read();
-      } catch {
-        share.notBefore = now() + pauseMs;
-        return undefined;
-      } finally {
-        share.underWay -= 1;
-      }
+      underWay += 1;
+      const answer = await read().catch(() => undefined);
+      share.underWay -= 1;
+      underWay -= 1;
+      if (answer === undefined || now() - startedAt >= slowMs) share.notBefore = now() + pauseMs;
+      return answer;
     },
   };
 }
@@ -98,51 +101,46 @@ export interface ReadAtOncePorts extends Pick<OrderActivityPorts, 'account' | 'r
   now?: () => number;
 }
 
-/** The result of a read at once, and the pace of the reads that follow. */
+/** The result of a read at once. */
 export interface SeenAtOnce {
   seen: OrderObservation;
-  cadence: Cadence;
+  /** The pace of the polls that follow; null where nothing is announced, so that the next change is surely found by a poll. */
+  cadence: Cadence | null;
 }
 
 export type ReadAtOnceActivities = ReturnType<typeof createReadAtOnceActivities>;
 
-export const createReadAtOnceActivities = ({
-  account,
-  holds,
-  readOrder,
-  readSince,
-  readsAtOnce,
-  now = Date.now,
-}: ReadAtOncePorts) => ({
+export const createReadAtOnceActivities = (ports: ReadAtOncePorts) => ({
   /**
    * One read outside the account's task queue, as a local activity of the run. Null where it gives no plain answer: the share of the budget is
    * spent, the account must wait, this process does not hold it, or there was trouble. Then the run reads through the queue.
    */
   async readOrderAtOnce(input: LookInput): Promise<SeenAtOnce | null> {
+    const { account, holds, readsAtOnce, now = Date.now } = ports;
     if (!holds(input.account)) return null;
     const held = account(input.account);
     const seen = await readsAtOnce.within(held, async (): Promise<OrderObservation> => {
-      const signal = AbortSignal.timeout(withinMs);
-      const reading = await orLate(readOrder(held, input.orderId, { signal }));
+      const reading = await inTime((signal) => ports.readOrder(held, input.orderId, { signal }));
       const at = now();
-      const watched = await withConcern({ reading, at, wanted: input, asked: null }, { account, readSince });
-      return { kind: 'reading', reading: watched, at: iso(at), reads: 1 };
+      return {
+        ...{ kind: 'reading', at: iso(at), reads: 1 },
+        reading: await withConcern({ reading, at, wanted: input, asked: null }, ports),
+      };
     });
-    return seen ? { seen, cadence: held.poll } : null;
+    return seen ? { seen, cadence: interfaceTerms[held.interface].announcesChanges ? held.poll : null } : null;
   },
 });
 
-/** The wait for a token does not heed the signal. */
-async function orLate<T>(answer: Promise<T>): Promise<T> {
-  const late = new AbortController();
-  try {
-    return await Promise.race([
-      answer,
-      pause(withinMs, undefined, { signal: late.signal }).then((): never => {
-        throw new Error('too late');
-      }),
-    ]);
-  } finally {
-    late.abort();
-  }
+/** Aborts after `withinMs`, and does not wait longer: the search for a token heeds no signal. */
+function inTime<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const giveUp = new AbortController();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error('no answer in time'));
+      giveUp.abort();
+    }, withinMs);
+    act(giveUp.signal)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
 }

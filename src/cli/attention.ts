@@ -4,6 +4,7 @@ import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import { publishedDelivery, publishedLease } from '../domain/published.js';
 import {
+  type BusinessCallKey,
   fromAccessTokenId,
   fromBusinessCallId,
   fromCompanyReportId,
@@ -12,11 +13,12 @@ import {
   fromRequestRideId,
   fromSubscriptionId,
 } from '../domain/workflow-ids.js';
+import { listReads } from '../temporal/calls.js';
 import { runOf } from '../temporal/runs.js';
 import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
 import { rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, checked, limitOption } from './arguments.js';
-import { type AddCommand, addCommand, inSession, quoted, type Session } from './command.js';
+import { type AddCommand, addCommand, callTimeoutMs, inSession, quoted, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import { attentionQuery, listRuns, moreText, type RunFilter, readEach, toStatusFilter } from './visibility.js';
@@ -37,14 +39,36 @@ export const addAttention: AddCommand = (program, run) => {
 };
 
 async function list(session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
-  const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
+  const { found, hasMore: hasMoreRuns } = await listRuns(session, attentionQuery(filter), limit);
   const until = Date.now() + answersWithinMs;
-  const runs = await readEach(found, (info) => readOne(session, info, until));
+  const ofRuns = await readEach(found, (info) => readOne(session, info, until));
+  // A call has no status.
+  const reads = filter.status === undefined ? await longReads(session, filter, limit + 1 - found.length) : [];
+  const hasMore = hasMoreRuns || found.length + reads.length > limit;
+  const runs = [...ofRuns, ...reads.slice(0, limit - found.length)];
   const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
   session.tell({ runs: withCommands, hasMore }, attentionText(runs, session.paint));
   if (hasMore) session.note(moreText(limit));
   return exitCodes.done;
 }
+
+/** The reads that take long: activities by themselves, which set no search attribute later than at their start. */
+async function longReads({ client, within }: Session, { account }: RunFilter, atMost: number): Promise<RunInNeed[]> {
+  const found: RunInNeed[] = [];
+  await within(callTimeoutMs, async () => {
+    for await (const { activityId, scheduleTime } of listReads(client, { account, isLong: true })) {
+      if (found.length >= atMost) break;
+      const key = fromBusinessCallId(activityId);
+      if (!key) continue;
+      const { code, message, since } = callWaits(key, (scheduleTime ?? new Date()).toISOString());
+      found.push({ ...toCallInNeed(key), workflowId: activityId, code, message, since });
+    }
+  });
+  return found;
+}
+
+const toCallInNeed = ({ account, operation, key }: BusinessCallKey) =>
+  ({ kind: 'call', account, id: `${operation}/${key}` }) as const;
 
 /** What kind of run needs a person. */
 type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
@@ -55,6 +79,7 @@ export interface RunInNeed {
   account: string;
   /** Names the run within its kind and account, as its commands take it. */
   id: string;
+  /** For a read the id of its activity. */
   workflowId: string;
   /** The attention code; for a parked delivery the reason. */
   code: string;
@@ -119,7 +144,7 @@ function toRecognised({ type, workflowId, memo, startTime }: WorkflowExecutionIn
     case 'businessCall': {
       const key = fromBusinessCallId(workflowId);
       const shown = key && callWaits(key, startTime.toISOString());
-      return key && { kind: 'call', account: key.account, id: `${key.operation}/${key.key}`, shown };
+      return key && { ...toCallInNeed(key), shown };
     }
     case 'accessToken': {
       const key = fromAccessTokenId(workflowId);

@@ -4,8 +4,9 @@ import { parseCallBody } from '../contracts/call-bodies.js';
 import { type BusinessCallInput, type BusinessOperation, parseBusinessCallInput, toCallerKey } from '../domain/call.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
+import { findCall } from '../temporal/calls.js';
 import { checked, orderOption, readJsonInput } from './arguments.js';
-import { type AddCommand, addCommand, type CommandContext, reading, type Session } from './command.js';
+import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from './command.js';
 import { exitCodes, tellFailure } from './failure.js';
 import { plain } from './text.js';
 import { missingWorkers } from './workers-alive.js';
@@ -21,7 +22,8 @@ interface CallGiven {
 
 const help = `
 The same key never makes a second effect: the second call with it shows the
-outcome of the first, for as long as Temporal keeps its run.`;
+outcome of the first, for as long as Temporal keeps it. A read is a Standalone
+Activity where the server offers them; every other call is a workflow.`;
 
 /** `call <account> <operation>`: one business operation, durably. */
 export const addCall: AddCommand = (program, run) => {
@@ -53,10 +55,10 @@ function toInput({ account, operation, key, order, referenceField, input: file }
 }
 
 async function call(session: Session, input: BusinessCallInput): Promise<number> {
-  // Only for the wording: the call itself starts a run, or joins the one of this key.
-  const before = await session.find(businessCallId(input));
+  // Only for the wording: the call itself begins, or joins the one of this key.
+  const before = await findCall(session.client, input, { withinMs: callTimeoutMs });
   const start = !before ? 'started' : before.isOpen ? 'alreadyRunning' : 'alreadyEnded';
-  const answered = session.rides.call(input); // no deadline here: the run ends the call by its own limits
+  const answered = session.rides.call(input); // no deadline here: the call ends by its own limits
   answered.catch(() => undefined); // it is awaited below
   session.note(startText(session, input, start));
   if (start !== 'alreadyEnded') session.warn(await missingWorkers(session, input.account));
@@ -77,7 +79,7 @@ function startText({ paint }: CommandContext, input: BusinessCallInput, start: C
     alreadyRunning: 'A call with this key is running; waiting for its outcome',
     alreadyEnded: 'This key was used before; nothing was sent now. The outcome of that call:',
   }[start];
-  return [paint('strong', head), `  key       ${input.key}`, `  workflow  ${businessCallId(input)}`].join('\n');
+  return [paint('strong', head), `  key       ${input.key}`, `  id        ${businessCallId(input)}`].join('\n');
 }
 
 function resultText({ paint }: CommandContext, { operation, status, body, orderId }: CallResult): string {

@@ -3,8 +3,8 @@ import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { toRideStatus } from '../domain/order/status.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
-import { quote } from '../temporal/counts.js';
 import { grpcErrorOf, isGrpc } from '../temporal/run-errors.js';
+import { quote } from '../temporal/search-attributes.js';
 import { callTimeoutMs, type Session } from './command.js';
 import { CliFailure } from './failure.js';
 

@@ -1,4 +1,5 @@
 import type { AccountName } from '../domain/keys.js';
+import { accountQueueOf } from '../domain/task-queues.js';
 import { createFleet, type TaskKind } from '../temporal/fleet.js';
 import type { Session } from './command.js';
 
@@ -16,7 +17,7 @@ export const mainQueue = ({ config }: Pick<Session, 'config'>): WorkQueue => ({
 
 /** For the requests of one account. */
 export const accountQueue = ({ config }: Pick<Session, 'config'>, account: AccountName): WorkQueue => ({
-  name: `${config.taskQueue}.${account}`,
+  name: accountQueueOf(config.taskQueue, account),
   takes: 'activities',
 });
 

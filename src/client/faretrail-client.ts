@@ -15,10 +15,10 @@ import { parseRequestRideInput } from '../domain/ride/input.js';
 import type { Sent } from '../domain/schema.js';
 import { parseKeyRing } from '../sealing/key-ring.js';
 import { createPayloadCodec } from '../sealing/payload-codec.js';
+import { carryOutCall } from '../temporal/calls.js';
 import { beginFollowing } from '../temporal/follow-start.js';
-import { runOf, unlessEnded } from '../temporal/runs.js';
-import { businessCallStart, reportStart, rideStart } from '../temporal/starts.js';
-import type { businessCall } from '../workflows/business-call.js';
+import { unlessEnded } from '../temporal/runs.js';
+import { reportStart, rideStart } from '../temporal/starts.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
 import {
@@ -102,9 +102,8 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
     getParked: (account, deliveryId) =>
       parkedHandle(client, { account: toAccountName(account), deliveryId: toDeliveryId(deliveryId) }),
     async call(given) {
-      const start = businessCallStart(parseBusinessCallInput(given), taskQueue);
-      await unlessEnded(client.workflow.start<typeof businessCall>('businessCall', start));
-      return await toAnswer(BusinessCallResultSchema, runOf(client, start.workflowId).result());
+      const input = parseBusinessCallInput(given);
+      return await toAnswer(BusinessCallResultSchema, carryOutCall(client, input, taskQueue));
     },
   };
 }

@@ -61,9 +61,61 @@ const callFailureTypes = [
 /** One of `callFailureTypes`. */
 export type CallFailureType = (typeof callFailureTypes)[number];
 
-/** Is this one of `callFailureTypes`? */
-export const isCallFailureType = (type: unknown): type is CallFailureType =>
-  callFailureTypes.some((known) => known === type);
+const isCallFailureType = (type: unknown): type is CallFailureType => callFailureTypes.some((known) => known === type);
+
+/** How a call failed, for its caller. */
+export interface CallFailure {
+  type: CallFailureType;
+  message: string;
+  details: unknown[];
+}
+
+/** The failure of the activity `callService` as its caller gets it. Null stands for a timeout. */
+export function toCallFailure(
+  failure: { type?: unknown; message: string; details?: unknown[] | null | undefined } | null,
+  { operation, account }: CallName,
+): CallFailure {
+  if (failure && isCallFailureType(failure.type)) {
+    return { type: failure.type, message: failure.message, details: failure.details ?? [] };
+  }
+  // The activity reports an unclear outcome itself, unless a timeout ended it.
+  if (failure) return { type: 'Unavailable', message: `${operation}: ${failure.message}`, details: [] };
+  const noEnd = `${operation}: no worker of account ${account} brought it to its end in time`;
+  return isChanging(operation)
+    ? {
+        type: 'OutcomeUnknown',
+        message: `${noEnd}. Look at the service whether it was carried out before you ask for it again.`,
+        details: [],
+      }
+    : { type: 'Unavailable', message: `${noEnd}. Check that such a worker runs, then try again.`, details: [] };
+}
+
+const minuteMs = 60_000;
+
+/** The limit of all attempts. A repeated create is safe only while the service remembers its request id, for an unknown time. */
+const effortMinutes: Record<OperationTerms['effect'], number> = {
+  none: 5,
+  newOrder: 10,
+  changedOrder: 15,
+  newCodes: 15,
+};
+
+/** How the activity `callService` is carried out, whoever starts it. Durations in milliseconds. */
+export const callTerms = (operation: BusinessOperation) => ({
+  // Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). Only this timeout reveals a dead worker.
+  startToCloseTimeout: 40_000,
+  scheduleToCloseTimeout: effortMinutes[operationTerms[operation].effect] * minuteMs,
+  retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 30_000 },
+  priority: { priorityKey: 1 }, // a caller waits for it
+});
+
+/** The call in one line. */
+export const callSummary = ({
+  operation,
+  orderId,
+  referenceFieldId,
+}: Pick<BusinessCallInput, 'operation' | 'orderId' | 'referenceFieldId'>): string =>
+  [operation, orderId ?? referenceFieldId].filter((part) => part !== undefined).join(' of ');
 
 /** The failure of one attempt of a call. */
 export interface CallTrouble {
@@ -164,10 +216,13 @@ const toUnknown = (trouble: CallTrouble, isFinal: boolean): CallTrouble => ({
   isFinal,
 });
 
+/** A call that has not ended by then shows attention. */
+export const longCallMs = 60_000;
+
 /** The attention of a call that takes long. `since` is an ISO instant. */
 export const callWaits = ({ operation, account }: CallName, since: string): Attention => ({
   code: 'upstreamUnavailable',
-  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; the pending activity of this run says what its last attempt met.`,
+  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; its activity callService says what its last attempt met.`,
   since,
 });
 

@@ -1,12 +1,13 @@
 import type { Client } from '@temporalio/client';
+import type { SilenceActivityPorts } from '../activities/index.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
+import { endStatuses } from '../domain/order/status.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
-import type { OrderCounts } from '../domain/subscription/silence.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-
-/** A text in a visibility query; within quotes only the quote and the backslash mean something. */
-export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
+import { countReads } from './calls.js';
+import { quote } from './search-attributes.js';
 
 /** Counts runs of a task queue in visibility. */
 const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {
@@ -34,30 +35,39 @@ const ordersWithinMs = 10_000;
 export function createOrderCounts(
   client: Client,
   taskQueue: string,
-): (account: AccountName, startedAfter: number) => Promise<OrderCounts> {
+): Pick<SilenceActivityPorts, 'countOrders' | 'countAnnouncedEnds'> {
   const count = counterOf(client, taskQueue, ordersWithinMs);
-  return async (account, startedAfter) => {
-    const orders = [
-      "WorkflowType = 'followOrder'",
-      `${names.account} = ${quote(account)}`,
-      `StartTime > '${new Date(startedAfter).toISOString()}'`,
-    ];
-    // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
-    const read = await count([...orders, `${names.seenBy} = 'read'`, "ExecutionStatus = 'Completed'"]);
-    return { read, delivered: await count([...orders, `${names.seenBy} = 'delivery'`]) };
+  const ordersOf = (account: AccountName) => ["WorkflowType = 'followOrder'", `${names.account} = ${quote(account)}`];
+  const hasEnded = "ExecutionStatus = 'Completed'";
+  const [byRead, byDelivery] = ['read', 'delivery'].map((seenBy) => `${names.seenBy} = '${seenBy}'`) as [
+    string,
+    string,
+  ];
+  return {
+    async countOrders(account, startedAfter) {
+      const orders = [...ordersOf(account), `StartTime > '${iso(startedAfter)}'`];
+      // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
+      const read = await count([...orders, byRead, hasEnded]);
+      return { read, delivered: await count([...orders, byDelivery]) };
+    },
+    // A run that was stopped, or has expired, is completed too, and says nothing about its last change.
+    countAnnouncedEnds: (account, endedAfter) =>
+      count([...ordersOf(account), `CloseTime > '${iso(endedAfter)}'`, byDelivery, hasEnded, isAtEnd]),
   };
 }
+
+const isAtEnd = `${names.status} IN (${endStatuses.map(quote).join(', ')})`;
 
 /** How many runs the whole fleet has. */
 export interface RunCounts {
   /** Open runs of `followOrder`. */
   followed: number;
-  /** Runs of any kind that need a person, by the code of their attention. */
+  /** Runs and calls of any kind that need a person, by the code of their attention. */
   attention: Record<AttentionCode, number>;
 }
 
 const runsWithinMs = 2_000;
-/** Visibility takes ten calls a second for a whole namespace, and every worker counts. */
+/** Visibility takes ten calls a second for a whole namespace. */
 const freshMs = 60_000;
 
 /** Counts runs in visibility, at most once a minute. Null when the last count failed. */
@@ -78,7 +88,11 @@ export function createRunCounts(
       );
     const rides = await byCode(concernCodes, all);
     const others = await byCode(troubleCodes, all - rides.reduce((sum, [, runs]) => sum + runs, 0));
-    return { followed, attention: Object.fromEntries([...rides, ...others]) as RunCounts['attention'] };
+    const attention = Object.fromEntries([...rides, ...others]) as RunCounts['attention'];
+    attention.upstreamUnavailable += await client.withDeadline(Date.now() + runsWithinMs, () =>
+      countReads(client, { isLong: true, taskQueue }),
+    );
+    return { followed, attention };
   };
   let latest: Promise<RunCounts | null> = Promise.resolve(null);
   let askedAt = Number.NEGATIVE_INFINITY;

@@ -9,6 +9,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import { longCallMs } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 
 /** Runs a parser and turns `InvalidInput` into the failure of that type, which ends the run or refuses the update. */
@@ -84,9 +85,6 @@ export async function firstOf<T>(start: () => Promise<T>[]): Promise<T> {
 export const unless = <T>(interrupted: () => boolean, act: () => Promise<T>): Promise<T | undefined> =>
   firstOf<T | undefined>(() => [act(), condition(interrupted).then(() => undefined)]);
 
-/** The run shows a call that takes longer. */
-const patienceMs = 60_000;
-
 /** Runs `act`. If it takes long, calls `show` with the instant of its start, and with null at its end. */
 export async function whileLong<T>(show: (since: string | null) => void, act: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();
@@ -94,7 +92,7 @@ export async function whileLong<T>(show: (since: string | null) => void, act: ()
   let isShown = false;
   runBeside(
     scope
-      .run(() => sleep(patienceMs, { summary: 'Show it if it takes longer' }))
+      .run(() => sleep(longCallMs, { summary: 'Show it if it takes longer' }))
       .then(() => {
         isShown = true;
         show(since);

@@ -10,6 +10,7 @@ import { findLeaks } from '../../chaos/leaks.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
+import { createFaretrailClient } from '../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import type { RideStanding } from '../../src/domain/ride/ride.js';
@@ -109,6 +110,17 @@ async function askAboutPersons(): Promise<Record<string, string>> {
   return told;
 }
 
+const typedClient = () => createFaretrailClient({ client: place().client, taskQueue: place().config.taskQueue });
+
+/** A read that sends an address: an activity without a workflow. */
+async function askForProducts(address: string): Promise<void> {
+  const body = { origin: { lat: 52.5, lng: 13.4, full_address: address } };
+  const read = { account: 'business', operation: 'products', key: randomUUID(), body } as const;
+  expect(await typedClient().call(read)).toMatchObject({ status: 200 });
+  const activity = place().client.activity.getHandle(`call/business/products/${read.key}`);
+  expect(await (await activity.describe({ includeInput: true })).getInput()).toMatchObject([{ body }]);
+}
+
 const idOf = ({ workflowId }: FollowHandle): string => workflowId.slice(workflowId.lastIndexOf('/') + 1);
 
 /** The trail once it shows a driver and that a change was delivered. */
@@ -146,6 +158,10 @@ it('with encryption on, no person is found in database, histories, logs or metri
   const about = { orderId: toOrderId(orderId) };
   const looked = await (await startCall(place(), 'orderDetails', about)).result();
   expect(looked.body).toMatchObject({ supplier: { driver: { name: driver.driverName } } });
+  const key = randomUUID();
+  const read = await typedClient().call({ account: 'business', operation: 'orderDetails', key, orderId });
+  expect(read.body).toMatchObject({ supplier: { driver: { name: driver.driverName } } });
+  await askForProducts(passenger.address);
   const refused = await failureOf((await startCall(place(), 'cancelOrder', about)).result());
   expect(refused.message).toContain('ORDER_NOT_CANCELLABLE');
   const { errors } = await runStarter(['call', 'business', 'cancelOrder', '--order', orderId], scene.fleet.env);
@@ -207,6 +223,9 @@ it('after the end of an order no caller with the key finds the driver: not in it
 
 it('erase finds encrypted rides with the key, names the setting without it, and removes them', async () => {
   const { orderId, workflowId } = endedRide;
+  await typedClient().call({ account: 'business', operation: 'orderDetails', key: 'read', orderId });
+  const listed = "ActivityId = 'call/business/orderDetails/read' AND ExecutionStatus = 'Completed'";
+  await vi.waitFor(async () => expect((await place().client.activity.count(listed)).count).toBe(1), patient);
   const ended = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Completed'`;
   await vi.waitFor(async () => expect((await place().client.workflow.count(ended)).count).toBe(1), patient);
   const erase = ['erase', 'business', orderId, '--yes', '--json'];
@@ -215,7 +234,7 @@ it('erase finds encrypted rides with the key, names the setting without it, and 
   const done = await runStarter(erase, scene.fleet.env);
   expect(done, done.errors).toMatchObject({ code: 0 });
   const ids = JSON.parse(done.output).erased.map((run: { workflowId: string }) => run.workflowId);
-  expect(ids).toEqual([workflowId, `order/business/${orderId}`]);
+  expect(ids).toEqual([workflowId, `order/business/${orderId}`, 'call/business/orderDetails/read']);
   await expect(place().client.workflow.getHandle(workflowId).describe()).rejects.toThrow(WorkflowNotFoundError);
 }, 180_000);
 
@@ -263,11 +282,14 @@ it('with encryption off again, runs that began encrypted go on, and the same sea
   await scene.fleet.addWorker();
   const passenger = newPassenger();
   await takeRide(passenger);
+  const asked = { readAddress: `${randomUUID()} Street` };
+  await askForProducts(asked.readAddress);
   scene.fleet.sandbox.setStatus('business', idOf(longOrder), 'Completed');
   expect(await longOrder.result()).toMatchObject({ outcome: 'completed' });
   const answered = await askAboutPersons();
   const found = await traces();
   expect(findLeaks(answered, found), 'nothing of an answer is kept in clear that names a person').toEqual([]);
+  expect(findLeaks(asked, found)).toContain('database: readAddress');
   const leaks = findLeaks({ ...passenger }, found);
   const inDatabase = Object.keys(passenger).map((name) => `database: ${name}`);
   expect(leaks).toEqual(expect.arrayContaining(inDatabase));

@@ -5,6 +5,7 @@ import { findLeaks } from '../../chaos/leaks.js';
 import { freePort } from '../../local/temporal/free-port.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { createFaretrailClient } from '../../src/client/index.js';
 import { useNotifyReceiver } from '../support/notify/receiver.js';
 import { type FollowHandle, startFollowing } from '../support/order/stack.js';
 import { tracesOf } from '../support/traces.js';
@@ -43,6 +44,16 @@ async function followAndTell() {
   const handle = await startFollowing(fleet.place, { account: 'business', orderId, notify });
   await expect.poll(() => receiver.received.length).toBe(1);
   return { handle, orderId, goesOnTo: (status: string) => fleet.sandbox.setStatus('business', orderId, status) };
+}
+
+/** Reads an order with its driver, and is refused another; both are activities without a workflow. */
+async function readOnce(orderId: string): Promise<void> {
+  const rides = createFaretrailClient({ client: fleet.client, taskQueue: fleet.place.config.taskQueue });
+  const read = (about: string) =>
+    rides.call({ account: 'business', operation: 'orderDetails', key: about, orderId: about });
+  expect(await read(orderId)).toMatchObject({ status: 200 });
+  await expect(read(randomUUID())).rejects.toMatchObject({ code: 'OrderNotFound' });
+  expect(await fleet.client.activity.getHandle(`call/business/orderDetails/${orderId}`).describe()).toBeDefined();
 }
 
 /** The orders of an account that rests for a minute after a refusal are stopped: their runs have left enough to search. */
@@ -84,6 +95,7 @@ it('no secret, token or personal detail is left in database, histories, logs or 
   fleet.sandbox.revokeTokens();
   await sleep(2_000);
   fleet.sandbox.clearFaults();
+  await readOnce(telling.orderId);
   telling.goesOnTo('Completed');
   await Promise.all([...handles, telling.handle].map(endOf));
   const answered = () => receiver.received.slice(0, 3).map(({ status }) => status);

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { createWorkerMetrics } from '../../src/observability/metrics.js';
 import { createRunCounts, type RunCounts } from '../../src/temporal/counts.js';
 
-/** Visibility that answers `counts` by what a query ends with, and 0 otherwise. */
-function stage(counts: Record<string, number>, fails = () => false) {
+/** Visibility that answers `counts` by what a query ends with, and 0 otherwise. `longReads`: null where the server has no such activities. */
+function stage(counts: Record<string, number>, fails = () => false, longReads: number | null = 0) {
   const queries: string[] = [];
   const clock = { now: 0 };
   const count = async (query: string) => {
@@ -12,7 +12,13 @@ function stage(counts: Record<string, number>, fails = () => false) {
     if (fails()) throw new Error('down');
     return { count: Object.entries(counts).find(([end]) => query.endsWith(end))?.[1] ?? 0 };
   };
-  const client = { withDeadline: (_: number, call: () => unknown) => call(), workflow: { count } };
+  const activity = {
+    async count() {
+      if (longReads === null) throw Object.assign(new Error('off'), { code: 12, details: 'off', metadata: {} });
+      return { count: longReads };
+    },
+  };
+  const client = { withDeadline: (_: number, call: () => unknown) => call(), workflow: { count }, activity };
   const read = createRunCounts(client as unknown as Client, "q'1", () => clock.now);
   return { queries, clock, read };
 }
@@ -23,7 +29,14 @@ it('the worker counts its running runs that need a person by their code', async 
   for (const query of queries) expect(query).toMatch(/^TaskQueue = 'q\\'1' AND ExecutionStatus = 'Running' AND /);
 });
 
-it('the worker asks visibility twice while no run needs a person, and again only after a minute', async () => {
+it('the worker counts reads that take long among what waits for the service, where the server has them', async () => {
+  const counts = { 'IS NOT NULL': 1, "'upstreamUnavailable'": 1 };
+  const never = () => false;
+  expect(await stage(counts, never, 2).read()).toMatchObject({ attention: { upstreamUnavailable: 3 } });
+  expect(await stage(counts, never, null).read()).toMatchObject({ attention: { upstreamUnavailable: 1 } });
+});
+
+it('the worker asks visibility twice for runs while no run needs a person, and again only after a minute', async () => {
   const { read, queries, clock } = stage({});
   await Promise.all([read(), read()]);
   clock.now = 59_999;

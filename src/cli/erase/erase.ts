@@ -33,7 +33,7 @@ async function erase(session: Session, { account, orderId, running = false, yes 
   if (runs.length === 0) {
     throw new CliFailure('NothingKept', `Temporal keeps no run about order ${orderId} of account ${account}`);
   }
-  const open = runs.filter(({ kind, isOpen }) => isOpen && ['order', 'ride', 'call'].includes(kind));
+  const open = runs.filter(({ kind, isOpen }) => isOpen && ['order', 'ride', 'call', 'read'].includes(kind));
   if (open.length > 0 && !running) {
     const ids = open.map(({ workflowId }) => workflowId).join(', ');
     const remedy =

@@ -162,6 +162,7 @@ async function waitForChange(follow: Follow, mustLeave: () => boolean): Promise<
   // Its result may be older than the read that is wanted now.
   if (poll.ended === null || isReadWanted(inbox)) return undefined;
   follow.poll = null;
+  follow.cadence = null; // changes that a poll finds come without deliveries: then an attempt that waits is cheaper than a timer
   if ('error' in poll.ended) throw poll.ended.error;
   const { seen } = poll.ended;
   return isOvertaken(seen, follow) ? undefined : { seen, claims: inbox.claims, serves: inbox.served };

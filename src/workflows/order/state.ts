@@ -125,7 +125,7 @@ export interface Follow {
   isPaced: boolean | null;
   /** May the run read at once, within its own task? Not if it began on an earlier release. */
   readonly readsAtOnce: boolean;
-  /** The pace of polls, as the worker of the last read at once has it; null before that read. */
+  /** The pace of polls, as the worker of the last read at once has it; null where a poll need not wait for deliveries. */
   cadence: Cadence | null;
   /** The number of events of the run when it recorded its last observation. */
   recordedLength: number;

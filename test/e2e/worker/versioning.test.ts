@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { createFaretrailClient } from '../../../src/client/index.js';
 import { renewTokenSignal } from '../../../src/workflows/messages.js';
 import { type WorkerEnv, workerEnv } from '../../support/accounts.js';
 import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
@@ -55,6 +56,13 @@ async function follow(): Promise<{ handle: FollowHandle; end(): Promise<string |
   };
 }
 
+/** A read belongs to no workflow, so no version has begun it. */
+const readStatus = async (): Promise<number> => {
+  const rides = createFaretrailClient({ client: plain.client, taskQueue: shared.FARETRAIL_TASK_QUEUE ?? '' });
+  const orderId = plain.newOrder('business', [['Driving', 0]]);
+  return (await rides.call({ account: 'business', operation: 'orderDetails', key: randomUUID(), orderId })).status;
+};
+
 async function findLease() {
   const query = `WorkflowType = "accessToken" AND TaskQueue = "${shared.FARETRAIL_TASK_QUEUE}"`;
   for await (const { workflowId } of plain.client.workflow.list({ query })) return workflowId;
@@ -76,11 +84,13 @@ it('a deployment keeps an order on the version that it began on, and takes a tok
   await expect.poll(leaseAfterTask).toBe('1.0');
   expect(await beforeAny.end()).toBe('completed');
   expect(await versionOf(beforeAny.handle)).toBe('1.0');
+  expect(await readStatus()).toBe(200);
   const onFirst = await follow();
 
   await makeCurrent('2.0');
   await expect.poll(leaseAfterTask).toBe('2.0');
   const onSecond = await follow();
+  expect(await readStatus()).toBe(200);
   expect(await onFirst.end()).toBe('completed');
   expect(await onSecond.end()).toBe('completed');
   expect([await versionOf(onFirst.handle), await versionOf(onSecond.handle)]).toEqual(['1.0', '2.0']);
