@@ -33,17 +33,13 @@ export const clusterShapes = {
 const ip = '127.0.0.1';
 const lowest = 20_000; // well-known programs use ports below it
 
-/**
- * The dynamic settings of docker-compose.yml, with the partitions of the layout. Two tests also start activities without a workflow,
- * which a dev server allows.
- */
+/** The dynamic settings of docker-compose.yml, with the partitions of the layout. */
 export function serverSettings({ partitions }: Shape): string {
   const ofCompose = parse(readFileSync(join(projectRoot, 'deploy/compose/temporal-settings.yaml'), 'utf8'));
   return JSON.stringify({
     ...ofCompose,
     'matching.numTaskqueueReadPartitions': [{ value: partitions }],
     'matching.numTaskqueueWritePartitions': [{ value: partitions }],
-    'activity.enableStandalone': [{ value: true }],
   }); // JSON is YAML
 }
 

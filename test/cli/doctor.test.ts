@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import type { Session } from '../../src/cli/command.js';
-import { type Check, checkNode, checkPartitions } from '../../src/cli/doctor/checks.js';
+import { type Check, checkNode, checkPartitions, checkReads } from '../../src/cli/doctor/checks.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { encodedKey } from '../settings/env.js';
 import { nowhere, runHere } from './fake-process.js';
@@ -34,6 +34,23 @@ it('the doctor warns of a Node without security releases, and does not fail beca
   expect(resultOf('24.21.0', '2028-05-01')).toBe('warned');
   for (const old of ['20.20.2', '23.1.0', '25.9.0']) expect(resultOf(old, '2026-11-23')).toBe('warned');
   expect(resultOf('28.0.0', '2029-06-01')).toBe('ok');
+});
+
+describe('the doctor about durable reads', () => {
+  const at = (describeNamespace: () => Promise<object>) =>
+    ({
+      connection: { workflowService: { describeNamespace } },
+      within: (_: number, act: () => Promise<unknown>) => act(),
+    }) as unknown as Session;
+  const offering = (capabilities: object) => at(async () => ({ namespaceInfo: { capabilities } }));
+
+  it('says what they are at this server, and how to make them cheaper', async () => {
+    const cheap = { name: 'durable reads', result: 'ok', message: 'Standalone Activities' };
+    expect(await checkReads(offering({ standaloneActivities: true }))).toEqual(cheap);
+    const message = expect.stringMatching(/^workflows; .*activity\.enableStandalone/);
+    expect(await checkReads(offering({}))).toMatchObject({ result: 'ok', message });
+    expect(await checkReads(at(() => Promise.reject(new Error('denied'))))).toMatchObject({ result: 'skipped' });
+  });
 });
 
 describe('the doctor about request budgets', () => {

@@ -190,6 +190,22 @@ export async function checkPartitions(session: Session, accounts: readonly Accou
 const onePartition =
   'on a server of your own set matching.numTaskqueueReadPartitions and matching.numTaskqueueWritePartitions to 1';
 
+/** Does the server start activities by themselves? Then durable reads cost about half as much. */
+export async function checkReads({ connection, namespace, within }: Session): Promise<Check> {
+  const name = 'durable reads';
+  try {
+    const ask = () => connection.workflowService.describeNamespace({ namespace });
+    const { namespaceInfo } = await within(callTimeoutMs, ask);
+    const isOffered = namespaceInfo?.capabilities?.standaloneActivities === true;
+    return { name, result: 'ok', message: isOffered ? 'Standalone Activities' : `workflows; ${howToOffer}` };
+  } catch {
+    return { name, result: 'skipped', message: 'not checked: this server does not show what the namespace offers' };
+  }
+}
+
+const howToOffer =
+  'a server of your own, 1.31 or later, makes them Standalone Activities at about half the cost with activity.enableStandalone: true';
+
 /** Does something take connections at the addresses of the accounts? Sends no request. */
 export async function checkAddresses(accounts: readonly Account[]): Promise<Check[]> {
   const addresses = accounts.flatMap(({ name, baseUrl, authUrl }) => [

@@ -226,7 +226,7 @@ describe('the request budget of an account', () => {
       Array.from({ length: 48 }, () => there.call({ account, operation: 'orderDetails', key: randomUUID(), orderId })),
     );
     const calls = stack.sandbox.ledger({ operation: 'orderDetails', orderId });
-    expect(calls.length).toBe(48);
+    expect(calls.length).toBeGreaterThanOrEqual(48);
     expect(mostCallsWithin(3_000, calls)).toBeLessThanOrEqual(8 * 4);
   });
 });
