@@ -12,8 +12,8 @@ let isLean = false;
  * Makes the threads in which the SDK (1.24.0) runs workflows cheaper; call it before the first worker is created. The SDK has no options
  * for that, so each thread begins with `bootstrap`:
  *
- * - Promises keep no stacks. The SDK's hook writes down the stack of every promise, for the query `__stack_trace` alone: two fifths of the
- *   memory of a run, and of the time of its tasks. The SDK itself does without where a runtime has no hooks; then the query fails and says so.
+ * - Promises keep no stacks. The SDK writes down the stack of every promise, for the query `__stack_trace` alone: two fifths of the
+ *   memory of a run, and of the time of its tasks. The SDK itself does without where a runtime cannot watch promises; then the query fails and says so.
  * - One watchdog guards all of an activation. The SDK enters its sandbox four to eight times for one, and Node starts a thread for the
  *   time limit of each entry.
  */

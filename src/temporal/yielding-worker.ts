@@ -134,7 +134,7 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
     onChange(change);
     isChanging = true;
     stopCurrent();
-    const made = await createPatiently(change.cachedRuns);
+    const made = await createPatiently(() => create(change.cachedRuns), { isWanted: () => !isStopping, fail });
     isChanging = false;
     if (!made) return false;
     current = made;
@@ -142,17 +142,23 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
     changedAt = Date.now();
     return true;
   }
+}
 
-  /** Undefined when no worker is wanted any more. */
-  async function createPatiently(runs: number) {
-    const deadline = Date.now() + createWithinMs;
-    while (!isStopping) {
-      try {
-        return await withThreads(() => create(runs));
-      } catch (error) {
-        if (Date.now() > deadline) return fail(error);
-        await pause(retryEveryMs);
-      }
+interface PatientCreation {
+  isWanted(): boolean;
+  /** The worker could not be created in time. */
+  fail(error: unknown): void;
+}
+
+/** Undefined when no worker is wanted any more. */
+async function createPatiently<Made>(create: () => Promise<Made>, { isWanted, fail }: PatientCreation) {
+  const deadline = Date.now() + createWithinMs;
+  while (isWanted()) {
+    try {
+      return await withThreads(create);
+    } catch (error) {
+      if (Date.now() > deadline) return fail(error);
+      await pause(retryEveryMs);
     }
   }
 }

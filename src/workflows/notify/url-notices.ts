@@ -73,13 +73,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   /** When the current request to each URL began; null if there is none. */
   const begunAt: (number | null)[] = urls.map(() => null);
   let log = options.carried ?? openNoticeLog(urls.length);
-  let parent = CancellationScope.current();
-  /** Made when it is needed first, since most runs have no URL. */
-  let scope: CancellationScope | null = null;
-  const openScope = (): CancellationScope => {
-    scope ??= new CancellationScope({ parent, cancellable: true });
-    return scope;
-  };
+  let scope = new CancellationScope();
 
   async function pump(index: number, url: string): Promise<void> {
     await untilFree(log.readers[index]?.busyUntil);
@@ -94,9 +88,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
 
   function startPumps(): void {
     for (const [index, { url }] of urls.entries()) {
-      if (openScope().consideredCancelled || isRunning(index) || !nextNotice(log, index)) continue;
+      if (scope.consideredCancelled || isRunning(index) || !nextNotice(log, index)) continue;
       begunAt[index] = Date.now();
-      openScope()
+      scope
         .run(() => pump(index, url))
         .finally(() => {
           begunAt[index] = null;
@@ -139,13 +133,12 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
       const summary = 'Let requests under way end';
       const isYoung = (): boolean => runs(Date.now() - hushMs);
       if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
-      openScope().cancel(); // ends waits for another attempt at once, but no request under way
+      scope.cancel(); // ends waits for another attempt at once, but no request under way
       if (runs(0)) await condition(() => !runs(0), hushMs, { summary });
       markBusy(isRunning);
     },
     resume() {
-      parent = CancellationScope.current();
-      scope = null;
+      scope = new CancellationScope();
       startPumps();
     },
     takeBack: () => markBusy(() => true),
