@@ -170,7 +170,8 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
 
 /**
  * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
- * and spend none. `mainActivities` need neither: any worker of the main queue takes them, whatever accounts it holds.
+ * and spend none. `mainActivities` do without: any worker of the main queue takes them, and a read at once looks by itself whether the account
+ * is held.
  */
 function createActivities(
   { config, rideApi, client, now = Date.now, reliabilityWatch: watch }: OrderWorkerParts,
