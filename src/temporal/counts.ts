@@ -4,10 +4,9 @@ import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attent
 import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import { endStatuses } from '../domain/order/status.js';
-import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { countReads } from './calls.js';
-import { quote } from './search-attributes.js';
 
 /** Counts runs of a task queue in visibility. */
 const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {

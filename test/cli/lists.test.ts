@@ -8,10 +8,10 @@ import { tokensText, toListedToken } from '../../src/cli/token.js';
 import { attentionQuery, orderRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { quote } from '../../src/domain/search-attribute-names.js';
 import { noReliability } from '../../src/domain/subscription/reliability.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import { emptyLease, type TokenLease } from '../../src/domain/token/lease.js';
-import { quote } from '../../src/temporal/search-attributes.js';
 
 describe('a query', () => {
   it('of order list asks for runs of orders, each once, that fit the options', () => {
