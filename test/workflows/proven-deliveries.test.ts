@@ -57,7 +57,6 @@ it('an announced ride of four hours is read at most 45 times while deliveries ar
   const first = await follow(scripted(ride));
   await announce(first.handle, { isEndLost: false });
   expect(await first.handle.result()).toMatchObject({ outcome: 'completed', attention: null });
-  console.log('READS', first.reads.length, 'EVENTS', (await first.handle.describe()).historyLength, first.reads.map((at) => Math.round((at - (first.reads[0] ?? 0)) / 6000) / 10).join(' '));
   expect(first.reads.length).toBeLessThanOrEqual(45);
 
   const other = await follow(() => reading('Driving'));
@@ -67,7 +66,6 @@ it('an announced ride of four hours is read at most 45 times while deliveries ar
   await announce(lost.handle, { isEndLost: true });
   const { timeline } = await lost.handle.result();
   const lateMs = Date.parse(timeline.at(-1)?.at ?? '') - Date.parse(timeline[0]?.at ?? '') - 4 * hour;
-  console.log('LATE', lateMs);
   expect(lateMs).toBeGreaterThan(0);
   expect(lateMs).toBeLessThanOrEqual(10 * minute);
   expect((await subscription.describe()).memo).toMatchObject({ reliability: { step: 0 } });
