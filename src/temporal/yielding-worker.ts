@@ -134,7 +134,8 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
     onChange(change);
     isChanging = true;
     stopCurrent();
-    const made = await createPatiently(change.cachedRuns);
+    const createNext = () => withThreads(() => create(change.cachedRuns));
+    const made = await createPatiently(createNext, () => !isStopping).catch(fail);
     isChanging = false;
     if (!made) return false;
     current = made;
@@ -142,19 +143,20 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
     changedAt = Date.now();
     return true;
   }
+}
 
-  /** Undefined when no worker is wanted any more. */
-  async function createPatiently(runs: number) {
-    const deadline = Date.now() + createWithinMs;
-    while (!isStopping) {
-      try {
-        return await withThreads(() => create(runs));
-      } catch (error) {
-        if (Date.now() > deadline) return fail(error);
-        await pause(retryEveryMs);
-      }
+/** Undefined when no worker is wanted any more. Rejects when none could be created for five minutes. */
+async function createPatiently<Made>(create: () => Promise<Made>, isWanted: () => boolean): Promise<Made | undefined> {
+  const deadline = Date.now() + createWithinMs;
+  while (isWanted()) {
+    try {
+      return await create();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await pause(retryEveryMs);
     }
   }
+  return undefined;
 }
 
 /** Runs `make`, and gives the threads that have started meanwhile, too. */
