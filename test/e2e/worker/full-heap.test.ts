@@ -42,7 +42,9 @@ it('a worker whose cached runs are too heavy for its heap goes on with fewer of 
     }),
   );
   await expect.poll(() => changes, { timeout: 60_000 }).not.toEqual([]);
-  await closedLoop({ count: runs, inFlight: 8, limitMs: 60_000 }, (index) => handles[index]?.signal(letGoSignal));
+  await closedLoop({ count: runs, inFlight: 8, limitMs: 60_000 }, async (index) => {
+    await handles[index]?.signal(letGoSignal);
+  });
   const ends = await Promise.all(handles.map((handle) => handle.result()));
   expect(new Set(ends)).toEqual(new Set([objects]));
   expect(worker.getStatus().numCachedWorkflows).toBeLessThan(runs);
