@@ -11,14 +11,14 @@ export interface ThreadHeap {
 
 interface HeapReport {
   header: { threadId: number | null };
-  javascriptHeap: { heapSpaces: Record<string, { used: number }> };
+  javascriptHeap: { memoryLimit: number; heapSpaces: Record<string, { used: number }> };
   workers?: HeapReport[];
 }
 
 /** Node gives the limit of both generations only. The young one takes three semi-spaces of 16 MiB each, or less where a flag says so. */
 const youngBytes = 48 * 1_048_576;
 
-/** The limit of the old generation, at least about: a smaller young generation leaves more. */
+/** The limit of the old generation of the main thread, at least about: a smaller young generation leaves more. */
 export const heapLimitBytes = (): number => getHeapStatistics().heap_size_limit - youngBytes;
 
 /**
@@ -29,10 +29,10 @@ export function threadHeaps(): ThreadHeap[] {
   // Otherwise the report looks up the names of all connected addresses. The types of Node 20 do not know the option.
   Object.assign(process.report ?? {}, { excludeNetwork: true });
   const main = process.report?.getReport() as unknown as HeapReport;
-  return [main, ...(main.workers ?? [])].map(({ header, javascriptHeap: { heapSpaces } }) => ({
+  return [main, ...(main.workers ?? [])].map(({ header, javascriptHeap: { heapSpaces, memoryLimit } }) => ({
     threadId: header.threadId ?? 0,
     usedBytes: oldBytes(heapSpaces),
-    limitBytes: heapLimitBytes(),
+    limitBytes: memoryLimit - youngBytes,
   }));
 }
 

@@ -134,7 +134,8 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
     onChange(change);
     isChanging = true;
     stopCurrent();
-    const made = await createPatiently(() => create(change.cachedRuns), { isWanted: () => !isStopping, fail });
+    const createNext = () => withThreads(() => create(change.cachedRuns));
+    const made = await createPatiently(createNext, () => !isStopping).catch(fail);
     isChanging = false;
     if (!made) return false;
     current = made;
@@ -144,23 +145,18 @@ export async function createYieldingWorker(parts: YieldingWorkerParts): Promise<
   }
 }
 
-interface PatientCreation {
-  isWanted(): boolean;
-  /** The worker could not be created in time. */
-  fail(error: unknown): void;
-}
-
-/** Undefined when no worker is wanted any more. */
-async function createPatiently<Made>(create: () => Promise<Made>, { isWanted, fail }: PatientCreation) {
+/** Undefined when no worker is wanted any more. Rejects when none could be created for five minutes. */
+async function createPatiently<Made>(create: () => Promise<Made>, isWanted: () => boolean): Promise<Made | undefined> {
   const deadline = Date.now() + createWithinMs;
   while (isWanted()) {
     try {
-      return await withThreads(create);
+      return await create();
     } catch (error) {
-      if (Date.now() > deadline) return fail(error);
+      if (Date.now() > deadline) throw error;
       await pause(retryEveryMs);
     }
   }
+  return undefined;
 }
 
 /** Runs `make`, and gives the threads that have started meanwhile, too. */

@@ -1,4 +1,12 @@
-import { condition, defineQuery, defineUpdate, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  condition,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
 import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
@@ -50,4 +58,15 @@ export async function waiting(ms: number): Promise<number> {
   await sleep(100);
   await condition(() => calls > 0);
   return calls;
+}
+
+export const letGoSignal = defineSignal('letGo');
+
+/** A run that keeps so many small objects, of 30 bytes each, until it is told to let go. Gives their number. */
+export async function holding(count: number): Promise<number> {
+  let isHeld = true;
+  setHandler(letGoSignal, () => void (isHeld = false));
+  const held = Array.from({ length: count }, (_, n) => ({ n }));
+  await condition(() => !isHeld);
+  return held.length;
 }
