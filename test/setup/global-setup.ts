@@ -31,8 +31,10 @@ declare module 'vitest' {
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const say = (line: string) => process.stderr.write(`set-up: ${line}\n`);
-  const temporalProgram = await findDevServer(say);
-  const timeSkippingServerPath = await findTimeSkippingServer(say);
+  const [temporalProgram, timeSkippingServerPath] = await Promise.all([
+    findDevServer(say),
+    findTimeSkippingServer(say),
+  ]);
   const folder = await mkdtemp(join(tmpdir(), 'faretrail-test-'));
   const databaseFile = join(folder, 'temporal.db');
   const workflowBundlePath = join(folder, 'workflow-bundle.js');

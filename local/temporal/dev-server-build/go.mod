@@ -50,12 +50,10 @@ require (
 	github.com/iancoleman/strcase v0.3.0 // indirect
 	github.com/jackc/pgx/v5 v5.9.2 // indirect
 	github.com/jmoiron/sqlx v1.4.0 // indirect
-	github.com/josharian/intern v1.0.0 // indirect
 	github.com/klauspost/compress v1.18.0 // indirect
 	github.com/labstack/echo/v4 v4.13.4 // indirect
 	github.com/labstack/gommon v0.4.2 // indirect
 	github.com/lib/pq v1.10.9 // indirect
-	github.com/mailru/easyjson v0.9.0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mitchellh/mapstructure v1.5.0 // indirect
@@ -139,6 +137,7 @@ replace (
 	github.com/gocql/gocql => ./left-out/gocql
 	github.com/jackc/pgx/v5 => ./left-out/pgx
 	github.com/lib/pq => ./left-out/pq
+	github.com/olivere/elastic/v7 => ./left-out/elastic
 	github.com/temporalio/ringpop-go => ./left-out/ringpop
 	github.com/temporalio/tchannel-go => ./left-out/tchannel
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc => ./left-out/otlp-metric
