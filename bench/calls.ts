@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDevServer } from '../local/temporal/dev-server.js';
 import { sandboxCredentials } from '../sandbox/sandbox.js';
 import { createFaretrailClient } from '../src/client/index.js';
 import { defaultContractProfile } from '../src/contracts/default-contract-profile.js';
@@ -15,8 +14,10 @@ import { type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
 import { quantile } from './open-load.js';
 import { type Measure, type Summary, summarize } from './report.js';
+import type { TemporalSource } from './temporal-source.js';
 
 export interface CallsOptions {
+  temporal: TemporalSource;
   rounds: number;
   say: (line: string) => void;
 }
@@ -41,10 +42,10 @@ type CallSide = 'workflow' | 'activity' | 'direct';
 type CallRound = Record<CallSide, CallFigures>;
 
 /** Measures the cost of a durable call, here a read of an order: the typed client's, a `businessCall`, and the same HTTP call made directly. */
-export async function benchCalls({ rounds, say }: CallsOptions): Promise<Summary[]> {
+export async function benchCalls({ temporal, rounds, say }: CallsOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
-    const place = { folder, temporal: { program: await findDevServer(say) }, trackerCodePath: '' };
+    const place = { folder, temporal, trackerCodePath: '' };
     const results: CallRound[] = [];
     for (let round = 0; round < rounds; round += 1) {
       say(`calls: round ${round + 1} of ${rounds}, about 45 s`);

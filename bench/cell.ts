@@ -7,7 +7,7 @@ import type { Cadence } from '../src/domain/account.js';
 import { databaseBytes } from './database-size.js';
 import { workerEnv } from './settings.js';
 import { type BenchOrder, type Side, startOrder } from './sides.js';
-import { openServer, type TemporalSource } from './temporal-source.js';
+import { type BenchServer, openServer, type TemporalSource } from './temporal-source.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 
 /** The programs and files of the whole bench. */
@@ -30,6 +30,7 @@ export interface CellOptions {
 
 /** One side alone: a new server with a new database (unless one was given), a new sandbox, and worker processes. */
 export interface Cell {
+  server: BenchServer;
   sandbox: Sandbox;
   client: Client;
   workers: readonly WorkerProcess[];
@@ -61,6 +62,7 @@ export async function openCell(place: BenchPlace, options: CellOptions): Promise
   const client = new Client({ connection, ...(payloadKeys && { dataConverter: withPayloadKeys(payloadKeys) }) });
   const workers = await Promise.all(Array.from({ length: options.processes }, () => startWorkerProcess(shared)));
   return {
+    server,
     sandbox,
     client,
     workers,

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDevServer } from '../local/temporal/dev-server.js';
 import { type BenchPlace, openCell } from './cell.js';
 import { type Measure, type Summary, summarize } from './report.js';
+import type { TemporalSource } from './temporal-source.js';
 import { cadence, followMany, inFlight, processes, type Rates } from './throughput.js';
 
 export interface EncryptionOptions {
+  temporal: TemporalSource;
   rounds: number;
   say: (line: string) => void;
 }
@@ -21,10 +22,10 @@ const both = ['encrypted', 'clear'] as const;
 type Kind = (typeof both)[number];
 
 /** Measures the cost of payload encryption: workers that encrypt, beside the same workers without encryption. */
-export async function benchEncryption({ rounds, say }: EncryptionOptions): Promise<Summary[]> {
+export async function benchEncryption({ temporal, rounds, say }: EncryptionOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
-    const place = { folder, temporal: { program: await findDevServer(say) }, trackerCodePath: '' };
+    const place = { folder, temporal, trackerCodePath: '' };
     const costs: Record<Kind, Cost>[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const cost: Partial<Record<Kind, Cost>> = {};

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDevServer } from '../local/temporal/dev-server.js';
 import { findTimeSkippingServer } from '../local/temporal/time-skipping-server.js';
+import { benchAnnounced } from './announced.js';
 import { bundleTracker } from './baseline/worker.js';
 import type { BenchPlace } from './cell.js';
 import { benchEvents } from './events.js';
@@ -11,8 +11,9 @@ import { benchMemory } from './memory.js';
 import { type Measure, type Summary, summarize } from './report.js';
 import type { TemporalSource } from './temporal-source.js';
 import { benchThroughput } from './throughput.js';
+import { startVirtualTime } from './virtual-time.js';
 
-export const followParts = ['events', 'throughput', 'memory'] as const;
+export const followParts = ['events', 'announced', 'throughput', 'memory'] as const;
 export type FollowPart = (typeof followParts)[number];
 
 export interface FollowOptions {
@@ -20,8 +21,7 @@ export interface FollowOptions {
   orders: number;
   live: number;
   only: readonly FollowPart[];
-  /** A server to use instead of new ones. */
-  temporal?: TemporalSource;
+  temporal: TemporalSource;
   say: (line: string) => void;
 }
 
@@ -33,7 +33,7 @@ export async function benchFollow({ only, temporal, ...options }: FollowOptions)
     writeFileSync(trackerCodePath, await bundleTracker());
     const place: BenchPlace = {
       folder,
-      temporal: temporal ?? { program: await findDevServer(options.say) },
+      temporal,
       trackerCodePath,
     };
     const measures: Measure[] = [];
@@ -55,6 +55,14 @@ const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Pro
   async events({ folder, trackerCodePath }, { rounds, say }) {
     const timeSkippingServer = await findTimeSkippingServer(say);
     return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds: half(rounds), say });
+  },
+  async announced({ folder }, { rounds, say }) {
+    const time = await startVirtualTime(await findTimeSkippingServer(say));
+    try {
+      return await benchAnnounced({ folder, time, rounds: half(rounds), say });
+    } finally {
+      await time.env.teardown();
+    }
   },
   async throughput(place, { orders, rounds, say }) {
     const live = await benchLiveOrders({ place, orders, rounds, say });

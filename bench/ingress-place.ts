@@ -23,6 +23,8 @@ export interface IngressSite {
   client: Client;
   env: Record<string, string>;
   temporal: { stop(): Promise<void>; start(): Promise<void> };
+  /** Null while it is stopped, and if it was given. */
+  serverPid(): number | null;
   /** `more`: further settings. Without a journal folder among them the ingress gets a new one. */
   startIngress(more?: Record<string, string>, port?: number): Promise<IngressProcess>;
   startBare(): Promise<IngressProcess>;
@@ -64,6 +66,7 @@ export async function openSite(
         server = await startServer();
       },
     },
+    serverPid: () => server?.pid ?? null,
     startIngress: (more = {}, port = 0) =>
       startIngressProcess('faretrail', { ...env, FARETRAIL_JOURNAL_DIR: journalDir(), ...more }, port),
     startBare: () => startIngressProcess('bare', { BENCH_JOURNAL: journalDir() }),

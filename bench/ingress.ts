@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDevServer } from '../local/temporal/dev-server.js';
 import { benchAcknowledge, type IngressOptions } from './acknowledge.js';
 import { benchDrain } from './drain.js';
 import { benchForwarding } from './forwarding.js';
@@ -21,15 +20,15 @@ export const ingressParts = Object.keys(parts) as IngressPart[];
 
 export interface BenchIngressOptions extends Omit<IngressOptions, 'place'> {
   only: readonly IngressPart[];
-  /** A server to use instead of new ones, for the parts that neither stop it nor start the same runs again. */
-  temporal?: TemporalSource;
+  /** One running server serves only the parts that neither stop it nor start the same runs again. */
+  temporal: TemporalSource;
 }
 
 /** Measures deliveries: the way to the 2xx, the recovery from an outage, the steady state, and the way to a new status. */
 export async function benchIngress({ only, temporal, ...options }: BenchIngressOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
-    const place = { folder, temporal: temporal ?? { program: await findDevServer(options.say) } };
+    const place = { folder, temporal };
     const measures: Measure[] = [];
     for (const part of ingressParts.filter((name) => only.includes(name))) {
       measures.push(...(await parts[part]({ ...options, place })));

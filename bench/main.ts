@@ -1,14 +1,20 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { findDevServer } from '../local/temporal/dev-server.js';
+import { type BurstPart, benchBurst, burstParts, toBurstTable } from './burst.js';
 import { benchCalls } from './calls.js';
 import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
-import { type Group, type Summary, toTable } from './report.js';
+import { benchOrders } from './orders.js';
+import { benchPolls } from './polls.js';
+import { type Group, type Listing, type Summary, toListing, toTable } from './report.js';
 import { watchStolenTime } from './stolen-time.js';
+import { type ServerFacts, type ServerProgram, serverFacts, toText } from './temporal-source.js';
 
 interface SharedFlags {
   rounds: number;
   json: boolean;
+  serverDefaults: boolean;
 }
 
 interface FollowFlags extends SharedFlags {
@@ -17,15 +23,33 @@ interface FollowFlags extends SharedFlags {
   only: FollowPart[];
 }
 
+interface OrdersFlags extends SharedFlags {
+  orders: number;
+}
+
 interface IngressFlags extends SharedFlags {
   seconds: number;
   only: IngressPart[];
+}
+
+interface BurstFlags {
+  starts: number;
+  rides: number;
+  kilobytes: number;
+  heap: number;
+  json: boolean;
+  only: BurstPart[];
 }
 
 /** Each bench by its command: what it measures, and the comparison. */
 const benches = {
   follow: { name: 'following orders', beside: 'a plain tracker that sleeps and polls' },
   ingress: { name: 'taking deliveries', beside: 'a bare route, a bare client, or the journal off' },
+  orders: { name: 'whole announced orders', beside: 'a bare workflow that takes signals and reads nothing' },
+  polls: {
+    name: 'unchanged polls',
+    beside: 'a plain tracker that sleeps and polls, and an activity that polls in a loop',
+  },
   calls: { name: 'reading an order once', beside: 'a workflow, or the HTTP request alone' },
   encryption: { name: 'following orders with payload encryption', beside: 'without' },
 } as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
@@ -60,12 +84,36 @@ function say(line: string): void {
   process.stderr.write(`${stolen < worthSaying ? '' : `${head}${note}\n`}${head}${line}\n`);
 }
 
-type Results = Partial<Record<Bench, readonly Summary[]>>;
+interface Results extends Partial<Record<Bench, readonly Summary[]>> {
+  /** What the figures depend on. */
+  server: ServerFacts;
+  /** Calls of the database by operation. */
+  pollOperations?: Listing;
+}
+
+/** The servers of a bench, and what to print about them. */
+async function openSource({ serverDefaults }: SharedFlags): Promise<{ temporal: ServerProgram; server: ServerFacts }> {
+  const temporal = { program: await findDevServer(say), isTuned: !serverDefaults };
+  return { temporal, server: await serverFacts(temporal) };
+}
+
+async function pollsOf(options: Parameters<typeof benchPolls>[0]): Promise<Pick<Results, 'polls' | 'pollOperations'>> {
+  const { summaries, operations } = await benchPolls(options);
+  return { polls: summaries, pollOperations: operations };
+}
 
 function print(results: Results, json: boolean): void {
   say('ended');
-  const groups = Object.entries(results).map(([bench, summaries]) => ({ ...benches[bench as Bench], summaries }));
-  console.log(json ? JSON.stringify(results, null, 2) : toTable(groups));
+  if (json) {
+    console.log(JSON.stringify(results, null, 2));
+    return;
+  }
+  const groups = (Object.keys(benches) as Bench[]).flatMap((bench) => {
+    const summaries = results[bench];
+    return summaries ? [{ ...benches[bench], summaries }] : [];
+  });
+  const { server, pollOperations } = results;
+  console.log([toTable(groups), ...(pollOperations ? [toListing(pollOperations)] : []), toText(server)].join('\n'));
 }
 
 const program = new Command('bench').description('Measures this worker beside others, in one run on one machine.');
@@ -81,40 +129,88 @@ function command(name: string, description: string, takes: string): Command {
       3,
     )
     .option('--json', 'print JSON with all rounds', false)
+    .option('--server-defaults', "a development server's own settings instead of local/temporal/dev-server.ts", false)
     .addHelpText('after', `\nTakes about ${takes} on two idle cores.`);
 }
 
 const beside = (bench: Bench): string => `${benches[bench].name}, beside ${benches[bench].beside}`;
 
-command('all', 'everything below, in one table (the default)', 'half an hour').action(async (flags: SharedFlags) => {
+command('all', 'everything below, in one table (the default)', 'an hour').action(async (flags: SharedFlags) => {
   const { rounds, json } = flags;
-  const results: Results = {
-    follow: await benchFollow({ rounds, orders: 60, live: 1_000, only: followParts, say }),
-    ingress: await benchIngress({ rounds, seconds: 60, only: ingressParts, say }),
-    calls: await benchCalls({ rounds, say }),
-    encryption: await benchEncryption({ rounds, say }),
-  };
-  print(results, json);
+  const { temporal, server } = await openSource(flags);
+  const shared = { temporal, rounds, say };
+  print(
+    {
+      server,
+      follow: await benchFollow({ ...shared, orders: 60, live: 1_000, only: followParts }),
+      ingress: await benchIngress({ ...shared, seconds: 60, only: ingressParts }),
+      orders: await benchOrders({ ...shared, orders: 1_000 }),
+      ...(await pollsOf({ ...shared, orders: 500 })),
+      calls: await benchCalls(shared),
+      encryption: await benchEncryption(shared),
+    },
+    json,
+  );
 });
 
 command('follow', beside('follow'), '6 minutes, and 15 with --only memory --rounds 1 --live 10000,')
   .option('--orders <n>', 'live orders of 20 s over real HTTP', wholeNumber(2_000), 60)
   .option('--live <n>', 'live orders on one worker process', wholeNumber(20_000), 1_000)
   .option('--only <parts>', `some of ${followParts.join(',')}`, partsOf(followParts), [...followParts])
-  .action(async ({ json, ...flags }: FollowFlags) => print({ follow: await benchFollow({ ...flags, say }) }, json));
+  .action(async (flags: FollowFlags) => {
+    const { temporal, server } = await openSource(flags);
+    print({ server, follow: await benchFollow({ ...flags, temporal, say }) }, flags.json);
+  });
 
 command('ingress', beside('ingress'), '17 minutes (a look at all: --rounds 1 --seconds 10, 4 minutes)')
   .option('--seconds <n>', 'how long each load on a schedule lasts', wholeNumber(600), 60)
   .option('--only <parts>', `some of ${ingressParts.join(',')}`, partsOf(ingressParts), [...ingressParts])
-  .action(async ({ json, ...flags }: IngressFlags) => print({ ingress: await benchIngress({ ...flags, say }) }, json));
+  .action(async (flags: IngressFlags) => {
+    const { temporal, server } = await openSource(flags);
+    print({ server, ingress: await benchIngress({ ...flags, temporal, say }) }, flags.json);
+  });
 
-command('calls', beside('calls'), '2 minutes').action(async ({ rounds, json }: SharedFlags) =>
-  print({ calls: await benchCalls({ rounds, say }) }, json),
-);
+command('orders', beside('orders'), '8 minutes (a look: --rounds 1 --orders 200)')
+  .option('--orders <n>', 'orders in each round', wholeNumber(20_000), 1_000)
+  .action(async (flags: OrdersFlags) => {
+    const { temporal, server } = await openSource(flags);
+    print({ server, orders: await benchOrders({ ...flags, temporal, say }) }, flags.json);
+  });
 
-command('encryption', beside('encryption'), '3 minutes').action(async ({ rounds, json }: SharedFlags) =>
-  print({ encryption: await benchEncryption({ rounds, say }) }, json),
-);
+command('polls', beside('polls'), '55 minutes (a look: --rounds 1 --orders 250, 7 minutes)')
+  .option('--orders <n>', 'live orders of each side', wholeNumber(20_000), 2_000)
+  .action(async (flags: OrdersFlags) => {
+    const { temporal, server } = await openSource(flags);
+    print({ server, ...(await pollsOf({ ...flags, temporal, say })) }, flags.json);
+  });
+
+command('calls', beside('calls'), '2 minutes').action(async (flags: SharedFlags) => {
+  const { temporal, server } = await openSource(flags);
+  print({ server, calls: await benchCalls({ ...flags, temporal, say }) }, flags.json);
+});
+
+command('encryption', beside('encryption'), '3 minutes').action(async (flags: SharedFlags) => {
+  const { temporal, server } = await openSource(flags);
+  print({ server, encryption: await benchEncryption({ ...flags, temporal, say }) }, flags.json);
+});
+
+program
+  .command('burst')
+  .description('very many starts at once, into one worker with a small heap; not a part of all')
+  .option('--starts <n>', 'orders to follow', wholeNumber(20_000), 20_000)
+  .option('--rides <n>', 'rides to request', wholeNumber(2_000), 2_000)
+  .option('--kilobytes <n>', 'size of the body of each ride', wholeNumber(65), 64)
+  .option('--heap <MiB>', 'limit of each heap of the worker', wholeNumber(4_096), 512)
+  .option('--only <parts>', `some of ${burstParts.join(',')}`, partsOf(burstParts), [...burstParts])
+  .option('--json', 'print JSON', false)
+  .addHelpText(
+    'after',
+    '\nTakes about 20 minutes on two idle cores (a look: --starts 500 --rides 200 --heap 128, a minute).',
+  )
+  .action(async ({ json, heap, ...flags }: BurstFlags) => {
+    const results = await benchBurst({ ...flags, heapMebibytes: heap, say });
+    console.log(json ? JSON.stringify(results, null, 2) : toBurstTable(results));
+  });
 
 program.parseAsync().then(
   () => process.exit(0),

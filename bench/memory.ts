@@ -83,7 +83,9 @@ async function liveOrder(cell: Cell, index: number): Promise<void> {
   await cell.start(order);
 }
 
-const stateOf = async ({ workers: [worker] }: Cell): Promise<WorkerState> => {
+type Memory = Omit<WorkerState, 'heaps'>;
+
+const stateOf = async ({ workers: [worker] }: Cell): Promise<Memory> => {
   if (!worker) throw new Error('the cell has no worker process');
   return await worker.state();
 };
@@ -100,13 +102,13 @@ async function allFollowed(cell: Cell, live: number): Promise<void> {
 }
 
 /** The median of several readings, since garbage comes and goes. */
-async function settledState(cell: Cell): Promise<WorkerState> {
-  const states: WorkerState[] = [];
+async function settledState(cell: Cell): Promise<Memory> {
+  const states: Memory[] = [];
   for (let i = 0; i < samples; i += 1) {
     await sleep(sampleEveryMs);
     states.push(await stateOf(cell));
   }
-  const of = (key: keyof WorkerState): number => median(states.map((state) => state[key]));
+  const of = (key: keyof Memory): number => median(states.map((state) => state[key]));
   return { rssBytes: of('rssBytes'), peakRssBytes: of('peakRssBytes'), cachedRuns: of('cachedRuns') };
 }
 

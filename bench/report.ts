@@ -45,6 +45,24 @@ export interface Group {
   summaries: readonly Summary[];
 }
 
+/** Figures of more sides than two, without a comparison. */
+export interface Listing {
+  name: string;
+  columns: readonly string[];
+  rows: readonly { name: string; values: readonly number[] }[];
+}
+
+/** A table of its own. */
+export function toListing({ name, columns, rows }: Listing): string {
+  const table = new Table({
+    head: [name, ...columns],
+    colAligns: ['left', ...columns.map(() => 'right' as const)],
+    style: { head: [], border: [] },
+  });
+  for (const row of rows) table.push([row.name, ...row.values.map((value) => value.toFixed(2))]);
+  return table.toString();
+}
+
 /** One table of all measures. */
 export function toTable(groups: readonly Group[]): string {
   const table = new Table({

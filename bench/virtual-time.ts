@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { type ActivityInboundCallsInterceptor, DefaultLogger, Runtime, type WorkerOptions } from '@temporalio/worker';
 import { defaultContractProfile } from '../src/contracts/default-contract-profile.js';
@@ -20,10 +21,7 @@ export interface VirtualTime {
 const keyword = 2; // temporal.api.enums.v1.IndexedValueType
 
 export async function startVirtualTime(timeSkippingServer: string): Promise<VirtualTime> {
-  Runtime.install({
-    logger: new DefaultLogger('ERROR'),
-    telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
-  });
+  installRuntime();
   const executable = { type: 'existing-path' as const, path: timeSkippingServer };
   const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
@@ -32,8 +30,26 @@ export async function startVirtualTime(timeSkippingServer: string): Promise<Virt
   const now = () => startedAt.getStore() ?? Number.NaN;
   const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
     startedAt.run(await env.currentTimeMs(), () => next(input));
-  const options = { interceptors: { activity: [() => ({ inbound: { execute } })] } };
+  // This server loses a task that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
+  const pollers = { type: 'simple-maximum' as const, maximum: 4 };
+  const options = {
+    interceptors: { activity: [() => ({ inbound: { execute } })] },
+    activityTaskPollerBehavior: pollers,
+    workflowTaskPollerBehavior: pollers,
+  };
   return { env, now, options, ...createVirtualService(now) };
+}
+
+let isInstalled = false;
+
+/** Once for a process: two parts of the bench start a server each. */
+function installRuntime(): void {
+  if (isInstalled) return;
+  isInstalled = true;
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
 }
 
 function createVirtualService(now: () => number): Pick<VirtualTime, 'rideApi' | 'calls'> {
@@ -44,6 +60,10 @@ function createVirtualService(now: () => number): Pick<VirtualTime, 'rideApi' | 
     async requestToken() {
       calls.tokens += 1;
       return { accessToken: 'virtual', lifetimeMs: 3_600_000, grantedScope: null, requestedAt: now() };
+    },
+    async createSubscriber(_account, { deliveryAddress }) {
+      const at = new Date(now()).toISOString();
+      return { id: randomUUID(), secretId: randomUUID(), deliveryAddress, createdAt: at, updatedAt: at };
     },
     async readOrder(_account, orderId) {
       calls.reads += 1;

@@ -1,30 +1,48 @@
 // A worker of one side in its own process. worker-process.ts starts it.
+import { setFlagsFromString } from 'node:v8';
 import { Client } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { toDataConverter } from '../src/sealing/data-converter.js';
-import { shortenWorkflowStacks } from '../src/temporal/workflow-code.js';
+import { threadHeaps } from '../src/temporal/thread-heaps.js';
+import type { RunningWorker } from '../src/temporal/yielding-worker.js';
 import { createTracker } from './baseline/worker.js';
-import type { WorkerState } from './worker-process.js';
+import type { Handled, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
-  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', TEMPORAL_ADDRESS = '' } = process.env;
+  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', BENCH_SLOTS, TEMPORAL_ADDRESS = '' } = process.env;
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  shortenWorkflowStacks();
+  // The plain tracker gets what a setting can give: shorter stacks of promises. Ours keep none, see src/temporal/workflow-threads.ts.
+  if (BENCH_SIDE === 'plain') setFlagsFromString('--stack-trace-limit=4');
   const config = loadWorkerConfig(process.env);
   const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
   const rideApi = createRideApi({ profile: config.profile });
   const client = new Client({ connection, dataConverter: toDataConverter(config.payloads) });
   const shared = { config, rideApi, connection };
-  const tracker = BENCH_SIDE === 'plain' ? await createTracker({ ...shared, codePath: BENCH_TRACKER_CODE }) : undefined;
+  const tracker =
+    BENCH_SIDE === 'plain'
+      ? await createTracker({
+          ...shared,
+          codePath: BENCH_TRACKER_CODE,
+          ...(BENCH_SLOTS && { options: { maxConcurrentActivityTaskExecutions: Number(BENCH_SLOTS) } }),
+          onHandled: (handled) => process.send?.({ handled } satisfies Handled),
+        })
+      : undefined;
   const worker = tracker
     ? { workers: [tracker], run: () => tracker.run() }
-    : await createOrderWorker({ ...shared, client, namespace: 'default' });
+    : await createOrderWorker({
+        ...shared,
+        ...{ client, namespace: 'default' },
+        onCacheChange: ({ cachedRuns, heap: { usedBytes } }) =>
+          console.error(
+            `bench: a heap of ${Math.round(usedBytes / 1_048_576)} MiB; the workflow cache holds ${cachedRuns} runs now`,
+          ),
+      });
   process.on('message', () => process.send?.(stateOf(worker.workers)));
   process.on('disconnect', () => process.exit(1)); // the bench has ended
   process.send?.('ready');
@@ -34,10 +52,11 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-const stateOf = (workers: readonly Worker[]): WorkerState => ({
+const stateOf = (workers: readonly RunningWorker[]): WorkerState => ({
   rssBytes: process.memoryUsage.rss(),
   peakRssBytes: process.resourceUsage().maxRSS * 1_024,
   cachedRuns: workers.reduce((sum, worker) => sum + worker.getStatus().numCachedWorkflows, 0),
+  heaps: threadHeaps(),
 });
 
 main().catch((error: unknown) => {

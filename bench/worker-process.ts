@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { ThreadHeap } from '../src/temporal/thread-heaps.js';
 import type { Side } from './sides.js';
 
 /** The messages of a worker process. */
@@ -8,9 +9,19 @@ export interface WorkerState {
   rssBytes: number;
   peakRssBytes: number;
   cachedRuns: number;
+  /** The main thread first, then those in which workflows run. */
+  heaps: readonly ThreadHeap[];
+}
+
+/** What a comparator that is told of changes says when it has handled one. */
+export interface Handled {
+  handled: string;
 }
 
 export interface WorkerProcess {
+  pid: number;
+  /** The comparator has handled a change of this order. */
+  onHandled(listener: (orderId: string) => void): void;
   state(): Promise<WorkerState>;
   /** Sends SIGTERM, and SIGKILL after 10 s. */
   stop(): Promise<void>;
@@ -47,8 +58,15 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+  child.on('error', () => undefined); // a question to a process that has ended; its answer fails, too
   await messageOf(child);
   return {
+    pid: child.pid ?? 0,
+    onHandled(listener) {
+      child.on('message', (message: Partial<Handled>) => {
+        if (message.handled !== undefined) listener(message.handled);
+      });
+    },
     async state() {
       const answer = messageOf(child);
       child.send('state');

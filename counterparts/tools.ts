@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findServer } from '../local/temporal/find-server.js';
@@ -30,7 +29,7 @@ const installLimitMs = 5 * 60_000;
 const goTools = {
   toxiproxy: { module: 'github.com/Shopify/toxiproxy/v2', package: 'github.com/Shopify/toxiproxy/v2/cmd/server' },
   vegeta: { module: 'github.com/tsenart/vegeta/v12', package: 'github.com/tsenart/vegeta/v12' },
-  fosite: { module: 'github.com/ory/fosite', package: './fosite', ours: 'go/fosite/main.go' },
+  fosite: { module: 'github.com/ory/fosite', package: './fosite', ours: 'fosite/main.go' },
 } as const satisfies Record<string, { module: string; package: string; ours?: string }>;
 
 /** Builds it once with Go; go.mod and go.sum pin it. Throws `ServerNotFound`. */
@@ -38,11 +37,10 @@ export async function goTool(name: keyof typeof goTools, say: Report): Promise<T
   const { module, package: goPackage, ours }: { module: string; package: string; ours?: string } = goTools[name];
   const version = versionIn(read('go/go.mod'), `${module} v`);
   const what = `${name} ${version}`;
-  const hash = ours && createHash('sha256').update(read(ours)).digest('hex').slice(0, 12);
-  const fileName = [name, version, hash].filter(Boolean).join('-');
-  const source = builtWithGo({ what, folder: 'counterparts/programs/go', package: goPackage, fileName });
-  const program = await findServer({ what, sources: [source], remedy: 'install Go 1.26' }, say);
-  return { name: module, version, program, args: [] };
+  const program = { what, folder: 'counterparts/programs/go', package: goPackage, fileName: `${name}-${version}` };
+  const source = builtWithGo(ours ? { ...program, ours } : program);
+  const path = await findServer({ what, sources: [source], remedy: 'install Go 1.26' }, say);
+  return { name: module, version, program: path, args: [] };
 }
 
 /** One of our small programs on a package of npm; package-lock.json pins it. npm runs none of the package's own scripts. Throws `ToolMissing`. */

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const quiet = process.argv.includes('--quiet');
+const needsServer = process.argv.includes('--server'); // the next command starts a Temporal server
 const inRoot = (path) => join(root, path);
 const stamp = inRoot('dist/.stamp');
 const say = (line) => process.stderr.write(`prepare: ${line}\n`);
@@ -52,6 +53,13 @@ async function install() {
   const { ok, said } = await (isNpm ? run(process.execPath, [npm, ...args]) : run('npm', args));
   if (!ok)
     fail([...said, 'npm ci failed. Check that npm reaches its registry (npm ping), then run the command again.']);
+}
+
+async function compileServerAhead() {
+  const { compileAhead } = await import('./compile-ahead.mjs');
+  const server = await compileAhead(root, say);
+  process.on('exit', () => server?.stop());
+  return server;
 }
 
 function* filesBelow(path) {
@@ -130,7 +138,9 @@ if (major < 20 || (major === 20 && minor < 19))
   fail([`Node 20.19 or newer is needed, this is ${process.versions.node}.`]);
 if (!isInstalled() || readIfThere(stamp) !== hashOfSources()) {
   await lock();
+  const server = needsServer && !isInstalled() ? await compileServerAhead() : undefined;
   if (!isInstalled()) await install();
   const hash = hashOfSources();
   if (readIfThere(stamp) !== hash) await build(hash);
+  await server?.end();
 }

@@ -256,12 +256,13 @@ function readProfile(read: EnvReader): ContractProfile {
   }
 }
 
-function readPoll(read: EnvReader): Cadence {
+function readPoll(read: EnvReader): Required<Cadence> {
   const range = { min: 100, max: 86_400_000 };
   return Object.freeze({
     activeMs: read.integer('FARETRAIL_POLL_ACTIVE_MS', range) ?? 10_000,
     reservedMs: read.integer('FARETRAIL_POLL_RESERVED_MS', range) ?? 300_000,
     pushedMs: read.integer('FARETRAIL_POLL_PUSHED_MS', range) ?? 120_000,
+    provenMs: read.integer('FARETRAIL_POLL_PROVEN_MS', range) ?? 600_000,
   });
 }
 

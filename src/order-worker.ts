@@ -20,6 +20,8 @@ import {
   createOrderReader,
   createProvenPaths,
   createQuietTimes,
+  createReadAtOnceActivities,
+  createReadsAtOnce,
   createReceiptActivities,
   createReceiptReader,
   createRideChangeActivities,
@@ -33,6 +35,8 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
+import { queueShare } from './domain/request-budget.js';
+import { accountQueueOf, tokenQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -42,10 +46,14 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
+import { createFleet } from './temporal/fleet.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
+import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
+import { leanWorkflowThreads } from './temporal/workflow-threads.js';
+import { type CacheChange, createYieldingWorker, type RunningWorker } from './temporal/yielding-worker.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -60,9 +68,6 @@ const lookEveryMs = 500;
  */
 const workflowStretch: object = { isolateExecutionTimeout: 60_000 };
 
-/** Calls may reach the service a moment closer together than they were handed out. */
-const shareHandedOut = 0.9;
-
 /** What a worker is made of. `client` reads and starts token leases. */
 interface OrderWorkerParts {
   config: WorkerConfig;
@@ -74,13 +79,17 @@ interface OrderWorkerParts {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
+  /** Metrics about deliveries that come or do not. */
+  reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
+  /** Called when the workflow cache gives way to a full heap, or takes its room back. */
+  onCacheChange?: (change: CacheChange) => void;
 }
 
-/** One SDK worker for the workflows, and one for each account's calls. */
+/** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
 export interface OrderWorker {
-  workers: readonly Worker[];
+  workers: readonly RunningWorker[];
   /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure.
    *  Not `hasLeft`: Temporal does not answer, and the SDK still holds the connection. */
   run(): Promise<{ hasLeft: boolean }>;
@@ -93,11 +102,12 @@ export interface OrderWorker {
 
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
+  leanWorkflowThreads();
   const { config, connection, namespace } = parts;
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
-  const { accountActivities, mainActivities } = createActivities(parts, notifySender);
+  const { accountActivities, tokenActivities, mainActivities } = createActivities(parts, notifySender);
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -107,30 +117,42 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     ...workflowStretch,
     ...toVersioning(config),
     activityTaskPollerBehavior: { type: 'autoscaling' },
-    maxCachedWorkflows: cachedRuns(),
     ...parts.options,
     interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
-  const workflowWorker = await Worker.create({
-    ...shared,
-    taskQueue: config.taskQueue,
-    workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
-    activities: mainActivities,
-    nexusServices: [createRideOrdersService(config.taskQueue)],
-    // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
-    // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
-    maxConcurrentWorkflowTaskExecutions: 40,
-    workflowTaskPollerBehavior: { type: 'autoscaling' },
+  const workflowWorker = await createYieldingWorker({
+    cachedRuns: shared.maxCachedWorkflows ?? cachedRuns(),
+    onChange: (change) => parts.onCacheChange?.(change),
+    create: (maxCachedWorkflows) =>
+      Worker.create({
+        ...shared,
+        maxCachedWorkflows,
+        taskQueue: config.taskQueue,
+        workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
+        activities: mainActivities,
+        nexusServices: [createRideOrdersService(config.taskQueue)],
+        // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
+        // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
+        maxConcurrentWorkflowTaskExecutions: 40,
+        workflowTaskPollerBehavior: { type: 'autoscaling' },
+      }),
   });
-  const accountWorkers = config.accounts.map((account) =>
+  const accountWorkers = config.accounts.flatMap((account) => [
     Worker.create({
       ...shared,
-      taskQueue: `${config.taskQueue}.${account.name}`,
+      taskQueue: accountQueueOf(config.taskQueue, account.name),
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
-      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * shareHandedOut,
+      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * queueShare,
     }),
-  );
+    Worker.create({
+      ...shared,
+      taskQueue: tokenQueueOf(config.taskQueue, account.name),
+      activities: tokenActivities,
+      // A token is requested once in its lifetime, so one open poll takes all there are.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+    }),
+  ]);
   return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
 }
 
@@ -146,16 +168,23 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         },
       };
 
-/** `accountActivities` call the service and spend the budget of an account; `mainActivities` do not. */
+/**
+ * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
+ * and spend none. `mainActivities` do without: any worker of the main queue takes them, and a read at once looks by itself whether the account
+ * is held.
+ */
 function createActivities(
-  { config, rideApi, client, now = Date.now }: OrderWorkerParts,
+  { config, rideApi, client, now = Date.now, reliabilityWatch: watch }: OrderWorkerParts,
   { send }: NotifySender,
-): { accountActivities: object; mainActivities: object } {
+): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
-  const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
+  const credentialIds = new Map(
+    config.accounts.map((account) => [account, sealer.keyedHash(account.clientId, account.clientSecret)]),
+  );
+  const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
-    leases: createTokenLeases(client, config.taskQueue),
+    leases: createTokenLeases(client, config.taskQueue, { hasTokenQueue: () => true }), // that of each account held here
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
     credentialId,
     now,
@@ -166,37 +195,57 @@ function createActivities(
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
+  const fleet = createFleet(client);
+  const reading = {
+    account,
+    readOrder: createOrderReader({ rideApi, call, provenPaths }),
+    readSince: createSinceReader(client),
+    now,
+  };
+  const deliveries = createDeliveryActivities({
+    routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
+  });
+  const tokenActivities = createTokenActivities({
+    accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
+    rideApi,
+    seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
+    refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
+    now,
+  });
   return {
     accountActivities: {
       ...createOrderActivities({
-        account,
-        readOrder: createOrderReader({ rideApi, call, provenPaths }),
+        ...reading,
         readShown: createShownReader(client),
-        readSince: createSinceReader(client),
         quietTimes,
         provenPaths,
+        reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
         longestWaitMs,
-        now,
       }),
       ...createCallActivities({ account, rideApi, call, now }),
       ...createClaimActivities({ account, rideApi, call, now }),
       ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), longestWaitMs, now }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
+      ...deliveries,
     },
+    tokenActivities,
     mainActivities: {
-      ...createDeliveryActivities({ routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }) }),
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
       ...createNotifyActivities({ send }),
-      ...createRideChangeActivities({ rides: createRequestedRides(client) }),
-      ...createSilenceActivities({ countOrders: createOrderCounts(client, config.taskQueue), now }),
-      ...createTokenActivities({
-        accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
-        rideApi,
-        seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
-        refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
-        now,
+      ...createReadAtOnceActivities({
+        ...reading,
+        holds: (name) => accounts.has(name),
+        readsAtOnce: createReadsAtOnce({
+          countWorkers: async (name) => (await fleet.pollersOf(accountQueueOf(config.taskQueue, name))).length,
+          now,
+        }),
       }),
+      ...createRideChangeActivities({ rides: createRequestedRides(client) }),
+      ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
+      // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
+      ...tokenActivities,
+      ...deliveries,
     },
   };
 }
@@ -206,7 +255,7 @@ function failNotHeld(name: AccountName): never {
 }
 
 /** The failure of one stops the others; what these have under way ends well before `run` rejects with it. */
-export function runTogether(workers: readonly Worker[], whenStopped: () => Promise<void>): OrderWorker {
+export function runTogether(workers: readonly RunningWorker[], whenStopped: () => Promise<void>): OrderWorker {
   const failures: unknown[] = [];
   const states = () => workers.map((worker) => worker.getState());
   const shutdown = (): void => {

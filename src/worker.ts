@@ -14,22 +14,24 @@ import { failProcess } from './process-failure.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts } from './temporal/counts.js';
+import { electedCounts } from './temporal/elected-counts.js';
 import { ensureSearchAttributes } from './temporal/search-attributes.js';
-import { shortenWorkflowStacks } from './temporal/workflow-code.js';
+import { cachedRuns } from './temporal/workflow-code.js';
+import type { CacheChange } from './temporal/yielding-worker.js';
 
 async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
   const logger = createLogger({ level: config.logLevel, process: 'worker' });
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
-  shortenWorkflowStacks();
   const { connection, namespace, address, dataConverter } = await connectNative(process.env);
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
   const tracing = config.sendsTraces ? await openTracing({ process: 'worker', logger }) : null;
   const client = new Client({ connection, namespace, dataConverter });
   const metrics = createWorkerMetrics();
-  metrics.showRuns(createRunCounts(client, config.taskQueue));
+  metrics.showRuns(electedCounts(client, config.taskQueue, createRunCounts(client, config.taskQueue)));
+  metrics.showCacheLimit(cachedRuns());
   const rideApi = createRideApi({
     profile: config.profile,
     keepsPersonalData: config.payloads.encrypts,
@@ -40,6 +42,11 @@ async function main(): Promise<void> {
     connection,
     namespace,
     client,
+    reliabilityWatch: metrics,
+    onCacheChange(change) {
+      metrics.showCacheLimit(change.cachedRuns);
+      tellCacheChange(logger, change);
+    },
     rideApi: watchCalls(tracing ? watchCalls(rideApi, traceCalls(tracing)) : rideApi, countCalls(metrics)),
     ...(tracing ? { options: { interceptors: { activity: [traceActivities(tracing)] } } } : {}),
   });
@@ -56,6 +63,15 @@ async function main(): Promise<void> {
   await tracing?.close();
   logger.info('worker stopped: all calls under way have ended');
   if (!hasLeft) process.exit(0);
+}
+
+function tellCacheChange(logger: Logger, { cachedRuns, cachedRunsBefore, heap }: CacheChange): void {
+  const toMebibytes = (bytes: number): number => Math.round(bytes / 1_048_576);
+  const heapMiB = toMebibytes(heap.usedBytes);
+  const told = { cachedRuns, cachedRunsBefore, heapMiB, heapLimitMiB: toMebibytes(heap.limitBytes) };
+  if (cachedRuns < cachedRunsBefore)
+    logger.warn(told, 'a heap is nearly full: the workflow cache holds fewer runs now');
+  else logger.info(told, 'the heaps have room: the workflow cache holds more runs again');
 }
 
 /** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */

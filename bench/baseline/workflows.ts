@@ -1,29 +1,26 @@
-import { continueAsNew, defineQuery, proxyActivities, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Cadence } from '../../src/domain/account.js';
-import type { AccountName, OrderId } from '../../src/domain/keys.js';
+import {
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  proxySinks,
+  type Sinks,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { nextReadMs } from '../../src/domain/order/cadence.js';
 import type { TrackerActivities } from './activities.js';
-
-export interface TrackOrderInput {
-  account: AccountName;
-  orderId: OrderId;
-  cadence: Cadence;
-  /** What the run before this one knew. */
-  tracked?: TrackedOrder;
-}
-
-export interface TrackedOrder {
-  status: string | null;
-  since: number;
-  timeline: { status: string; at: string }[];
-}
+import { jittered, type TrackedOrder, type TrackOrderInput } from './tracked-order.js';
 
 const { readStatus } = proxyActivities<TrackerActivities>({ startToCloseTimeout: 30_000 });
 
-export const trackedOrderQuery = defineQuery<TrackedOrder>('trackedOrder');
+const longestOrder = '7 days';
+/** So many heartbeats may stay away before the server takes the worker for dead. */
+const beatsMissed = 3;
 
-/** Polls drift apart by up to a tenth of their pace, as they do on the other side of the bench. */
-const jitterShare = 0.1;
+export const trackedOrderQuery = defineQuery<TrackedOrder>('trackedOrder');
 
 /** Polls an order until it ends, as the public samples teach: read in an activity, compare, sleep, read again. */
 export async function trackOrder({ account, orderId, cadence, tracked }: TrackOrderInput): Promise<TrackedOrder> {
@@ -38,9 +35,42 @@ export async function trackOrder({ account, orderId, cadence, tracked }: TrackOr
     }
     if (terminal) return order;
     const everyMs = nextReadMs({ ...order, scheduledAt: null, pushed: false, now: Date.now() }, cadence);
-    await sleep(everyMs * (1 + Math.random() * jitterShare));
+    await sleep(jittered(everyMs));
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof trackOrder>({ account, orderId, cadence, tracked: order });
     }
   }
+}
+
+/** The whole order is one activity that polls in its own loop: the least that polls cost where they wait in the worker. */
+export async function trackInActivity(input: TrackOrderInput): Promise<TrackedOrder> {
+  const heartbeatTimeout = input.cadence.activeMs * beatsMissed;
+  const { pollInActivity } = proxyActivities<TrackerActivities>({
+    startToCloseTimeout: longestOrder,
+    heartbeatTimeout,
+  });
+  return await pollInActivity(input);
+}
+
+/** Tells the bench that a change was handled, so that the next one gets a workflow task of its own. */
+export interface ChangeSinks extends Sinks {
+  changes: { handled(orderId: string): void };
+}
+
+const { changes } = proxySinks<ChangeSinks>();
+
+export const orderChangedSignal = defineSignal<[{ status: string; terminal: boolean }]>('orderChanged');
+
+/** Believes each signal and reads nothing: the least that a workflow costs which is told of each change. */
+export async function bareOrder(orderId: string): Promise<{ status: string }[]> {
+  const timeline: { status: string }[] = [];
+  let isOver = false;
+  setHandler(orderChangedSignal, ({ status, terminal }) => {
+    timeline.push({ status });
+    isOver = terminal;
+    changes.handled(orderId);
+  });
+  changes.handled(orderId); // the start
+  await condition(() => isOver);
+  return timeline;
 }

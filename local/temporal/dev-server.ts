@@ -19,6 +19,10 @@ export interface DevServerOptions {
   uiPort?: number;
   /** The server makes a missing namespace. Default: `default`. */
   namespace?: string;
+  /** The port of the server's metrics, in the form of Prometheus; 0 takes any free port. Default: `metricsUrl` is not known. */
+  metricsPort?: number;
+  /** False: a server as it comes, without our `serverSettings`. Default: true. */
+  isTuned?: boolean;
   /** More dynamic settings of the server. A value is JSON, so a text has quotes. */
   dynamicConfig?: Readonly<Record<string, string>>;
   /** Default: 30 s. A start usually takes one second. */
@@ -31,6 +35,7 @@ export interface DevServer {
   address: string;
   namespace: string;
   uiUrl: string | undefined;
+  metricsUrl: string | undefined;
   pid: number;
   databaseFile: string;
   /** Resolves once the server has ended, for whatever reason. */
@@ -61,6 +66,28 @@ const smallServerSettings: Readonly<Record<string, string>> = {
   'matching.numTaskqueueReadPartitions': '1',
   'matching.numTaskqueueWritePartitions': '1',
 };
+/** Fast, and durable when the process is killed; not always when the machine loses its power. */
+const pragmas: Readonly<Record<string, string>> = { journal_mode: 'WAL', synchronous: 'NORMAL' };
+
+/** What makes a development server fast or slow. */
+export interface ServerSettings {
+  /** Where they are from. */
+  from: string;
+  database: string;
+  shards: number;
+  pragmas: Readonly<Record<string, string>>;
+  dynamicConfig: Readonly<Record<string, string>>;
+}
+
+/** The settings of `startDevServer`; those that are not named are the defaults of the server and of SQLite. */
+export const serverSettings = (isTuned: boolean): ServerSettings => ({
+  from: isTuned ? 'local/temporal/dev-server.ts' : 'the defaults of a development server',
+  database: 'SQLite in a file',
+  shards: 1, // a development server has no setting for it
+  pragmas: isTuned ? pragmas : {},
+  dynamicConfig: isTuned ? smallServerSettings : {},
+});
+
 const searchAttributes = Object.values(searchAttributeNames);
 const readyByDefaultMs = 30_000;
 const attempts = 3; // another process may take a free port before the server opens it, and the server picks five more ports
@@ -81,28 +108,36 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
 async function startOnce(options: DevServerOptions): Promise<DevServer> {
   const port = options.port || (await freePort());
   const uiPort = options.uiPort === 0 ? await freePort() : options.uiPort;
+  const metricsPort = options.metricsPort === 0 ? await freePort() : options.metricsPort;
   const namespace = options.namespace ?? 'default';
   const address = `${ip}:${port}`;
-  const server = await startServerProcess(options.program, commandLine(options, { port, uiPort, namespace }));
+  const server = await startServerProcess(
+    options.program,
+    commandLine(options, { port, uiPort, metricsPort, namespace }),
+  );
   await readyOrFailed(server, { address, namespace, withinMs: options.readyWithinMs ?? readyByDefaultMs });
   const { pid, ended, stop, kill } = server;
   const uiUrl = uiPort === undefined ? undefined : `http://${ip}:${uiPort}`;
-  return { address, namespace, uiUrl, pid, databaseFile: options.databaseFile, ended, stop, kill };
+  const metricsUrl = metricsPort === undefined ? undefined : `http://${ip}:${metricsPort}/metrics`;
+  return { address, namespace, uiUrl, metricsUrl, pid, databaseFile: options.databaseFile, ended, stop, kill };
 }
 
 interface Chosen {
   port: number;
   uiPort: number | undefined;
+  metricsPort: number | undefined;
   namespace: string;
 }
 
-function commandLine(options: DevServerOptions, { port, uiPort, namespace }: Chosen): string[] {
-  const settings = Object.entries({ ...smallServerSettings, ...options.dynamicConfig });
+function commandLine(options: DevServerOptions, { port, uiPort, metricsPort, namespace }: Chosen): string[] {
+  const own = serverSettings(options.isTuned ?? true);
+  const settings = Object.entries({ ...own.dynamicConfig, ...options.dynamicConfig });
   return [
     ...['server', 'start-dev', '--ip', ip, '--port', String(port), '--namespace', namespace, '--log-level', 'warn'],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
     ...['--db-filename', options.databaseFile],
-    ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
+    ...(metricsPort === undefined ? [] : ['--metrics-port', String(metricsPort)]),
+    ...Object.entries(own.pragmas).flatMap(([name, value]) => ['--sqlite-pragma', `${name}=${value}`]),
     ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ...settings.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]),
   ];

@@ -4,15 +4,17 @@ import { builtWithGo } from './go-build.js';
 import { projectRoot } from './project-root.js';
 import { type Report, runCommand } from './run-command.js';
 
-const cliVersion = '1.8.2'; // as in dev-server-build/go.mod
+const serverVersion = '1.31.2'; // as in dev-server-build/go.mod
 const oldestServer = [1, 29] as const; // the oldest that we have tested
 
+/** Our own program around Temporal's server and UI. What it can do, it does at the words of the Temporal CLI. */
 const builtFromSource = builtWithGo({
-  what: `the Temporal development server ${cliVersion}`,
+  what: `the Temporal development server ${serverVersion}`,
   folder: 'local/temporal/dev-server-build',
-  package: 'github.com/temporalio/cli/cmd/temporal',
-  fileName: `temporal-cli-${cliVersion}`,
-  variables: { 'github.com/temporalio/cli/internal/temporalcli.Version': cliVersion },
+  package: '.',
+  ours: '.',
+  fileName: `temporal-dev-server-${serverVersion}`,
+  takes: 'about 2 minutes',
 });
 
 const recipe: ServerRecipe = {

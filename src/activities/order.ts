@@ -1,11 +1,9 @@
-import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import type { ApplicationFailure } from '@temporalio/common';
+import { activityInfo, cancellationSignal, sleep } from '@temporalio/activity';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import type { ConcernCode } from '../domain/attention.js';
-import { iso, readInstant } from '../domain/instant.js';
+import { iso, readInstant, toEpoch } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
-import { nextReadMs } from '../domain/order/cadence.js';
 import { concernOf } from '../domain/order/concern.js';
 import { isSameStatus, toRideStatus } from '../domain/order/status.js';
 import type { LookInput, OrderObservation, OrderReading } from '../domain/order/trail.js';
@@ -13,8 +11,8 @@ import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
-import { notYet } from './failures.js';
 import { createLooking, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
+import { createPace, graceMs, noReliance, type PacedLook, type ReliabilityOfDeliveries } from './order-pace.js';
 
 /** Options of a read. */
 interface ReadManner {
@@ -67,6 +65,7 @@ export interface OrderActivityPorts extends LookingPorts {
   readSince: SinceReader;
   quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
+  reliability: ReliabilityOfDeliveries;
 }
 
 /** Names a run of `followOrder`. */
@@ -106,10 +105,10 @@ interface Found {
   reading: OrderReading;
   /** When the answer came. */
   at: number;
-  /** What the run shows now, if the poll has asked it. */
+  /** What the run showed before the read, if the poll has asked it. */
   run: Shown | null;
-  /** The input of the look, with the status and the concern of `run`. */
-  wanted: LookInput;
+  /** The input of the look, with what the run shows. */
+  wanted: PacedLook;
 }
 
 /** How one of the activities looks. */
@@ -124,20 +123,17 @@ interface Manner {
  * Activities that look at an order. They complete only with news. Otherwise Temporal's retry repeats them without history events, and the
  * heartbeat details carry state from attempt to attempt.
  */
-export function createOrderActivities({
-  account,
-  readOrder,
-  readShown,
-  readSince,
-  quietTimes,
-  provenPaths,
-  ...ports
-}: OrderActivityPorts) {
+export function createOrderActivities(ports: OrderActivityPorts) {
+  const { account, provenPaths, reliability } = ports;
   const looking = createLooking(ports);
   const { now } = looking;
-  const { stillSo, msSince, sinceLastLook } = createPace(account, looking);
+  const pace = createPace(account, looking);
+  const { stillSo, sinceLastLook } = pace;
+  const read = createRead(ports, looking, pace);
 
-  async function look(input: LookInput, manner: Manner): Promise<OrderObservation> {
+  async function look(given: LookInput, manner: Manner): Promise<OrderObservation> {
+    const reliance = manner.isOneShot ? noReliance : await reliability.of(account(given.account));
+    const input: PacedLook = { ...given, reliance };
     const { attempt } = activityInfo();
     const reads = manner.lastReadAt === null ? attempt : attempt - 1;
     const shown = input.shown.attention;
@@ -153,7 +149,10 @@ export function createOrderActivities({
       before,
       read: () => read(input, manner, before),
       answer({ reading, at, run, wanted }) {
-        if (!manner.isOneShot && !isNewsTo(wanted, reading)) throw stillSo(reading.status, wanted, 0);
+        if (!manner.isOneShot && !isNewsTo(wanted, reading)) {
+          const requestedAt = toEpoch(readInstant(reading.details?.requestedAt) ?? null);
+          throw stillSo(reading.status, wanted, { requestedAt });
+        }
         const gapMs = reads > 1 ? { gapMs: sinceLastLook(wanted, before) } : {};
         return { kind: 'reading', reading, at: iso(at), reads, ...gapMs, ...(run && { runLength: run.runLength }) };
       },
@@ -170,27 +169,6 @@ export function createOrderActivities({
     });
   }
 
-  async function read(input: LookInput, manner: Manner, before: Struggle | null): Promise<Found> {
-    const isThrough = goAhead(input, before, { looking, quietTimes });
-    if (manner.lastReadAt !== null && activityInfo().attempt === 1)
-      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, msSince(manner.lastReadAt));
-    // The run of a pushed order may show something else than at the start of the poll, since deliveries lead to reads.
-    const { workflowExecution } = activityInfo();
-    const run = input.pushed && !manner.isOneShot && workflowExecution ? await readShown(workflowExecution) : null;
-    const wanted = run ? withShown(input, run) : input;
-    try {
-      const options = { signal: cancellationSignal(), isThrough };
-      const reading = await readOrder(account(input.account), input.orderId, options);
-      const at = now();
-      const asked = run && workflowExecution;
-      const watched = await withConcern({ reading, at, wanted, asked }, { account, readSince });
-      return { reading: watched, at, run, wanted };
-    } catch (error) {
-      if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
-      throw error;
-    }
-  }
-
   return {
     /**
      * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
@@ -202,6 +180,57 @@ export function createOrderActivities({
     /** One read, whatever it says. */
     readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
   };
+}
+
+/** The request of a look, and what the run shows beside it. */
+function createRead(
+  { account, readOrder, readShown, readSince, quietTimes, reliability }: OrderActivityPorts,
+  looking: Looking,
+  { stillSo, msSince }: ReturnType<typeof createPace>,
+) {
+  const { now } = looking;
+
+  async function read(input: PacedLook, manner: Manner, before: Struggle | null): Promise<Found> {
+    const isThrough = goAhead(input, before, { looking, quietTimes });
+    if (manner.lastReadAt !== null && activityInfo().attempt === 1)
+      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, { elapsedMs: msSince(manner.lastReadAt) });
+    // The run of a pushed order may show something else than at the start of the poll, since deliveries lead to reads.
+    const { workflowExecution } = activityInfo();
+    const run = input.pushed && !manner.isOneShot && workflowExecution ? await readShown(workflowExecution) : null;
+    const wanted = run ? withShown(input, run) : input;
+    try {
+      const options = { signal: cancellationSignal(), isThrough };
+      const reading = await readOrder(account(input.account), input.orderId, options);
+      const at = now();
+      const asked = run && workflowExecution;
+      const later = asked ? await awaitDelivery(asked, run, { reading, wanted }) : null;
+      const known = later ? withShown(input, later) : wanted;
+      const watched = await withConcern({ reading, at, wanted: known, asked }, { account, readSince });
+      return { reading: watched, at, run, wanted: known };
+    } catch (error) {
+      if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
+      throw error;
+    }
+  }
+
+  /**
+   * A poll that finds a change first waits a moment for its delivery. What the run shows then; null: there was nothing to wait for. It is a
+   * miss if nothing at all has reached the run.
+   */
+  async function awaitDelivery(
+    run: FollowingRun,
+    before: Shown,
+    { reading, wanted }: Pick<Found, 'reading' | 'wanted'>,
+  ): Promise<Shown | null> {
+    if (!wanted.reliance.takesMisses || isSameStatus(reading.status, before.status)) return null;
+    const at = account(wanted.account);
+    await sleep(graceMs(at.poll));
+    const later = await readShown(run);
+    if (later.runLength === before.runLength) await reliability.miss(at, wanted.orderId);
+    return later;
+  }
+
+  return read;
 }
 
 /**
@@ -217,36 +246,14 @@ function isProven(
   return provenPaths.isProven(account, Math.max(Date.parse(before.since), now - provenWithinMs), orderId);
 }
 
-/** The pace of reads, and the time between them. */
-function createPace(account: OrderActivityPorts['account'], { now, jittered }: Looking) {
-  const stillSo = (status: string, input: LookInput, elapsedMs: number): ApplicationFailure =>
-    notYet(`Still ${status}.`, jittered(paceMs(status, input, now())) - elapsedMs);
-
-  /** The clock of another process may be ahead. */
-  const msSince = (instant: string): number => Math.max(0, now() - Date.parse(instant));
-
-  function paceMs(status: string | null, { since, scheduledAt, pushed, account: name }: LookInput, at: number): number {
-    const pickup = scheduledAt === null ? null : Date.parse(scheduledAt);
-    return nextReadMs({ status, since: Date.parse(since), scheduledAt: pickup, pushed, now: at }, account(name).poll);
-  }
-
-  /** The planned pause and the time in the queue; longer after trouble. */
-  function sinceLastLook(input: LookInput, trouble: Struggle | null): number {
-    const { currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
-    const from = trouble ? Math.min(Date.parse(trouble.since), dueAt) : dueAt;
-    return Math.round(now() - from + paceMs(input.shown.rawStatus, input, from));
-  }
-
-  return { stillSo, msSince, sinceLastLook };
-}
-
-interface WatchedReading extends Pick<Found, 'reading' | 'at' | 'wanted'> {
+interface WatchedReading extends Pick<Found, 'reading' | 'at'> {
+  wanted: LookInput;
   /** The run that the poll has asked for its status: the status may be newer than `since` in the input. */
   asked: FollowingRun | null | undefined;
 }
 
 /** Adds to a reading what is wrong with the ride, for a run that takes it. */
-async function withConcern(
+export async function withConcern(
   { reading, at, wanted, asked }: WatchedReading,
   { account, readSince }: Pick<OrderActivityPorts, 'account' | 'readSince'>,
 ): Promise<OrderReading> {
@@ -267,8 +274,6 @@ async function withConcern(
   const isByAge = concern?.code === 'stuckInStatus' && watched.concern !== concern.code;
   return { ...reading, concern: isByAge && asked ? find(await readSince(asked)) : concern };
 }
-
-const toEpoch = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** Throws while the order must wait. True: it must wait, but a person asked for the read and it is their turn. */
 function goAhead(
@@ -291,7 +296,7 @@ const isUnknown = (error: unknown, { code, since }: Struggle, latest: number): b
   error.upstreamCode !== null &&
   Date.parse(since) <= latest;
 
-const withShown = (input: LookInput, { status, concern }: Shown): LookInput => ({
+const withShown = (input: PacedLook, { status, concern }: Shown): PacedLook => ({
   ...input,
   shown: { ...input.shown, rawStatus: status },
   ...(input.watched && { watched: { ...input.watched, concern } }),

@@ -14,7 +14,7 @@ import {
 import type { CompanyReportKey, FollowOrderKey } from '../domain/workflow-ids.js';
 import { notYet } from './failures.js';
 
-// Activities by which one run uses another. They call Temporal and not the service, so they share the queue of the token requests.
+// Activities by which one run uses another. They call Temporal and not the service, so they run on the main queue; one needs the account.
 
 /** The runs that follow orders. */
 export interface FollowedOrders {
@@ -72,7 +72,7 @@ const longestPauseMs = 5_000;
 
 /** See `RideChangeActivities`. */
 export const createRideChangeActivities = ({ rides }: { rides: RequestedRides }) => ({
-  /** Waits by Temporal's retry, so that many waiting changes do not take the slots of token requests. */
+  /** Waits by Temporal's retry, so that many waiting changes do not take the slots of other work. */
   async sendRideChange(change: SentRideChange): Promise<RideStanding> {
     const standing = await rides.change(change);
     if (standing) return standing;

@@ -2,9 +2,18 @@ import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import type { Struggle } from '../domain/struggle.js';
-import type { SilenceWatch } from '../domain/subscription/input.js';
+import type { ReliabilityTarget, SilenceWatch } from '../domain/subscription/input.js';
+import {
+  isMissRecent,
+  isReliabilityNews,
+  noReliability,
+  type Reliability,
+  type ReliabilityTerms,
+  reliabilityAfter,
+} from '../domain/subscription/reliability.js';
 import { judgeSilence, type OrderCounts, silenceWindowStart } from '../domain/subscription/silence.js';
 import type {
   CreateSubscriberInput,
@@ -112,17 +121,23 @@ export interface WatchSilenceInput extends SilenceWatch {
   isSilent: boolean;
   /** ISO instant from which lasting silence is news again; null: never. */
   tellAgainAt: string | null;
+  /** What is proven so far; null: nothing was counted. Absent: a worker of an earlier release asks. */
+  reliability?: ReliabilityTarget & { held: Reliability | null };
 }
 
 /** The news of a watch. */
 export interface SilenceVerdict {
   isSilent: boolean;
   counts: OrderCounts;
+  /** Absent: it is as the run knows it. */
+  reliability?: Reliability;
 }
 
 export interface SilenceActivityPorts {
   /** Counts, in visibility, orders of the account that started after this instant (epoch milliseconds). */
   countOrders(account: AccountName, startedAfter: number): Promise<OrderCounts>;
+  /** Counts, in visibility, orders of the account that ended after this instant (epoch milliseconds), their end announced by a delivery. */
+  countAnnouncedEnds(account: AccountName, endedAfter: number): Promise<number>;
   now?: () => number;
   random?: () => number;
 }
@@ -132,18 +147,40 @@ export type SilenceActivities = ReturnType<typeof createSilenceActivities>;
 /** Spreads subscriptions that began together, since visibility accepts few calls a second. */
 const jitterShare = 0.1;
 
-/** The activity that notices missing deliveries. It uses nothing of an account's request budget. */
-export function createSilenceActivities({ countOrders, now = Date.now, random = Math.random }: SilenceActivityPorts) {
+/** The activity that notices missing deliveries, and counts those that came. It uses nothing of an account's request budget. */
+export function createSilenceActivities(ports: SilenceActivityPorts) {
+  const { countOrders, now = Date.now, random = Math.random } = ports;
   return {
     /** Completes only with news. Until then Temporal repeats it every `everyMs`, which adds no event. */
     async watchSilence(input: WatchSilenceInput): Promise<SilenceVerdict> {
       const { everyMs, isSilent, tellAgainAt } = input;
       const counts = await countOrders(input.account, silenceWindowStart(input.registeredAt, everyMs, now()));
       const verdict = judgeSilence(counts, input.minOrders, isSilent);
+      const reliability = await countReliability(input, ports, now());
       const isDue = verdict && tellAgainAt !== null && Date.parse(tellAgainAt) <= now();
-      if (verdict !== isSilent || isDue) return { isSilent: verdict, counts };
+      // The run then asks again as today's workers do. Not at the first attempt: a worker of that release would ask as before, for ever.
+      const isOutdated = input.reliability === undefined && activityInfo().attempt > 1;
+      if (verdict !== isSilent || isDue || reliability || isOutdated)
+        return { isSilent: verdict, counts, ...(reliability && { reliability }) };
       const message = verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.';
       throw notYet(message, everyMs * (1 + random() * jitterShare));
     },
   };
+}
+
+/** What is proven by now, if that is news. */
+async function countReliability(
+  { account, everyMs, registeredAt, reliability }: WatchSilenceInput,
+  { countAnnouncedEnds }: SilenceActivityPorts,
+  now: number,
+): Promise<Reliability | undefined> {
+  if (!reliability) return undefined;
+  const { endsPerStep } = reliability;
+  // Before the run asked like this, workers of an earlier release may have told it of no miss.
+  const held = reliability.held ?? noReliability(iso(activityInfo().scheduledTimestampMs));
+  const terms: ReliabilityTerms = { everyMs, endsPerStep, now };
+  const from = Math.max(silenceWindowStart(registeredAt, everyMs, now), Date.parse(held.watchedSince));
+  const ends = isMissRecent(held, terms) ? 0 : await countAnnouncedEnds(account, from);
+  const counted = reliabilityAfter(held, ends, terms);
+  return isReliabilityNews(held, counted, terms) ? counted : undefined;
 }

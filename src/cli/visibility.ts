@@ -2,9 +2,8 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { toRideStatus } from '../domain/order/status.js';
-import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { grpcErrorOf, isGrpc } from '../temporal/run-errors.js';
-import { quote } from '../temporal/search-attributes.js';
 import { callTimeoutMs, type Session } from './command.js';
 import { CliFailure } from './failure.js';
 

@@ -1,16 +1,12 @@
 import type { AccountName } from '../domain/keys.js';
-import { callTimeoutMs, type Session } from './command.js';
-
-// temporal.api.enums.v1.TaskQueueType
-const taskKinds = { workflows: 1, calls: 2 } as const;
-
-/** A worker polls at least every minute, but the server lists a poller for five minutes. */
-const freshMs = 75_000;
+import { accountQueueOf } from '../domain/task-queues.js';
+import { createFleet, type TaskKind } from '../temporal/fleet.js';
+import type { Session } from './command.js';
 
 /** A task queue, and the kind of tasks in it. */
 export interface WorkQueue {
   name: string;
-  takes: keyof typeof taskKinds;
+  takes: TaskKind;
 }
 
 /** For all workflows, and for the activities outside the request budget of an account. */
@@ -21,22 +17,13 @@ export const mainQueue = ({ config }: Pick<Session, 'config'>): WorkQueue => ({
 
 /** For the requests of one account. */
 export const accountQueue = ({ config }: Pick<Session, 'config'>, account: AccountName): WorkQueue => ({
-  name: `${config.taskQueue}.${account}`,
-  takes: 'calls',
+  name: accountQueueOf(config.taskQueue, account),
+  takes: 'activities',
 });
 
 /** Does a worker poll this queue? A killed worker counts for up to 75 s. */
-export async function hasWorker({ connection, namespace, within }: Session, queue: WorkQueue): Promise<boolean> {
-  const { pollers } = await within(callTimeoutMs, () =>
-    connection.workflowService.describeTaskQueue({
-      namespace,
-      taskQueue: { name: queue.name },
-      taskQueueType: taskKinds[queue.takes],
-    }),
-  );
-  const freshFrom = Date.now() - freshMs;
-  return (pollers ?? []).some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000 >= freshFrom);
-}
+export const hasWorker = async ({ client }: Pick<Session, 'client'>, { name, takes }: WorkQueue): Promise<boolean> =>
+  (await createFleet(client).pollersOf(name, takes)).length > 0;
 
 /** A warning for each queue that an order of this account needs and no worker polls. */
 export async function missingWorkers(session: Session, account: AccountName): Promise<string[]> {

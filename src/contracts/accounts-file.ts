@@ -38,7 +38,12 @@ const common = {
   clientSecret: SecretSource,
   requestsPerSecond: z.number().positive().max(1000).optional(),
   poll: z
-    .strictObject({ activeMs: PollMs.optional(), reservedMs: PollMs.optional(), pushedMs: PollMs.optional() })
+    .strictObject({
+      activeMs: PollMs.optional(),
+      reservedMs: PollMs.optional(),
+      pushedMs: PollMs.optional(),
+      provenMs: PollMs.optional(),
+    })
     .optional(),
   watch: z.preprocess((given) => (given === false ? noWatch : given), Watch).optional(),
   untracked: z.enum(['follow', 'ignore']).optional(),

@@ -14,6 +14,9 @@ function isOnCalendar(instant: string): boolean {
 /** An ISO 8601 instant of milliseconds since the epoch, in UTC. */
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
+/** Milliseconds since the epoch of such an instant; null for none. */
+export const toEpoch = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+
 /** An ISO 8601 instant with an offset, read as the same instant in UTC. */
 export const InstantSchema = s.described(
   s.mapped(

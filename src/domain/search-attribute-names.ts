@@ -7,3 +7,6 @@ export const searchAttributeNames = {
   /** The attention code; unset when there is none. */
   attention: 'RideAttention',
 } as const;
+
+/** A text in a visibility query; within quotes only the quote and the backslash mean something. */
+export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;

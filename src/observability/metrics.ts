@@ -14,7 +14,13 @@ export interface WorkerMetrics {
   registry: Registry;
   countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
   countUpstreamCall(call: UpstreamCallCount): void;
-  /** Shows the runs of the whole fleet. Each scrape counts them. */
+  /** Shows how many runs the workflow cache of this worker may hold. */
+  showCacheLimit(runs: number): void;
+  /** A poll found a change of an announced order, and no delivery had announced it. */
+  countMiss(about: { account: string }): void;
+  /** How far polls of announced orders are stretched, 0 to 1, for the whole fleet. */
+  showEarned(about: { account: string; earned: number }): void;
+  /** Shows the runs of the whole fleet, which each scrape asks for. */
   showRuns(count: () => Promise<RunCounts | null>): void;
 }
 
@@ -53,8 +59,27 @@ export function createWorkerMetrics(): WorkerMetrics {
     buckets: callSeconds,
     registers: [registry],
   });
+  const misses = counter(
+    'faretrail_missed_deliveries_total',
+    'Changes of announced orders that a poll found and no delivery had announced.',
+    ['account'],
+  );
+  const earned = new Gauge({
+    name: 'faretrail_deliveries_proven',
+    help: 'How far it is proven that deliveries announce the changes: 0 (not at all) to 1 (polls are as rare as they may be).',
+    labelNames: ['account'],
+    registers: [registry],
+  });
+  const cacheLimit = new Gauge({
+    name: 'faretrail_workflow_cache_limit',
+    help: 'How many runs the workflow cache of this worker may hold now.',
+    registers: [registry],
+  });
   return {
     registry,
+    countMiss: ({ account }) => misses.inc({ account }),
+    showEarned: ({ account, earned: share }) => earned.set({ account }, share),
+    showCacheLimit: (runs) => cacheLimit.set(runs),
     countTokenRequest: ({ account, scope, outcome }) =>
       tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),
     countUpstreamCall({ account, operation, outcome, seconds }) {
@@ -65,7 +90,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   };
 }
 
-/** The gauges have no value while Temporal does not count the runs. */
+/** The gauges have no value at a worker that does not count the runs, and while Temporal does not. */
 function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
   const registers = [registry];
   new Gauge({

@@ -16,7 +16,7 @@ export const hasSecret = (account: AccountSettings): account is Account => 'clie
 
 /** What accounts take from the other settings. */
 export interface AccountDefaults {
-  poll: Cadence;
+  poll: Required<Cadence>;
   watch: Watch;
   requestsPerSecond: number;
   /** Whether this process spends credentials. When not, no secret is looked up and none is missed. */
@@ -107,6 +107,7 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
       activeMs: poll?.activeMs ?? defaults.poll.activeMs,
       reservedMs: poll?.reservedMs ?? defaults.poll.reservedMs,
       pushedMs: poll?.pushedMs ?? defaults.poll.pushedMs,
+      provenMs: poll?.provenMs ?? defaults.poll.provenMs,
     },
     watch: {
       ...defaults.watch,

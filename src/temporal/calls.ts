@@ -11,12 +11,11 @@ import { ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import type { CallActivities } from '../activities/call.js';
 import { type BusinessCallInput, isChanging, longCallMs, toCallFailure } from '../domain/call.js';
 import type { AccountName } from '../domain/keys.js';
-import { searchAttributeNames } from '../domain/search-attribute-names.js';
+import { quote, searchAttributeNames } from '../domain/search-attribute-names.js';
 import { businessCallId, fromBusinessCallId } from '../domain/workflow-ids.js';
 import type { businessCall } from '../workflows/business-call.js';
 import { isGrpc, toClientError } from './run-errors.js';
 import { type CallOptions, runOf, unlessEnded } from './runs.js';
-import { quote } from './search-attributes.js';
 import { businessCallStart, readCallStart } from './starts.js';
 
 // A call that changes something is a workflow. A read is the activity of that workflow by itself, at about a third of the cost, where the

@@ -1,11 +1,12 @@
 import type { Client } from '@temporalio/client';
+import type { SilenceActivityPorts } from '../activities/index.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
-import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
-import type { OrderCounts } from '../domain/subscription/silence.js';
+import { endStatuses } from '../domain/order/status.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { countReads } from './calls.js';
-import { quote } from './search-attributes.js';
 
 /** Counts runs of a task queue in visibility. */
 const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {
@@ -33,19 +34,28 @@ const ordersWithinMs = 10_000;
 export function createOrderCounts(
   client: Client,
   taskQueue: string,
-): (account: AccountName, startedAfter: number) => Promise<OrderCounts> {
+): Pick<SilenceActivityPorts, 'countOrders' | 'countAnnouncedEnds'> {
   const count = counterOf(client, taskQueue, ordersWithinMs);
-  return async (account, startedAfter) => {
-    const orders = [
-      "WorkflowType = 'followOrder'",
-      `${names.account} = ${quote(account)}`,
-      `StartTime > '${new Date(startedAfter).toISOString()}'`,
-    ];
-    // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
-    const read = await count([...orders, `${names.seenBy} = 'read'`, "ExecutionStatus = 'Completed'"]);
-    return { read, delivered: await count([...orders, `${names.seenBy} = 'delivery'`]) };
+  const ordersOf = (account: AccountName) => ["WorkflowType = 'followOrder'", `${names.account} = ${quote(account)}`];
+  const hasEnded = "ExecutionStatus = 'Completed'";
+  const [byRead, byDelivery] = ['read', 'delivery'].map((seenBy) => `${names.seenBy} = '${seenBy}'`) as [
+    string,
+    string,
+  ];
+  return {
+    async countOrders(account, startedAfter) {
+      const orders = [...ordersOf(account), `StartTime > '${iso(startedAfter)}'`];
+      // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
+      const read = await count([...orders, byRead, hasEnded]);
+      return { read, delivered: await count([...orders, byDelivery]) };
+    },
+    // A run that was stopped, or has expired, is completed too, and says nothing about its last change.
+    countAnnouncedEnds: (account, endedAfter) =>
+      count([...ordersOf(account), `CloseTime > '${iso(endedAfter)}'`, byDelivery, hasEnded, isAtEnd]),
   };
 }
+
+const isAtEnd = `${names.status} IN (${endStatuses.map(quote).join(', ')})`;
 
 /** How many runs the whole fleet has. */
 export interface RunCounts {
@@ -56,7 +66,7 @@ export interface RunCounts {
 }
 
 const runsWithinMs = 2_000;
-/** Visibility takes ten calls a second for a whole namespace, and every worker counts. */
+/** Visibility takes ten calls a second for a whole namespace. */
 const freshMs = 60_000;
 
 /** Counts runs in visibility, at most once a minute. Null when the last count failed. */

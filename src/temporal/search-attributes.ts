@@ -21,9 +21,6 @@ export interface SearchAttributeCheck {
   checkedBy: 'list' | 'query' | 'nothing';
 }
 
-/** A text in a visibility query; within quotes only the quote and the backslash mean something. */
-export const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
-
 const wanted: readonly string[] = Object.values(searchAttributeNames);
 const keyword = 2; // temporal.api.enums.v1.IndexedValueType
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token-source.js';
+import type { AccountName } from '../domain/keys.js';
 import { publishedLease } from '../domain/published.js';
 import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
@@ -9,21 +10,33 @@ import { runOf } from './runs.js';
 /** Short, since every call of an account waits for the lease. */
 const defaultDeadlineMs = 5_000;
 
+interface TokenLeaseOptions {
+  /** Default 5 s. */
+  deadlineMs?: number;
+  /** Does a worker poll the token queue of this account? It then gets the request. Default: not known. */
+  hasTokenQueue?: (account: AccountName) => boolean | Promise<boolean>;
+}
+
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
-export function createTokenLeases(client: Client, taskQueue: string, deadlineMs = defaultDeadlineMs): TokenLeases {
+export function createTokenLeases(
+  client: Client,
+  taskQueue: string,
+  { deadlineMs = defaultDeadlineMs, hasTokenQueue = () => false }: TokenLeaseOptions = {},
+): TokenLeases {
   return {
     async read(key) {
       const found = await runOf(client, accessTokenId(key)).find({ withinMs: deadlineMs });
       return found ? publishedLease(found.memo) : null;
     },
     async renew(key, wish) {
+      const request = { ...wish, hasTokenQueue: await hasTokenQueue(key.account) };
       await client.withDeadline(Date.now() + deadlineMs, () =>
         client.workflow.signalWithStart<typeof accessToken, [RenewTokenRequest]>('accessToken', {
           workflowId: accessTokenId(key),
           taskQueue,
           args: [key],
           signal: renewTokenSignal,
-          signalArgs: [wish],
+          signalArgs: [request],
           priority: { priorityKey: 1 }, // a worker that takes over thousands of runs does the tasks of leases before theirs
           staticSummary: `Access token of account ${key.account}, ${key.scope === '' ? 'without scope' : `scope ${key.scope}`}`,
         }),

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapStatistics } from 'node:v8';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 import { type BundleKind, converterPaths } from '../sealing/data-converter.js';
 
@@ -18,21 +18,15 @@ export async function bundleWorkflows(
 ): Promise<string> {
   // All runs in a worker share our modules, which hold no state of a run; copies would take two fifths of the heap of a run.
   const converters = converterPaths(kind);
-  const preloadModules = [workflowsPath, ...Object.values(converters)];
+  const preloadModules = [workflowsPath, ...workflowInterceptorModules, ...Object.values(converters)];
   const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...converters };
   return (await bundleWorkflowCode(options)).code;
 }
 
-/**
- * Shortens stacks in the threads that run workflows; call it before they start. Each promise of a run keeps a stack, and whole
- * stacks would cost a third of the memory of a run and of the time of its tasks. The calling thread keeps whole stacks.
- */
-export const shortenWorkflowStacks = (): void => setFlagsFromString('--stack-trace-limit=4');
-
 const mebibyte = 1_048_576;
 /** The heap of a worker that follows no order. */
 const ownHeap = 100;
-/** A run takes about 60 kB of the heap; the rest is room for garbage. */
+/** A run takes about 40 kB of the heap; the rest is room for garbage. */
 const runsPerMebibyte = 8;
 const fewestRuns = 200;
 

@@ -12,7 +12,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TokenActivities, TokenRequestTrouble } from '../activities/token.js';
-import { type AccessTokenInput, parseAccessTokenInput, readRenewalWish } from '../domain/token/input.js';
+import { tokenQueueOf } from '../domain/task-queues.js';
+import {
+  type AccessTokenInput,
+  type HeardWish,
+  parseAccessTokenInput,
+  readRenewalWish,
+} from '../domain/token/input.js';
 import {
   describeLease,
   emptyLease,
@@ -20,7 +26,6 @@ import {
   judgeWishes,
   onLeaseClock,
   type RenewalVerdict,
-  type RenewalWish,
   renewalReason,
   type TokenLease,
   toTokenFailure,
@@ -45,7 +50,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
   const input = refuseBadInput(() => parseAccessTokenInput(rawInput, isContinued));
   let lease = input.lease ?? emptyLease;
-  const inbox: { wishes: RenewalWish[]; signals: number } = { wishes: [], signals: 0 };
+  const inbox: { wishes: HeardWish[]; signals: number } = { wishes: [], signals: 0 };
   setHandler(renewTokenSignal, (request: unknown) => {
     inbox.signals += 1;
     const wish = readRenewalWish(request);
@@ -60,11 +65,15 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   const isLong = (): boolean => isHistoryLong(maxEvents) || inbox.signals >= maxSignals;
   const hasWork = (): boolean => inbox.wishes.length > 0 || isLong();
   while (await condition(hasWork, idleMs(lease))) {
-    const verdict = judgeWishes(lease, inbox.wishes.splice(0), Date.now());
+    const wishes = inbox.wishes.splice(0);
+    const verdict = judgeWishes(lease, wishes, Date.now());
     if (verdict.act !== 'ignore') {
       const before = lease;
       const reason = renewalReason(before, Date.now());
-      lease = { ...(await carryOut(verdict, before, input)), publishedAt: new Date().toISOString() };
+      lease = {
+        ...(await carryOut(verdict, before, { ...input, taskQueue: queueFor(wishes, input) })),
+        publishedAt: new Date().toISOString(),
+      };
       publish(lease);
       if (verdict.act !== 'confirm') countRenewal(input, reason, { before, after: lease });
     }
@@ -73,13 +82,29 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   return lease;
 }
 
-async function carryOut(verdict: RenewalVerdict, lease: TokenLease, input: AccessTokenInput): Promise<TokenLease> {
+/**
+ * The worker that runs this code may not hold the account, so it cannot know whether any worker polls the account's token queue. A caller
+ * that does polls it itself. Callers of an earlier release do not, and for them every worker takes token requests from the main queue.
+ * Replay does not compare task queues, so leases of that release go on, and come back to it, without a patch.
+ */
+const queueFor = (wishes: readonly HeardWish[], { account }: AccessTokenKey): string => {
+  const { taskQueue } = workflowInfo();
+  return wishes.some(({ hasTokenQueue }) => hasTokenQueue) ? tokenQueueOf(taskQueue, account) : taskQueue;
+};
+
+type TokenRequest = AccessTokenInput & { taskQueue: string };
+
+async function carryOut(verdict: RenewalVerdict, lease: TokenLease, input: TokenRequest): Promise<TokenLease> {
   if (verdict.act === 'fail') return { ...lease, failure: verdict.failure };
   return verdict.act === 'request' ? await request(lease, input) : lease;
 }
 
-async function request(lease: TokenLease, { account, scope, credentialId }: AccessTokenInput): Promise<TokenLease> {
+async function request(
+  lease: TokenLease,
+  { account, scope, credentialId, taskQueue }: TokenRequest,
+): Promise<TokenLease> {
   const { requestToken } = proxyActivities<TokenActivities>({
+    taskQueue,
     startToCloseTimeout: 25_000,
     // Any answer of the service ends the activity, so that the fleet learns of it at once. Temporal repeats it only if no worker holds
     // these credentials or a worker died.

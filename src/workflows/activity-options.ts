@@ -1,10 +1,11 @@
 import { type ActivityOptions, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ReceiptActivities } from '../activities/receipt.js';
+import { accountQueueOf } from '../domain/task-queues.js';
 
 // Options of several activities. Priorities: 1 goes first, 5 last.
 
 /** The task queue of an account, whose rate limit is the account's request budget. */
-export const accountQueue = (account: string): string => `${workflowInfo().taskQueue}.${account}`;
+export const accountQueue = (account: string): string => accountQueueOf(workflowInfo().taskQueue, account);
 
 /** For activities that set each delay themselves: this policy applies only after the death of a worker. */
 export const ownDelays = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 };

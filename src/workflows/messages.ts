@@ -8,7 +8,8 @@ import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
 import type { CompanyReport } from '../domain/report.js';
 import type { RideStanding } from '../domain/ride/ride.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
-import type { RenewalWish, TokenLease } from '../domain/token/lease.js';
+import type { HeardWish } from '../domain/token/input.js';
+import type { TokenLease } from '../domain/token/lease.js';
 import { rideOrderChanged } from '../domain/workflow-ids.js';
 
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
@@ -71,8 +72,11 @@ export const endSubscriptionUpdate = defineUpdate<SubscriptionEnd, [{ reason: st
 /** The addresses and what needs a person; never a path or a secret. */
 export const subscriptionStatusQuery = defineQuery<SubscriptionStatus>('subscriptionStatus');
 
+/** A poll found a change of this announced order, and no delivery had announced it: nothing is proven any more. */
+export const deliveryMissedSignal = defineSignal<[{ orderId: OrderId }]>('deliveryMissed');
+
 /** A wish for another token; a caller of an earlier release sends only `insteadOf`. */
-export type RenewTokenRequest = Pick<RenewalWish, 'insteadOf'> & Partial<RenewalWish>;
+export type RenewTokenRequest = Pick<HeardWish, 'insteadOf'> & Partial<HeardWish>;
 
 /** Asks for a new token if `insteadOf` still names the current one; null: the caller knows none. */
 export const renewTokenSignal = defineSignal<[RenewTokenRequest]>('renewToken');

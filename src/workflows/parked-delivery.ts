@@ -24,7 +24,7 @@ import {
   type RoutedDelivery,
 } from '../domain/parked.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-import { promptRetry } from './activity-options.js';
+import { accountQueue, promptRetry } from './activity-options.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
 import { onUpdate, refuseBadInput, requireWorkflowId, unless } from './run-kit.js';
 import { writeAccount } from './search-attributes.js';
@@ -116,9 +116,14 @@ function refusalOf(handedOver: DeliveryResult, account: string, orderId: OrderId
   }
 }
 
-/** Tries for 20 s, since a person waits for the answer. The order counts a repeated delivery once. */
+/**
+ * Tries for 20 s, since a person waits for the answer. The order counts a repeated delivery once. On the account's queue, since only a worker
+ * that holds the account knows whether it follows orders that it did not ask for.
+ */
 async function giveToOrder(input: Parameters<DeliveryActivities['handOverDelivery']>[0]): Promise<DeliveryResult> {
   const { handOverDelivery } = proxyActivities<DeliveryActivities>({
+    taskQueue: accountQueue(input.account),
+    priority: { priorityKey: 1 },
     startToCloseTimeout: 10_000,
     scheduleToCloseTimeout: 20_000,
     retry: promptRetry,

@@ -7,6 +7,8 @@ import {
   type OrderReader,
   type Shown,
 } from '../../src/activities/order.js';
+import type { Reliance } from '../../src/activities/order-pace.js';
+import type { Cadence } from '../../src/domain/account.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { toRideStatus } from '../../src/domain/order/status.js';
 import type { LookInput, OrderReading } from '../../src/domain/order/trail.js';
@@ -16,7 +18,7 @@ import { attemptOnce, iso, repeatAttempts, start } from './temporal.js';
 
 export const account = {
   ...partnerAccount(),
-  poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 },
+  poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000, provenMs: 600_000 },
 };
 
 /** A look at an order that the run shows as `Routing`, since the start. */
@@ -45,6 +47,8 @@ interface Limits {
   heartbeatDetails?: unknown;
   /** When the run read the order last, for a poll; null: never. */
   lastReadAt?: string | null;
+  /** The run of the activity. */
+  workflowExecution?: Info['workflowExecution'];
 }
 
 /** The orders at the service, and Temporal, as far as the activities see them. */
@@ -59,15 +63,21 @@ export class LookStage {
   shown: Shown | Error = { status: 'Routing', concern: null, runLength: 20 };
   /** Since when the run shows its status, as it answers to a query; an Error when no worker answers. */
   since: string | Error = iso(start);
+  poll: Cadence = account.poll;
+  /** How far polls may rely on deliveries. */
+  reliance: Reliance = { earned: 0, takesMisses: false };
+  /** The orders about which a delivery was missed. */
+  readonly misses: string[] = [];
   readonly quietTimes = createQuietTimes(() => this.now);
   readonly provenPaths = createProvenPaths(() => this.now);
   readOrder: OrderReader = async () => this.answer();
   readonly activities = createOrderActivities({
-    account: () => account,
+    account: () => ({ ...account, poll: this.poll }),
     readOrder: (...args) => this.readOrder(...args),
     readShown: async () => {
-      if (this.shown instanceof Error) throw this.shown;
-      return this.shown;
+      const { shown } = this;
+      if (shown instanceof Error) throw shown;
+      return shown;
     },
     readSince: async () => {
       if (this.since instanceof Error) throw this.since;
@@ -75,6 +85,12 @@ export class LookStage {
     },
     quietTimes: this.quietTimes,
     provenPaths: this.provenPaths,
+    reliability: {
+      of: async () => this.reliance,
+      miss: async (_account, orderId) => {
+        this.misses.push(orderId);
+      },
+    },
     now: () => this.now,
     random: () => this.random,
   });
@@ -95,7 +111,8 @@ export class LookStage {
   }
 
   /** See `repeatAttempts`. */
-  run(name: keyof OrderActivities, input: LookInput, { lastReadAt = null, ...limits }: Limits = {}) {
-    return repeatAttempts(this, limits, (info) => this.attempt(name, input, { ...info, lastReadAt }));
+  run(name: keyof OrderActivities, input: LookInput, { lastReadAt = null, workflowExecution, ...limits }: Limits = {}) {
+    const about = { lastReadAt, ...(workflowExecution && { workflowExecution }) };
+    return repeatAttempts(this, limits, (info) => this.attempt(name, input, { ...info, ...about }));
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { isWrite, parseDatabaseCalls } from '../../bench/database-calls.js';
 import { committedBytes } from '../../bench/database-size.js';
-import { type Measure, summarize, toTable } from '../../bench/report.js';
+import { type Measure, summarize, toListing, toTable } from '../../bench/report.js';
 import { median } from '../../bench/statistics.js';
 import { parseCpuTimes, watchStolenTime } from '../../bench/stolen-time.js';
 
@@ -58,6 +59,15 @@ describe('the report', () => {
     expect(toTable([{ name: 'costs', beside: 'the other', summaries }])).toMatch(/costs, beside the other.*MISSED/s);
   });
 
+  it('lists more sides than two beside each other', () => {
+    const listing = {
+      name: 'calls',
+      columns: ['one', 'two', 'three'],
+      rows: [{ name: 'reads', values: [1, 2.345, 0] }],
+    };
+    expect(toListing(listing)).toMatch(/calls.*one.*two.*three.*reads.*1\.00.*2\.35.*0\.00/s);
+  });
+
   it('takes the mean of the two values in the middle as the median of an even count', () => {
     expect(median([4, 1, 3, 2])).toBe(2.5);
   });
@@ -78,5 +88,30 @@ describe('the time that the host took from this machine', () => {
     const readings = [100, 200, 400].map((all) => ({ all, stolen: all === 100 ? 50 : 60 }));
     const stolenShare = watchStolenTime(() => readings.shift());
     expect([stolenShare(), stolenShare()]).toEqual([0.1, 0]);
+  });
+});
+
+describe('the calls of the database', () => {
+  const metrics = `
+# HELP persistence_requests Persistence requests
+persistence_requests{namespace="default",operation="UpdateWorkflowExecution",service_name="history"} 7
+persistence_requests{namespace="system",operation="UpdateWorkflowExecution",service_name="history"} 2
+persistence_requests{namespace="default",operation="GetTimerTasks"} 1.5e+03
+visibility_persistence_requests{operation="UpsertWorkflowExecution",visibility_plugin_name="sqlite"} 4
+persistence_latency_count{operation="GetTimerTasks"} 99
+`;
+
+  it('are counted by operation over all services and namespaces, those about visibility apart', () => {
+    expect(Object.fromEntries(parseDatabaseCalls(metrics))).toEqual({
+      UpdateWorkflowExecution: 9,
+      GetTimerTasks: 1_500,
+      'visibility UpsertWorkflowExecution': 4,
+    });
+  });
+
+  it('are writes unless they only look', () => {
+    const looks = ['GetTimerTasks', 'ReadHistoryBranch', 'ListNamespaces', 'visibility CountWorkflowExecutions'];
+    const writes = ['CreateTasks', 'RangeCompleteTimerTasks', 'GetOrCreateShard', 'visibility UpsertWorkflowExecution'];
+    expect([...looks, ...writes].filter(isWrite)).toEqual(writes);
   });
 });

@@ -1,11 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { isRecentEnough } from '../../local/temporal/find-dev-server.js';
 import { findServer, type ServerSource } from '../../local/temporal/find-server.js';
+import { builtWithGo } from '../../local/temporal/go-build.js';
+import { projectRoot } from '../../local/temporal/project-root.js';
 import { keptFolder, underLock } from '../../local/temporal/server-cache.js';
 
 const deadPid = 2147483646; // beyond any pid
@@ -67,6 +69,20 @@ it('takes over the lock of a process that is gone, and removes its unfinished wo
 it('frees the lock when the work fails', async () => {
   await expect(underLock(join(folder, 'work'), silent, () => Promise.reject(new Error('broken')))).rejects.toThrow();
   expect(await underLock(join(folder, 'work'), silent, async () => 'done')).toBe('done');
+});
+
+it('a program with code of ours is built anew when that code changes, and only then', () => {
+  const fileName = () =>
+    builtWithGo({ what: 'ours', folder: relative(projectRoot, folder), package: '.', fileName: 'ours-1', ours: '.' })
+      .fileName;
+  mkdirSync(join(folder, 'below'));
+  writeFileSync(join(folder, 'main.go'), 'package main');
+  writeFileSync(join(folder, 'below/part.go'), 'package below');
+  const before = fileName();
+  expect(before).toMatch(/^ours-1-[0-9a-f]{12}$/);
+  expect(fileName()).toBe(before);
+  writeFileSync(join(folder, 'below/part.go'), 'package below // changed');
+  expect(fileName()).not.toBe(before);
 });
 
 function startFake(script: string, extra: { port?: number; readyWithinMs?: number } = {}) {

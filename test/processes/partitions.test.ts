@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../local/temporal/dev-server.js';
 import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
+import { createFleet } from '../../src/temporal/fleet.js';
 import { runHere } from '../cli/fake-process.js';
 import { isLong } from '../support/long.js';
 import { startFleet } from '../support/worker/fleet.js';
@@ -28,6 +29,9 @@ it('with four partitions an account keeps to its budget and gets most of it, no 
   const ofCalls = (since?: string) => fleet.sandbox.ledger({ operation: 'orderDetails', ...(since && { since }) });
   const readOrders = (since?: string) => new Set(ofCalls(since).map(({ orderId }) => orderId)).size;
   await expect.poll(() => readOrders()).toBe(orders);
+
+  const queue = `${fleet.place.config.taskQueue}.business`;
+  await expect.poll(async () => (await createFleet(fleet.client).pollersOf(queue)).length).toBe(fleet.workers.length);
 
   const since = new Date().toISOString();
   await sleep(seconds * 1_000);

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { previousRelease } from '../../local/previous-release.js';
@@ -15,6 +17,7 @@ import {
 import { startOrderStack } from '../support/order/stack.js';
 import { requestedRide, standingOf, stands } from '../support/ride/rides.js';
 import { runsOf } from '../support/runs.js';
+import { tokenPaths } from './paths/tokens.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
 /**
@@ -75,6 +78,23 @@ describe.concurrent(`an order that ${version} follows replays on the code of tod
     }
   });
 });
+
+// Nothing is patched, so that workers of both releases may do the tasks of one lease, and that an upgrade can be taken back.
+it(`a lease that requested tokens on the queue of its account goes on at workers of ${version}`, async ({
+  onTestFinished,
+}) => {
+  const codePath = join(mkdtempSync(join(tmpdir(), 'faretrail-previous-')), 'bundle.js');
+  writeFileSync(codePath, code);
+  const replayer = startReplayer(codePath);
+  onTestFinished(() => replayer.close());
+  const stack = await startOrderStack();
+  onTestFinished(() => stack.close());
+  const lease = await tokenPaths['token-from-the-queue-of-its-account']?.(stack);
+  const { workflowId } = lease ?? expect.fail('no such path');
+  const handle = stack.client.workflow.getHandle(workflowId);
+  await replayer.replay(await handle.fetchHistory(), workflowId);
+  await handle.terminate();
+}, 60_000);
 
 // Its workers took the signal without a handler for it, and told the URL nothing of the ride itself.
 it(`a ride that ${version} orders replays on the code of today, although a delivery named its order and a URL is told`, async ({

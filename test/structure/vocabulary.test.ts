@@ -63,6 +63,7 @@ const vocabulary: readonly Entry[] = [
     except: [
       { path: 'src/', line: /hook_address/, why: "the service's field" },
       { path: 'src/', line: /addHook\(|in this hook:/, why: "fastify's word" },
+      { path: 'src/temporal/workflow-threads.ts', line: /setPromiseHook/, why: "the SDK's word" },
       { path: 'src/threaded-deliveries.ts', line: /async hooks/, why: "Node's word" },
     ],
   },

@@ -4,7 +4,7 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { ownValue } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { publishedDelivery } from '../../domain/published.js';
-import { searchAttributeNames as names } from '../../domain/search-attribute-names.js';
+import { searchAttributeNames as names, quote } from '../../domain/search-attribute-names.js';
 import {
   changeRideId,
   companyReportId,
@@ -18,7 +18,6 @@ import { PayloadCodecError } from '../../sealing/payload-codec.js';
 import { findRead, inputOfRead, listReads } from '../../temporal/calls.js';
 import { isGrpc } from '../../temporal/run-errors.js';
 import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
-import { quote } from '../../temporal/search-attributes.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { readEach } from '../visibility.js';
 

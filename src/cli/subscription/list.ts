@@ -1,5 +1,6 @@
 import type { AccountName } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
+import { reliabilitySteps } from '../../domain/subscription/reliability.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { accountOption } from '../arguments.js';
@@ -13,8 +14,9 @@ const limit = 200;
 
 const help = `
 States: active (the service has confirmed it); subscribing (it has not yet, see
-the attention); unknown (no worker answers). The list is about a second behind
-the runs.`;
+the attention); unknown (no worker answers). Proven: how far it is proven that
+deliveries announce changes, so that polls are rarer. The list is about a second
+behind the runs.`;
 
 /** `subscription list`: the running subscriptions with their states. */
 export const addSubscriptionList: AddCommand = (subscription, run) => {
@@ -51,6 +53,8 @@ export interface ListedSubscription extends SubscriptionKey {
   openedAt: string | null;
   subscriberId: string | null;
   attention: string | null;
+  /** How far it is proven that deliveries announce changes: 0 (not at all) to 4; null: nothing was counted. */
+  provenStep: number | null;
   /** How many addresses the ingress accepts now. */
   accepted: number;
 }
@@ -61,7 +65,7 @@ export function toListedSubscription(
   status: SubscriptionStatus | undefined,
   accepted: readonly string[],
 ): ListedSubscription {
-  const { generations = [], publicUrl = null, state = 'unknown', attention = null } = status ?? {};
+  const { generations = [], publicUrl = null, state = 'unknown', attention = null, reliability = null } = status ?? {};
   const shown = generations.find((one) => one.state === 'current') ?? generations[0];
   const generation = shown?.generation ?? accepted[0] ?? null;
   return {
@@ -73,6 +77,7 @@ export function toListedSubscription(
     openedAt: shown?.openedAt ?? (generation === null ? null : new Date(Number.parseInt(generation, 36)).toISOString()),
     subscriberId: shown?.subscriberId ?? null,
     attention: attention?.code ?? null,
+    provenStep: reliability?.step ?? null,
     accepted: accepted.length,
   };
 }
@@ -86,9 +91,10 @@ export function subscriptionsText(listed: readonly ListedSubscription[], now: nu
     paint(one.state === 'active' ? 'good' : 'bad', one.state),
     one.openedAt === null ? '-' : ageText(now - Date.parse(one.openedAt)),
     plain(one.subscriberId ?? '-'),
+    one.provenStep === null ? '-' : `${one.provenStep} of ${reliabilitySteps}`,
     one.attention === null ? '-' : paint('bad', clip(one.attention, 20)),
   ]);
-  return tableText(['account', 'event type', 'state', 'age', 'subscriber', 'attention'], rows, paint);
+  return tableText(['account', 'event type', 'state', 'age', 'subscriber', 'proven', 'attention'], rows, paint);
 }
 
 /** The largest whole unit: `3 d`, `5 h`, `12 min`, `40 s`. */

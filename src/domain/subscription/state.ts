@@ -2,6 +2,7 @@ import type { Attention, AttentionCode } from '../attention.js';
 import { iso } from '../instant.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import type { SubscriptionInput } from './input.js';
+import { type MissedDelivery, noReliability, type Reliability } from './reliability.js';
 
 /** One subscriber as the service registered it. Times are texts as they came. */
 interface RegisteredSubscriber {
@@ -36,6 +37,8 @@ export interface SubscriptionState extends SubscriptionKey {
   /** What keeps us from subscribing. */
   trouble: Attention | null;
   silence: Attention | null;
+  /** How reliably deliveries come; absent while nothing was counted. */
+  reliability?: Reliability;
   /** No request to the service before this instant. */
   notBefore: string | null;
   unclearInRow: number;
@@ -138,6 +141,30 @@ export function withStillRegistered(state: SubscriptionState, ids: string[]): Su
 
 /** What the run shows. Trouble with subscribing explains silence, so it comes first. */
 export const attentionOf = ({ trouble, silence }: SubscriptionState): Attention | null => trouble ?? silence;
+
+/**
+ * The proof that holds now; undefined while the run has counted nothing. It is about the address in force: a newer one has to earn it anew,
+ * and none holds while the subscription needs a person.
+ */
+export function reliabilityInForce(state: SubscriptionState): Reliability | undefined {
+  const { reliability } = state;
+  if (!reliability) return undefined;
+  const registeredAt = currentGeneration(state)?.registeredAt;
+  const holds = registeredAt && reliability.countedAt > registeredAt && attentionOf(state) === null;
+  return holds ? reliability : { ...reliability, step: 0 };
+}
+
+/** The state after a miss: all has to be earned again. */
+export function withMiss(state: SubscriptionState, missed: MissedDelivery): SubscriptionState {
+  const held = state.reliability ?? noReliability(missed.at);
+  return { ...state, reliability: { ...held, step: 0, ends: 0, until: missed.at, missed } };
+}
+
+/** The state after a count, unless it did not know of the last miss. */
+export function withReliability(state: SubscriptionState, counted: Reliability): SubscriptionState {
+  const isOutdated = state.reliability?.missed?.at !== counted.missed?.at;
+  return isOutdated ? state : { ...state, reliability: counted };
+}
 
 const firstPauseMs = 1_000;
 /** Longer than after failed requests, since each unclear request may have made one more subscriber. */

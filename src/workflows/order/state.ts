@@ -1,4 +1,5 @@
-import { type CancellationScope, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { type CancellationScope, metricMeter, patched, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import type { Cadence } from '../../domain/account.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import type { Notify } from '../../domain/notify/receivers.js';
@@ -21,7 +22,14 @@ import { followOrderId } from '../../domain/workflow-ids.js';
 import { type CarriedDeliveries, carryDeliveries, type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
 import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
 import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
-import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
+import {
+  rideAccountKey,
+  rideAttentionKey,
+  rideSeenByKey,
+  rideStatusKey,
+  writeAccount,
+  writeAttributes,
+} from '../search-attributes.js';
 
 /** What deliveries and callers ask of the run. */
 export interface OrderInbox extends DeliveryInbox {
@@ -115,6 +123,10 @@ export interface Follow {
   deliveryReads: number[];
   /** Do reads after deliveries have a share? Not in a run that made more of them on an earlier release; null: not known yet. */
   isPaced: boolean | null;
+  /** May the run read at once, within its own task? Not if it began on an earlier release. */
+  readonly readsAtOnce: boolean;
+  /** The pace of polls, as the worker of the last read at once has it; null where a poll need not wait for deliveries. */
+  cadence: Cadence | null;
   /** The number of events of the run when it recorded its last observation. */
   recordedLength: number;
   /** The poll under way; null before the first one and after the run has taken its result. */
@@ -134,7 +146,8 @@ export function openFollow(
   const earlier = (continues ?? null) === null ? null : refuseBadInput(() => toEarlierRunId(continues));
   const inbox = openInbox(input.notify, carried?.inbox);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
-  if (!carried) writeAccount(input.account);
+  const readsAtOnce = patched('reads-at-once');
+  if (!carried && !readsAtOnce) writeAccount(input.account);
   const show = (): void => setCurrentDetails(describeTrail(follow.trail, notToldOf(follow)));
   const follow: Follow = {
     input,
@@ -153,6 +166,8 @@ export function openFollow(
     lastReadAt: null,
     deliveryReads: carried?.deliveryReads ?? [],
     isPaced: null,
+    readsAtOnce,
+    cadence: null,
     recordedLength: 0,
     poll: null,
     isExpired: false,
@@ -177,12 +192,17 @@ const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, 
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
 
+/** Lists the run under its account. After a read at once the account is written together with the status. */
+export const showAccount = ({ input }: Follow): void =>
+  writeAttributes([{ key: rideAccountKey, value: input.account }]);
+
 /** Shows the trail in the Temporal UI and in the search attributes. */
 export function showTrail(follow: Follow, seenBy: 'read' | 'delivery'): void {
   const { trail } = follow;
   follow.show();
   const isNewStatus = (workflowInfo().typedSearchAttributes.get(rideStatusKey) ?? null) !== trail.status;
   writeAttributes([
+    { key: rideAccountKey, value: follow.input.account },
     { key: rideStatusKey, value: trail.status },
     ...(isNewStatus ? [{ key: rideSeenByKey, value: seenBy }] : []),
     { key: rideAttentionKey, value: trail.attention?.code ?? null },

@@ -7,19 +7,27 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { SilenceActivities, SilenceVerdict, SubscriptionActivities } from '../../activities/subscription.js';
-import { defaultSilenceWatch, type SilenceWatch, type SubscriptionInput } from '../../domain/subscription/input.js';
+import {
+  defaultReliabilityTarget,
+  defaultSilenceWatch,
+  type SilenceWatch,
+  type SubscriptionInput,
+} from '../../domain/subscription/input.js';
 import { resubscribeAt, silenceAttention } from '../../domain/subscription/silence.js';
 import {
   attentionOf,
   currentGeneration,
   nextEnd,
   type RemovalOutcome,
+  reliabilityInForce,
   type SubscribingOutcome,
   type SubscriptionGeneration,
   type SubscriptionState,
+  withReliability,
 } from '../../domain/subscription/state.js';
 import { accountQueue, ownDelays } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
+import { recordsReliability } from './inbox.js';
 
 /** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 70_000;
@@ -123,19 +131,24 @@ function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promi
   const { everyMs, minOrders } = watchOf(input);
   const tellAgainAt = input.resubscribe ? new Date(resubscribeAt(state.resubscribedAt)).toISOString() : null;
   const { account, silence } = state;
-  return [
-    watch({ account, everyMs, minOrders, registeredAt: current.registeredAt, isSilent: silence !== null, tellAgainAt }),
-  ];
+  const { registeredAt } = current;
+  const reliability = {
+    ...{ ...defaultReliabilityTarget, ...input.reliability },
+    held: reliabilityInForce(state) ?? null,
+  };
+  const isSilent = silence !== null;
+  return [watch({ account, everyMs, minOrders, registeredAt, isSilent, tellAgainAt, reliability })];
 }
 
-/** Adds the verdict about silence to the state. */
+/** Adds what a watch found to the state. */
 export function withVerdict(
   state: SubscriptionState,
   input: SubscriptionInput,
-  { isSilent, counts }: SilenceVerdict,
+  { isSilent, counts, reliability }: SilenceVerdict,
 ): SubscriptionState {
   const since = state.silence?.since ?? new Date().toISOString();
-  return { ...state, silence: isSilent ? silenceAttention(counts, watchOf(input), since) : null };
+  const judged = { ...state, silence: isSilent ? silenceAttention(counts, watchOf(input), since) : null };
+  return reliability && recordsReliability() ? withReliability(judged, reliability) : judged;
 }
 
 /** Is it time for a new subscription because of silence? */

@@ -9,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defaultGraceMs, parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
+import { reliabilityMemoField } from '../../domain/subscription/reliability.js';
 import {
   attentionOf,
   currentGeneration,
@@ -27,6 +28,7 @@ import {
 import {
   describeSubscription,
   type SubscriptionEnd,
+  toReliabilityMemo,
   toSubscriptionMemo,
   toSubscriptionStatus,
 } from '../../domain/subscription/status.js';
@@ -56,6 +58,8 @@ interface Subscribing extends SubscriptionHolder {
   readonly maxEvents: number;
   /** The address under way answers all requests up to this number. */
   serves: number;
+  /** The ingress refuses its deliveries already. */
+  isClosing: boolean;
 }
 
 /**
@@ -67,7 +71,10 @@ export async function subscription(
   progress?: SubscriptionProgress,
 ): Promise<SubscriptionEnd> {
   const run = open(input, progress);
-  listenToSubscription(run, run.inbox, run.input.graceMs);
+  listenToSubscription(run, run.inbox, {
+    graceMs: run.input.graceMs,
+    show: () => showSubscription(run.state, run.isClosing),
+  });
   try {
     while (!isOver(run) && !(await mayContinueAsNew(run))) {
       await dropEnded(run);
@@ -93,6 +100,7 @@ function open(given: SubscriptionInput, progress: SubscriptionProgress = {}): Su
     end: null,
     maxEvents: progress.maxEvents ?? defaultMaxEvents,
     serves: 0,
+    isClosing: false,
   };
 }
 
@@ -145,7 +153,9 @@ async function withOutcome(
 /** Rests with a subscription in force. */
 async function keep(run: Subscribing): Promise<void> {
   const { inbox, input } = run;
-  const verdict = await rest(run.state, input, () => isAddressWanted(inbox) || inbox.endReason !== null);
+  const missed = run.state.reliability?.missed?.at;
+  const isMissed = (): boolean => run.state.reliability?.missed?.at !== missed; // the watch goes by another record
+  const verdict = await rest(run.state, input, () => isAddressWanted(inbox) || inbox.endReason !== null || isMissed());
   if (verdict) run.state = withVerdict(run.state, input, verdict);
   if (isResubscriptionDue(run.state, input)) {
     run.state = { ...run.state, resubscribedAt: new Date().toISOString() };
@@ -169,6 +179,7 @@ async function dropEnded(run: Subscribing): Promise<void> {
 }
 
 async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd> {
+  run.isClosing = true;
   showSubscription(run.state, true);
   const { account, eventType, generations } = run.state;
   const outcomes = await Promise.all(generations.map((one) => removeSubscriber(run.state, one)));
@@ -199,18 +210,28 @@ async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
 
 /** The next run gets the memo too, since the ingress reads it at any time. */
 async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
-  const memo = { [subscriptionMemoField]: toSubscriptionMemo(state) };
+  const memo = memoOf(state, false);
   const next = makeContinueAsNewFunc<typeof subscription>({ memo });
   return await next({ ...input, publicUrl: state.publicUrl }, { maxEvents, state });
 }
 
 const nothing: SubscriptionMemo = { accepted: [] };
 
-/** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */
+function memoOf(state: SubscriptionState, isEnded: boolean): Record<string, unknown> {
+  const reliability = toReliabilityMemo(state, isEnded);
+  return {
+    [subscriptionMemoField]: isEnded ? nothing : toSubscriptionMemo(state),
+    ...(reliability && { [reliabilityMemoField]: reliability }),
+  };
+}
+
+/** Shows the subscription to the ingress, to workers and to people. Writes only changes, since each write is an event. */
 function showSubscription(state: SubscriptionState, isEnded: boolean): void {
-  const memo = isEnded ? nothing : toSubscriptionMemo(state);
-  const published = workflowInfo().memo?.[subscriptionMemoField];
-  if (JSON.stringify(published) !== JSON.stringify(memo)) upsertMemo({ [subscriptionMemoField]: memo });
+  const { memo: published = {} } = workflowInfo();
+  const isNew = ([field, value]: [string, unknown]): boolean =>
+    JSON.stringify(published[field]) !== JSON.stringify(value);
+  const changed = Object.entries(memoOf(state, isEnded)).filter(isNew);
+  if (changed.length > 0) upsertMemo(Object.fromEntries(changed));
   setCurrentDetails(describeSubscription(toSubscriptionStatus(state, isEnded)));
   writeAttributes([
     { key: rideAccountKey, value: state.account },

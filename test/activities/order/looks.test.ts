@@ -199,9 +199,16 @@ describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
   it(`${name} ends with the cancellation when it is cancelled during the call`, async () => {
     const environment = new MockActivityEnvironment({}, { logger });
     const stage = new LookStage();
-    stage.readOrder = (_account, _orderId, { signal } = {}) =>
-      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    let isCalled = (): void => undefined;
+    const called = new Promise<void>((resolve) => {
+      isCalled = resolve;
+    });
+    stage.readOrder = (_account, _orderId, { signal } = {}) => {
+      isCalled();
+      return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    };
     const running = environment.run(stage.activities[name], lookAt());
+    await called;
     environment.cancel();
     await expect(running).rejects.toBeInstanceOf(CancelledFailure);
   });

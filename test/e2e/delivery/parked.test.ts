@@ -7,6 +7,7 @@ import { createDeliveryActivities, type DeliveryRoutes } from '../../../src/acti
 import type { DeliveryResult } from '../../../src/domain/delivery.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
+import { accountQueueOf } from '../../../src/domain/task-queues.js';
 import { parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../../src/workflows/messages.js';
 import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
@@ -30,15 +31,19 @@ const routes: DeliveryRoutes = {
 };
 
 const temporal = useTemporal();
-let stop: () => Promise<void>;
+let stops: (() => Promise<void>)[] = [];
 
-async function startWorker(): Promise<void> {
+/** One worker knows nothing of the account, and the other one holds it. */
+beforeAll(async () => {
   const workflowBundle = { codePath: inject('workflowBundlePath') };
   const activities = createDeliveryActivities({ routes });
-  stop = await runWorker({ connection: temporal.native, taskQueue, workflowBundle, activities });
-}
-beforeAll(startWorker);
-afterAll(() => stop());
+  const { native: connection } = temporal;
+  stops = await Promise.all([
+    runWorker({ connection, taskQueue, workflowBundle }),
+    runWorker({ connection, taskQueue: accountQueueOf(taskQueue, 'business'), activities }),
+  ]);
+});
+afterAll(() => Promise.all(stops.map((stop) => stop())));
 beforeEach(() => {
   routed.length = 0;
   next = async () => 'signalled';

@@ -20,7 +20,7 @@ import {
   standingOf,
   stands,
 } from '../../support/ride/rides.js';
-import { continued, eventsOf, pendingOf } from '../../support/runs.js';
+import { continued, type eventsOf, pendingOf, runsOf } from '../../support/runs.js';
 
 // A create lost its answer, and deliveries name an order: the ride takes it only if the order itself names the ride.
 
@@ -43,8 +43,10 @@ const asksAPerson = (handle: RideRun) =>
   stands(handle, { stage: 'requesting', orderId: null, attention: { code: 'outcomeUnknown' } });
 const reads = (orderId: string) => stack.sandbox.ledger({ operation: 'orderDetails', orderId }).length;
 /** How many orders the run has read because deliveries named them. */
+/** Of the run and of those that it continues. */
 const confirmations = async (run: RideRun): Promise<number> => {
-  const started = (await eventsOf(run)).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+  const events = (await runsOf(stack.client, run.workflowId)).flat() as Awaited<ReturnType<typeof eventsOf>>;
+  const started = events.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
   return started.filter((activity) => activity === 'confirmOrder').length;
 };
 const stranger = () => stack.newOrder('business', [['Driving', 0]]);

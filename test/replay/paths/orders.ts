@@ -130,12 +130,19 @@ const orderPaths: Paths = {
     await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 2), patient); // and the one after it
     return await completes(stack, followed);
   },
+  async 'order-read-at-once'(stack) {
+    await driving(stack); // the worker counts its fellows
+    await sleep(500);
+    const followed = await announced(stack, ['Confirmed', 'Waiting']);
+    await sleep(300); // the slow poll rests
+    return await completes(stack, followed);
+  },
   'order-refreshed-and-stopped': whileDriving(async (handle) => {
     await handle.executeUpdate('refreshOrder');
     return await stopped(handle);
   }),
   'order-refreshed-during-a-read': whileDriving(async (handle, stack, orderId) => {
-    stack.sandbox.setFault({ kind: 'slow', delayMs: 2_000, orderId, times: 2 }); // a poll, and the read of the delivery
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 4_000, orderId, times: 3 }); // the read at once, a poll, and the read through the queue
     await deliver(handle, deliveryOf('Driving'));
     await isPending(handle, 'readOrder');
     await handle.executeUpdate('refreshOrder');

@@ -50,6 +50,9 @@ export interface OrderStackOptions {
   env?: WorkerEnv;
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
+  businessAs?: string;
+  /** The budget of each account; default: one that no test exhausts. */
+  requestsPerSecond?: number;
   /** Default: the workflows as they are. */
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
@@ -79,14 +82,14 @@ export const shows = (run: Pick<FollowHandle, 'query'>, about: Partial<OrderTrai
 export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
-  watch,
   workflowBundle,
   options = {},
   clockAheadMs = 0,
+  ...accountExtra
 }: OrderStackOptions = {}) {
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
-  const config = loadWorkerConfig(workerEnv(sandbox.url, env, watch === undefined ? {} : { watch }));
+  const config = loadWorkerConfig(workerEnv(sandbox.url, env, accountExtra));
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const native = await NativeConnection.connect({ address });

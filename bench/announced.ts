@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { loadWorkerConfig, type WorkerConfig } from '../src/config.js';
+import { iso } from '../src/domain/instant.js';
+import { toAccountName } from '../src/domain/keys.js';
+import type { OrderTrail } from '../src/domain/order/trail.js';
+import { reliabilityMemoField, reliabilitySteps } from '../src/domain/subscription/reliability.js';
+import { subscriptionId } from '../src/domain/workflow-ids.js';
+import { createOrderWorker } from '../src/order-worker.js';
+import { deliveryReceivedSignal } from '../src/workflows/messages.js';
+import { historySizeOf } from './histories.js';
+import type { Measure } from './report.js';
+import { fourHourRide } from './rides.js';
+import { workerEnv } from './settings.js';
+import { type Side, sidesInRound, startOrder } from './sides.js';
+import type { VirtualTime } from './virtual-time.js';
+
+export interface AnnouncedOptions {
+  folder: string;
+  time: VirtualTime;
+  rounds: number;
+  say: (line: string) => void;
+}
+
+/** What one ride costs, and how late its end was seen. */
+interface RideCost {
+  reads: number;
+  events: number;
+  lateS: number;
+}
+
+/** Which deliveries come: all, or all but that about the end. */
+type Deliveries = 'all' | 'endLost';
+
+/** The same ride with deliveries that announce each change, once they are proven; beside it with learning switched off. */
+export async function benchAnnounced(options: AnnouncedOptions): Promise<Measure[]> {
+  const rounds: Record<Side, Record<Deliveries, RideCost>>[] = [];
+  for (let round = 0; round < options.rounds; round += 1) {
+    options.say(`announced: rides ${round + 1} of ${options.rounds}, two on each side, about 40 s`);
+    const costs: Partial<Record<Side, Record<Deliveries, RideCost>>> = {};
+    for (const side of sidesInRound(round)) {
+      costs[side] = { all: await ride(options, side, 'all'), endLost: await ride(options, side, 'endLost') };
+    }
+    rounds.push(costs as Record<Side, Record<Deliveries, RideCost>>);
+  }
+  return toMeasures(rounds);
+}
+
+const off = { FARETRAIL_POLL_PROVEN_MS: '120000' };
+
+/** Each ride has a worker of its own, since a worker remembers misses. */
+async function ride({ folder, time, say }: AnnouncedOptions, side: Side, deliveries: Deliveries): Promise<RideCost> {
+  const env = { ...workerEnv({ folder, sandboxUrl: 'http://127.0.0.1:1' }), ...(side === 'plain' ? off : {}) };
+  const config = loadWorkerConfig(env);
+  const { env: server, rideApi, now, options } = time;
+  const shared = { rideApi, connection: server.nativeConnection, client: server.client, now, options };
+  const worker = await createOrderWorker({ ...shared, config, namespace: 'default' });
+  const running = worker.run();
+  const subscription = await prove(time, config);
+  try {
+    return await follow(time, config, deliveries);
+  } finally {
+    await subscription.terminate();
+    worker.shutdown();
+    await running;
+    say(`announced: ${side}, deliveries ${deliveries}: done`);
+  }
+}
+
+const account = toAccountName('business');
+
+/** A subscription whose deliveries are proven. This server counts no runs, so the proof stands in the memo from the start. */
+async function prove({ env }: VirtualTime, { taskQueue }: WorkerConfig): Promise<WorkflowHandle> {
+  const eventType = 'status_changed' as const;
+  const until = iso((await env.currentTimeMs()) + 86_400_000);
+  return await env.client.workflow.start('subscription', {
+    workflowId: subscriptionId({ account, eventType }),
+    taskQueue,
+    args: [{ account, eventType, publicUrl: 'http://127.0.0.1:9' }],
+    memo: { [reliabilityMemoField]: { step: reliabilitySteps, until, missedAt: null } },
+  });
+}
+
+const deliveryDelayMs = 1_000;
+
+async function follow({ env, calls }: VirtualTime, config: WorkerConfig, deliveries: Deliveries): Promise<RideCost> {
+  const before = calls().reads;
+  const order = { at: 'business' as const, orderId: randomUUID() };
+  const context = { client: env.client, taskQueue: config.taskQueue, cadence: config.poll };
+  const handle = await startOrder('faretrail', order, context);
+  const { runId } = await handle.describe();
+  let atMs = 0;
+  for (const [status, fromMs] of fourHourRide.slice(1)) {
+    await env.sleep(fromMs + deliveryDelayMs - atMs);
+    atMs = fromMs + deliveryDelayMs;
+    if (deliveries === 'all' || status !== 'Completed') await deliver(env.client, handle.workflowId);
+  }
+  const trail: OrderTrail = await handle.result();
+  const { events } = await historySizeOf(env.client, handle, runId);
+  return { events, reads: calls().reads - before, lateS: lateS(trail) };
+}
+
+const deliver = (client: Client, workflowId: string): Promise<void> =>
+  client.workflow.getHandle(workflowId).signal(deliveryReceivedSignal, {
+    deliveries: [
+      {
+        deliveryId: randomUUID().replaceAll('-', ''),
+        eventType: 'status_changed',
+        receivedAt: new Date().toISOString(),
+      },
+    ],
+  });
+
+/** The ride begins with the first read. */
+function lateS({ timeline }: OrderTrail): number {
+  const [first, last] = [timeline[0], timeline.at(-1)];
+  const [, endMs] = fourHourRide.at(-1) ?? ['', 0];
+  return (Date.parse(last?.at ?? '') - Date.parse(first?.at ?? '') - endMs) / 1_000;
+}
+
+function toMeasures(rounds: readonly Record<Side, Record<Deliveries, RideCost>>[]): Measure[] {
+  const measure = (name: string, of: keyof RideCost, deliveries: Deliveries, unit = ''): Measure => ({
+    name: `announced 4-hour ride, 8 statuses, deliveries proven, beside learning switched off: ${name}`,
+    unit,
+    better: 'lower',
+    rounds: rounds.map(({ faretrail, plain }) => ({
+      faretrail: faretrail[deliveries][of],
+      plain: plain[deliveries][of],
+    })),
+  });
+  return [
+    { ...measure('upstream reads', 'reads', 'all'), goal: { text: 'at most 45', of: 'value', limit: 45 } },
+    measure('events', 'events', 'all'),
+    measure('end seen late', 'lateS', 'all', 's'),
+    {
+      ...measure('end seen late, its delivery lost', 'lateS', 'endLost', 's'),
+      goal: { text: 'at most 10 min', of: 'value', limit: 600 },
+    },
+  ];
+}

@@ -1,0 +1,5 @@
+package types
+
+type InvocationType string
+
+const InvocationTypeEvent InvocationType = "Event"

@@ -1,0 +1,6 @@
+package types
+
+type (
+	NoSuchBucket struct{ error }
+	NoSuchKey    struct{ error }
+)

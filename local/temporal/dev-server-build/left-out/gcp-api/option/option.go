@@ -1,0 +1,5 @@
+package option
+
+type ClientOption interface{}
+
+func WithTokenSource(any) ClientOption { return nil }

@@ -1,0 +1,3 @@
+module github.com/gocql/gocql
+
+go 1.26

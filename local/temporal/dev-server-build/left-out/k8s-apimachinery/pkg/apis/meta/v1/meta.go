@@ -1,0 +1,6 @@
+package v1
+
+type (
+	GetOptions    struct{}
+	UpdateOptions struct{}
+)

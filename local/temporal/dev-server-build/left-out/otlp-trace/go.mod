@@ -1,0 +1,3 @@
+module go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc
+
+go 1.26

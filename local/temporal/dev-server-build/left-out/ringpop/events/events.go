@@ -1,0 +1,6 @@
+package events
+
+type (
+	Event         any
+	EventListener interface{ HandleEvent(Event) }
+)

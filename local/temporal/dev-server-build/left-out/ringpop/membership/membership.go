@@ -1,0 +1,6 @@
+package membership
+
+type (
+	ChangeEvent struct{}
+	Member      interface{ GetAddress() string }
+)

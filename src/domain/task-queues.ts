@@ -1,0 +1,13 @@
+// Names of task queues, each made from the main one: `FARETRAIL_TASK_QUEUE`, which takes all workflows. The name of an account holds no dot.
+
+/** For the calls of an account. Its rate limit is the account's request budget. */
+export const accountQueueOf = (main: string, account: string): string => `${main}.${account}`;
+
+/**
+ * For the token requests of an account, which only workers with its credentials take. Not the queue of its calls: a token request would
+ * take from the budget, and calls that wait for the token may hold every slot of the worker.
+ */
+export const tokenQueueOf = (main: string, account: string): string => `${accountQueueOf(main, account)}.token`;
+
+/** Never holds a task: the workers that poll it stand for election as the one that counts runs. No account is called like this. */
+export const countsQueueOf = (main: string): string => `${main}:counts`;

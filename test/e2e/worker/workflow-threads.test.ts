@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { json } from 'node:stream/consumers';
+import type { Worker as Thread } from 'node:worker_threads';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
+import type { brief, endless, waiting } from '../../support/worker/endless-workflows.js';
+import { bundleOf, runWorker, useTemporal } from '../../support/worker/runtime.js';
+
+const temporal = useTemporal();
+
+/** The threads that run workflows, since this file began. */
+const threads: Thread[] = [];
+const onThread = (thread: Thread): number => threads.push(thread);
+beforeAll(() => void process.on('worker', onThread));
+afterAll(() => void process.off('worker', onThread));
+
+/** Bytes of the heap of the workflow thread that are in use. A snapshot collects garbage first. */
+async function heapOf(thread: Thread | undefined): Promise<number> {
+  if (!thread) throw new Error('no workflow thread was started');
+  const { snapshot, nodes } = (await json(await thread.getHeapSnapshot())) as {
+    snapshot: { meta: { node_fields: string[] } };
+    nodes: number[];
+  };
+  const { node_fields: fields } = snapshot.meta;
+  const at = fields.indexOf('self_size');
+  let bytes = 0;
+  for (let index = at; index < nodes.length; index += fields.length) bytes += nodes[index] ?? 0;
+  return bytes;
+}
+
+const few = 5;
+const many = 40;
+/** The polls of so many orders would keep both cores busy. */
+const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '600000', FARETRAIL_POLL_RESERVED_MS: '600000' };
+/** In kB; more means that something is kept for each run that was not, such as a stack for each promise. */
+const mostPerRun = 60;
+
+it(`a followed order takes at most ${mostPerRun} kB of the heap of its workflow thread`, {
+  timeout: 500_000,
+}, async () => {
+  const stack = await startOrderStack({ env: slowPolls });
+  const [thread] = threads.slice(-1);
+  try {
+    await followSome(stack, few, few); // what the first runs make for all
+    const before = await heapOf(thread);
+    await followSome(stack, many, few + many);
+    const perRun = ((await heapOf(thread)) - before) / many / 1_000;
+    expect(perRun).toBeLessThan(mostPerRun);
+    expect(perRun).toBeGreaterThan(mostPerRun / 2); // else the bound no longer guards anything
+  } finally {
+    await stack.close();
+  }
+});
+
+/** Each has been read and stays as it is. Asks the server, since queries would load the thread. */
+async function followSome(stack: OrderStack, count: number, all: number): Promise<void> {
+  const follow = () => stack.follow('partner', stack.newOrder('partner', [['Reserved', 0]]));
+  await Promise.all(Array.from({ length: count }, follow));
+  const shown = `RideStatus = "Reserved" AND TaskQueue = "${stack.config.taskQueue}"`;
+  await expect
+    .poll(async () => (await stack.client.workflow.count(shown)).count, { interval: 500, timeout: 200_000 })
+    .toBe(all);
+}
+
+it.each([0, 1])(
+  'code that never ends fails the task of its run, and other runs go on: after %i ms',
+  async (afterMs) => {
+    const { client, native } = temporal;
+    const taskQueue = `endless-${randomUUID()}`;
+    const limit: object = { isolateExecutionTimeout: 1_000 };
+    const workflowBundle = await bundleOf('worker/endless-workflows.ts');
+    const stop = await runWorker({ connection: native, taskQueue, workflowBundle, ...limit });
+    try {
+      const run = await client.workflow.start<typeof endless>('endless', {
+        ...{ taskQueue, workflowId: randomUUID(), args: [afterMs] },
+      });
+      const failure = async () => {
+        const { events } = await run.fetchHistory();
+        return events?.find((event) => event.workflowTaskFailedEventAttributes)?.workflowTaskFailedEventAttributes
+          ?.failure;
+      };
+      await expect.poll(failure).toMatchObject({ message: expect.stringContaining('timed out after 1000ms') });
+      await run.terminate();
+      const other = client.workflow.execute<typeof brief>('brief', { taskQueue, workflowId: randomUUID() });
+      expect(await other).toBe('ended');
+    } finally {
+      await stop();
+    }
+  },
+);
+
+it('a run keeps no stacks of its promises, and says so', async () => {
+  const { client, native } = temporal;
+  const taskQueue = `stacks-${randomUUID()}`;
+  const workflowBundle = await bundleOf('worker/endless-workflows.ts');
+  const worker = await Worker.create({ connection: native, taskQueue, workflowBundle });
+  await worker.runUntil(async () => {
+    const run = await client.workflow.start<typeof waiting>('waiting', { taskQueue, workflowId: randomUUID() });
+    await expect(run.query('__stack_trace')).rejects.toThrow('stack traces are not enabled');
+    await run.terminate();
+  });
+});
