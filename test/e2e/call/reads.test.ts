@@ -217,16 +217,17 @@ describe('what a read shows', () => {
 });
 
 describe('the request budget of an account', () => {
-  const narrow = useOrderStack(() => ({ env: workerEnv(stack.sandbox.url, {}, { requestsPerSecond: 8 }) }));
+  const narrow = useOrderStack(() => ({ env: workerEnv(stack.sandbox.url, {}, { requestsPerSecond: 2 }) }));
 
   it('holds for reads, of which each attempt counts', async () => {
     const there = createFaretrailClient({ client: narrow.client, taskQueue: narrow.config.taskQueue });
     const { orderId } = newRead();
     await Promise.all(
-      Array.from({ length: 48 }, () => there.call({ account, operation: 'orderDetails', key: randomUUID(), orderId })),
+      Array.from({ length: 16 }, () => there.call({ account, operation: 'orderDetails', key: randomUUID(), orderId })),
     );
     const calls = stack.sandbox.ledger({ operation: 'orderDetails', orderId });
-    expect(calls.length).toBeGreaterThanOrEqual(48);
-    expect(mostCallsWithin(3_000, calls)).toBeLessThanOrEqual(8 * 4);
+    expect(calls.length).toBeGreaterThanOrEqual(16);
+    // Two a second, a burst of one second, and what a busy machine has delayed.
+    expect(mostCallsWithin(4_000, calls)).toBeLessThanOrEqual(12);
   });
 });
