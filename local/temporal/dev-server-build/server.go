@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/common/dynamicconfig"
 	"go.temporal.io/server/common/membership/static"
+	"go.temporal.io/server/common/metrics"
 	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
 	"go.temporal.io/server/common/primitives"
 	schema "go.temporal.io/server/schema/sqlite"
@@ -164,6 +165,10 @@ func serverConfig(given settings, database *config.SQL) (*config.Config, error) 
 		},
 	}
 	conf.Global.Membership = config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: given.ip}
+	if given.metricsPort != 0 {
+		listen := address(given.ip, given.metricsPort)
+		conf.Global.Metrics = &metrics.Config{Prometheus: &metrics.PrometheusConfig{ListenAddress: listen, HandlerPath: "/metrics"}}
+	}
 	conf.Archival.History.State = config.ArchivalDisabled
 	conf.Archival.Visibility.State = config.ArchivalDisabled
 	conf.NamespaceDefaults.Archival.History.State = config.ArchivalDisabled

@@ -17,6 +17,7 @@ type settings struct {
 	port             int
 	headless         bool
 	uiPort           int
+	metricsPort      int
 	namespaces       []string
 	databaseFile     string
 	pragmas          map[string]string
@@ -37,6 +38,7 @@ func readSettings(words []string) (settings, error) {
 	flags.IntVar(&read.port, "port", 7233, "")
 	flags.BoolVar(&read.headless, "headless", false, "")
 	flags.IntVar(&read.uiPort, "ui-port", 0, "")
+	flags.IntVar(&read.metricsPort, "metrics-port", 0, "")
 	flags.StringVar(&read.databaseFile, "db-filename", "", "")
 	flags.TextVar(&read.logLevel, "log-level", slog.LevelWarn, "")
 	flags.Func("namespace", "", func(name string) error {

@@ -65,7 +65,9 @@ export const letGoSignal = defineSignal('letGo');
 /** A run that keeps so many small objects, of 30 bytes each, until it is told to let go. Gives their number. */
 export async function holding(count: number): Promise<number> {
   let isHeld = true;
-  setHandler(letGoSignal, () => void (isHeld = false));
+  setHandler(letGoSignal, () => {
+    isHeld = false;
+  });
   const held = Array.from({ length: count }, (_, n) => ({ n }));
   await condition(() => !isHeld);
   return held.length;
