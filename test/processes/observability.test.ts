@@ -88,7 +88,8 @@ it('one trace leads from the delivery through journal and run to the read at the
   const find = (name: string) => receiver.spans().filter((span) => span.name === name);
   const chain = () => {
     const [delivery] = find('delivery status_changed');
-    const read = find('activity readOrder').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
+    const reads = [...find('activity readOrderAtOnce'), ...find('activity readOrder')];
+    const read = reads.find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
     const call = find('call orderDetails').find(({ parentSpanId }) => parentSpanId === read?.spanId);
     const signal = find('signal order').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
     return [delivery, signal, read, call].map((span) => span && { service: span.service, traceId: span.traceId });
