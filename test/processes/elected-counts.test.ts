@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
+import { isLong } from '../support/long.js';
 import { startFleet } from '../support/worker/fleet.js';
 import { startWorkerProcess } from '../support/worker/process.js';
 
 const scrapeEveryMs = 2_000;
 
-it.each([2, 3])(
+it.each(isLong ? [2, 3] : [2])(
   'of %i workers one counts the runs, and after its kill another one',
   async (size) => {
     const fleet = await startFleet(0);

@@ -6,11 +6,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const longest = [
   'e2e/commands',
+  'processes/elected-counts',
   'processes/fleet',
   'processes/chaos',
   'e2e/ride/request',
   'e2e/order/messages',
   'replay/replay',
+  'processes/leaked-address',
   'processes/secrets',
   'e2e/notify/urls',
   'processes/cli',
@@ -21,6 +23,10 @@ const longest = [
   'workflows/long-haul',
   'e2e/retry-after',
   'e2e/ride/faults',
+  'e2e/ride/searched',
+  'processes/encrypted-payloads',
+  'e2e/worker/full-heap',
+  'e2e/call/reads',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
