@@ -7,7 +7,7 @@ import { startWorkerProcess } from '../support/worker/process.js';
 
 const scrapeEveryMs = 2_000;
 
-it.each(isLong ? [2, 3] : [2])(
+it.runIf(isLong).each([2, 3])(
   'of %i workers one counts the runs, and after its kill another one',
   async (size) => {
     const fleet = await startFleet(0);

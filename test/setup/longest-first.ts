@@ -6,7 +6,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const longest = [
   'e2e/commands',
-  'processes/elected-counts',
   'processes/fleet',
   'processes/chaos',
   'e2e/ride/request',
