@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           isolate,
-          maxWorkers: 2,
+          maxWorkers: 4,
           include: ['test/**/*.test.ts'],
           exclude: needServers,
           env: { TZ: 'UTC' },
@@ -37,7 +37,7 @@ export default defineConfig({
           exclude: process.env.FARETRAIL_TEST_TEMPORAL ? Object.keys(devServerTests) : [],
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },
-          expect: { poll: { timeout: 60_000 } },
+          expect: { poll: { timeout: 60_000, interval: 150 } },
           testTimeout: 120_000, // a first workflow task on two busy cores takes seconds
           hookTimeout: 120_000,
           // Where a red run lands nothing: Temporal's server that skips time may stop doing so in the middle of a test.

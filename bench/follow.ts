@@ -11,7 +11,6 @@ import { benchMemory } from './memory.js';
 import { type Measure, type Summary, summarize } from './report.js';
 import type { TemporalSource } from './temporal-source.js';
 import { benchThroughput } from './throughput.js';
-import { startVirtualTime } from './virtual-time.js';
 
 export const followParts = ['events', 'announced', 'throughput', 'memory'] as const;
 export type FollowPart = (typeof followParts)[number];
@@ -57,12 +56,8 @@ const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Pro
     return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds: half(rounds), say });
   },
   async announced({ folder }, { rounds, say }) {
-    const time = await startVirtualTime(await findTimeSkippingServer(say));
-    try {
-      return await benchAnnounced({ folder, time, rounds: half(rounds), say });
-    } finally {
-      await time.env.teardown();
-    }
+    const timeSkippingServer = await findTimeSkippingServer(say);
+    return await benchAnnounced({ folder, timeSkippingServer, rounds: half(rounds), say });
   },
   async throughput(place, { orders, rounds, say }) {
     const live = await benchLiveOrders({ place, orders, rounds, say });

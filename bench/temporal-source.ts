@@ -22,9 +22,6 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
-/** A development server reads the search attributes from its database each time it needs them; a production server keeps them in memory. */
-const asInProduction = { 'system.forceSearchAttributesCacheRefreshOnRead': 'false' };
-
 /** Opens a server. `databaseFile` and `port` apply to one that it starts. */
 export async function openServer(
   source: TemporalSource,
@@ -33,9 +30,7 @@ export async function openServer(
   if (!('program' in source)) {
     return { address: source.address, pid: null, metricsUrl: null, stop: async () => undefined };
   }
-  const { isTuned = true } = source;
-  const dynamicConfig = isTuned ? asInProduction : {};
-  const started = await startDevServer({ ...options, ...source, dynamicConfig, metricsPort: 0 });
+  const started = await startDevServer({ ...options, ...source, metricsPort: 0 });
   const { address, pid, metricsUrl = null, stop } = started;
   return { address, pid, metricsUrl, stop };
 }
@@ -46,9 +41,7 @@ export type ServerFacts = { version: string } & ServerSettings;
 /** The version of the program and the settings of its servers. */
 export async function serverFacts({ program, isTuned = true }: ServerProgram): Promise<ServerFacts> {
   const version = await runCommand(program, ['--version'], { cwd: projectRoot, timeLimitMs: 10_000 });
-  const settings = serverSettings(isTuned);
-  const dynamicConfig = { ...settings.dynamicConfig, ...(isTuned ? asInProduction : {}) };
-  return { version: version.trim(), ...settings, dynamicConfig };
+  return { version: version.trim(), ...serverSettings(isTuned) };
 }
 
 /** One paragraph for people. */

@@ -55,7 +55,8 @@ const ip = '127.0.0.1';
 /**
  * A development server has one shard instead of hundreds. By default the shard looks for work 20 times a second and fires retry
  * timers up to a second late. Each of four partitions of a task queue would get a quarter of its rate limit, so an account with
- * few requests per second would get fewer, and an urgent call would wait for its partition.
+ * few requests per second would get fewer, and an urgent call would wait for its partition. It reads the search attributes from its
+ * database for each workflow task; a production server keeps them in memory.
  */
 const smallServerSettings: Readonly<Record<string, string>> = {
   'history.transferProcessorMaxPollRPS': '2000',
@@ -65,6 +66,7 @@ const smallServerSettings: Readonly<Record<string, string>> = {
   'history.timerProcessorMaxTimeShift': '"10ms"',
   'matching.numTaskqueueReadPartitions': '1',
   'matching.numTaskqueueWritePartitions': '1',
+  'system.forceSearchAttributesCacheRefreshOnRead': 'false',
 };
 /** Fast, and durable when the process is killed; not always when the machine loses its power. */
 const pragmas: Readonly<Record<string, string>> = { journal_mode: 'WAL', synchronous: 'NORMAL' };

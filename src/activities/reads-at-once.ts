@@ -22,8 +22,8 @@ const countHoldsMs = 60_000;
 /** What a process has not spent it may spend later: the changes of a second come together. */
 const saveMs = 2_000;
 /** A read at once keeps a workflow task open. A slow service must not hold many of the 40 of a worker. */
-const mostOfAccount = 8;
-const mostOfAll = 20;
+const mostOfAccount = 20;
+const mostOfAll = 30;
 /** After a read at once that failed or took a second, the reads of its account go through the queue for a while. */
 const slowMs = 1_000;
 const pauseMs = 10_000;

@@ -2,7 +2,7 @@ import { expect, inject, it } from 'vitest';
 import { runChaos } from '../../chaos/run.js';
 import { isLong } from '../support/long.js';
 
-const seconds = isLong ? 300 : 35;
+const seconds = isLong ? 300 : 20;
 
 it(`every promise holds while each process is killed, paused and restarted for ${seconds} s`, async () => {
   const seed = 1;
@@ -17,5 +17,5 @@ it(`every promise holds while each process is killed, paused and restarted for $
   );
   expect(report.problems, said.join('\n')).toEqual([]);
   expect(figures.deliveriesAcknowledged).toBeGreaterThan(100);
-  expect(figures.ordersFollowed).toBeGreaterThan(20);
+  expect(figures.ordersFollowed).toBeGreaterThan(10);
 }, 600_000);

@@ -8,13 +8,14 @@ import { useFleet } from '../support/worker/fleet.js';
 
 const lifetimeMs = isLong ? 30_000 : 10_000;
 const renewals = isLong ? 5 : 2;
+const size = isLong ? { workers: 8, orders: 200 } : { workers: 4, orders: 100 };
 /** A fifth of a short lifetime: renewed this long before its end. */
 const aheadMs = lifetimeMs / 5;
 /** A lifetime counts from the sending of a request; the sandbox notes when it came. */
 const onTheWayMs = 2_000;
 
 const tokenLifetimeSeconds = lifetimeMs / 1_000;
-const fleet = useFleet(8, {
+const fleet = useFleet(size.workers, {
   sandbox: { partner: { tokenLifetimeSeconds }, business: { tokenLifetimeSeconds } },
   env: { FARETRAIL_POLL_ACTIVE_MS: '3000', FARETRAIL_POLL_RESERVED_MS: '3000' },
 });
@@ -23,8 +24,8 @@ const tokenRequests = () =>
   tokenRequestsIn(fleet.sandbox.ledger()).map(({ times }) => times.map((at) => new Date(at).getTime()));
 const tokenRequestCounts = () => tokenRequests().map((times) => times.length);
 
-it('8 worker processes and 200 orders make one token request per lifetime, one at the cold start, two after a revocation', async () => {
-  const handles = await fleet.followOrders(200, [['Driving', 0]]);
+it(`${size.workers} worker processes and ${size.orders} orders make one token request per lifetime, one at the cold start, two after a revocation`, async () => {
+  const handles = await fleet.followOrders(size.orders, [['Driving', 0]]);
   const many = expect.toSatisfy((reads: number) => reads >= 100);
   await expect
     .poll(() => fleet.sandbox.counts().byOperation, { timeout: 150_000 })

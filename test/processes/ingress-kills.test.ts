@@ -13,7 +13,7 @@ import { isLong } from '../support/long.js';
 
 const size = isLong
   ? { deliveries: 100_000, kills: 20, outages: 2, outageMs: 5_000 }
-  : { deliveries: 6_000, kills: 5, outages: 1, outageMs: 1_500 };
+  : { deliveries: 2_000, kills: 3, outages: 1, outageMs: 1_500 };
 const orderIds = Array.from({ length: 100 }, (_, index) => `crash-${index}`);
 const senders = 64;
 

@@ -8,10 +8,10 @@ import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.
 const orders = 50;
 const perSecond = 16;
 /** An order that stays as it is gets fewer reads from two minutes on. So each round has new orders. */
-const roundMs = isLong ? 90_000 : 20_000;
+const roundMs = isLong ? 90_000 : 15_000;
 const rounds = isLong ? { calm: 2, flood: 6 } : { calm: 1, flood: 1 };
 /** Also for what the orders of the round before have left in the queue. */
-const settleMs = 20_000;
+const settleMs = isLong ? 20_000 : 8_000;
 const everyMs = 20;
 
 let scene: DeliveryScene;

@@ -11,6 +11,7 @@ import {
   type ScriptedService,
   startTimeSkippingStack,
   type TimeSkippingStack,
+  virtualTime,
 } from '../support/order/time-skipping.js';
 
 const minute = 60_000;
@@ -59,7 +60,7 @@ async function trailAfter(service: ScriptedService, waitMs: number) {
   return { during, trail, events: events?.length ?? 0 };
 }
 
-describe('trouble', () => {
+describe('trouble', virtualTime, () => {
   it.each([
     ['upstreamUnavailable', 10, refuse('UPSTREAM_FAILED', 503, later)],
     ['upstreamUnavailable', 10, failing(new RideApiUnreachable('CONNECTION_REFUSED', 'https://service.example'))],
@@ -134,22 +135,26 @@ describe('trouble', () => {
   });
 });
 
-it('a ride that finds no driver for three hours is shown as stuck after half an hour, and that costs one record', async () => {
-  const ofRide = (foundAfterMs: number) =>
-    trailAfter(
-      (elapsedMs) => {
-        if (elapsedMs < foundAfterMs) return reading('Routing');
-        return reading(elapsedMs < foundAfterMs + minute ? 'Waiting' : 'Completed');
-      },
-      foundAfterMs - 5 * minute,
-    );
-  const normal = await ofRide(30 * minute);
-  expect(normal.during).toMatchObject({ status: 'Routing', attention: null });
-  const stuck = await ofRide(180 * minute);
-  expect(stuck.during).toMatchObject({ status: 'Routing', attention: { code: 'stuckInStatus' } });
-  expect(stuck.trail).toMatchObject({ outcome: 'completed', attention: null });
-  expect(stuck.events - normal.events).toBeLessThan(14); // of two records
-});
+it(
+  'a ride that finds no driver for three hours is shown as stuck after half an hour, and that costs one record',
+  virtualTime,
+  async () => {
+    const ofRide = (foundAfterMs: number) =>
+      trailAfter(
+        (elapsedMs) => {
+          if (elapsedMs < foundAfterMs) return reading('Routing');
+          return reading(elapsedMs < foundAfterMs + minute ? 'Waiting' : 'Completed');
+        },
+        foundAfterMs - 5 * minute,
+      );
+    const normal = await ofRide(30 * minute);
+    expect(normal.during).toMatchObject({ status: 'Routing', attention: null });
+    const stuck = await ofRide(180 * minute);
+    expect(stuck.during).toMatchObject({ status: 'Routing', attention: { code: 'stuckInStatus' } });
+    expect(stuck.trail).toMatchObject({ outcome: 'completed', attention: null });
+    expect(stuck.events - normal.events).toBeLessThan(14); // of two records
+  },
+);
 
 /** The service does not find the order for so long. */
 const missingFor =
@@ -157,7 +162,7 @@ const missingFor =
   (elapsedMs) =>
     elapsedMs < forMs ? notFound() : reading('Completed');
 
-describe('an order that the service does not find', () => {
+describe('an order that the service does not find', virtualTime, () => {
   it('ends as OrderNotFound once another order of the account was read under the same path', async () => {
     const other = await stack.start((elapsedMs) => reading(elapsedMs < 30 * minute ? 'Driving' : 'Completed'));
     const handle = await stack.start(missingFor(24 * 60 * minute));
@@ -194,7 +199,7 @@ describe('an order that the service does not find', () => {
   );
 });
 
-describe('an order that the service does not know yet is followed for as long as it takes', () => {
+describe('an order that the service does not know yet is followed for as long as it takes', virtualTime, () => {
   const notify = [{ workflowId: 'ride/partner/trip-9', signal: 'rideOrderChanged' }];
 
   it.each<[string, Partial<FollowOrderInput>, (order: FollowHandle) => Promise<void> | void]>([

@@ -16,6 +16,7 @@ import {
   scripted,
   startTimeSkippingStack,
   type TimeSkippingStack,
+  virtualTime,
 } from '../support/order/time-skipping.js';
 import { continued, eventsOf } from '../support/runs.js';
 
@@ -26,7 +27,7 @@ const day = 24 * hour;
 /** Stack traces tell where a checkout lies. */
 const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
 const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
-const daysAhead = isLong ? 30 : 10;
+const daysAhead = isLong ? 30 : 5;
 
 let receiver: NotifyReceiver;
 let stack: TimeSkippingStack;
@@ -54,7 +55,7 @@ const fourHours: [string, number][] = [
   ['Completed', 4 * hour],
 ];
 
-describe('at the default cadence, in virtual time', () => {
+describe('at the default cadence, in virtual time', virtualTime, () => {
   it('a ride of four hours and eight statuses, read 300 times, ends with the right timeline in at most 100 events', async () => {
     const handle = await stack.start(scripted(fourHours));
     const trail = await handle.result();
@@ -95,28 +96,32 @@ describe('at the default cadence, in virtual time', () => {
   }, 300_000);
 });
 
-it('an order that deliveries name and the service does not know is given up after a quarter of an hour, and replays so', async () => {
-  const other = await stack.start(() => reading('Driving'));
-  const invented = await stack.start(() => {
-    throw apiError('ORDER_UNKNOWN', undefined, 'not_found');
-  });
-  await deliver(invented, newDelivery());
-  await expect(invented.result()).rejects.toMatchObject({ cause: { type: 'OrderNotFound' } });
-  const { startTime, closeTime } = await invented.describe();
-  const minutes = ((closeTime?.getTime() ?? 0) - startTime.getTime()) / minute;
-  expect(minutes).toBeGreaterThan(15);
-  expect(minutes).toBeLessThan(22);
-  await other.terminate();
-  const history = await invented.fetchHistory();
-  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
-  if (started) started.workflowId = invented.workflowId; // Temporal's test server leaves it out
-  if (isRecording) keepHistory('order-that-a-stranger-named', withoutPaths(historyToJSON(history)));
-  const replayer = startReplayer();
-  await replayer.replay(history, invented.workflowId);
-  await replayer.close();
-});
+it(
+  'an order that deliveries name and the service does not know is given up after a quarter of an hour, and replays so',
+  virtualTime,
+  async () => {
+    const other = await stack.start(() => reading('Driving'));
+    const invented = await stack.start(() => {
+      throw apiError('ORDER_UNKNOWN', undefined, 'not_found');
+    });
+    await deliver(invented, newDelivery());
+    await expect(invented.result()).rejects.toMatchObject({ cause: { type: 'OrderNotFound' } });
+    const { startTime, closeTime } = await invented.describe();
+    const minutes = ((closeTime?.getTime() ?? 0) - startTime.getTime()) / minute;
+    expect(minutes).toBeGreaterThan(15);
+    expect(minutes).toBeLessThan(22);
+    await other.terminate();
+    const history = await invented.fetchHistory();
+    const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    if (started) started.workflowId = invented.workflowId; // Temporal's test server leaves it out
+    if (isRecording) keepHistory('order-that-a-stranger-named', withoutPaths(historyToJSON(history)));
+    const replayer = startReplayer();
+    await replayer.replay(history, invented.workflowId);
+    await replayer.close();
+  },
+);
 
-it('a token can be read although this server drops the memo of a run that continues as new', async () => {
+it('a token can be read although this server drops the memo of a run that continues as new', virtualTime, async () => {
   const lease = await stack.startLease({ maxEvents: 8 });
   await lease.signal(renewTokenSignal, { insteadOf: null });
   await continued(lease);
@@ -135,7 +140,7 @@ async function timesOf(run: Pick<FollowHandle, 'describe'>): Promise<{ began: nu
   return { began: startTime.getTime(), ended: closeTime?.getTime() ?? Number.NaN };
 }
 
-it('a URL that stays silent delays no end of a run, and is given up a day after each change', async () => {
+it('a URL that stays silent delays no end of a run, and is given up a day after each change', virtualTime, async () => {
   receiver.answer('/down', 503);
   const notify = ['/down', '/up'].map((path) => ({ url: `${receiver.origin}${path}` }));
   const handle = await stack.start((elapsedMs) => reading(elapsedMs < 2 * hour ? 'Driving' : 'Completed'), { notify });
@@ -156,15 +161,19 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
 });
 
 // Time is not skipped while a request is under way, so this takes a quarter of a minute.
-it.runIf(isLong)('a URL whose answer hangs at the end is told again once that request must be over', async () => {
-  const release = receiver.hold('/hangs');
-  const handle = await stack.start(scripted([['Completed', 0]]), { notify: [{ url: `${receiver.origin}/hangs` }] });
-  expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-  release();
-  const late = lateOf(handle, 1);
-  expect(await late.result()).toEqual({ missed: [] });
-  const ids = receiver.received.filter(({ path }) => path === '/hangs').map(({ id }) => id);
-  expect(ids).toEqual(Array(2).fill(`msg_${handle.firstExecutionRunId}_1`)); // the same id both times
-  const { began, ended } = await timesOf(late);
-  expect(ended - began).toBeGreaterThan(13_000);
-});
+it.runIf(isLong)(
+  'a URL whose answer hangs at the end is told again once that request must be over',
+  virtualTime,
+  async () => {
+    const release = receiver.hold('/hangs');
+    const handle = await stack.start(scripted([['Completed', 0]]), { notify: [{ url: `${receiver.origin}/hangs` }] });
+    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
+    release();
+    const late = lateOf(handle, 1);
+    expect(await late.result()).toEqual({ missed: [] });
+    const ids = receiver.received.filter(({ path }) => path === '/hangs').map(({ id }) => id);
+    expect(ids).toEqual(Array(2).fill(`msg_${handle.firstExecutionRunId}_1`)); // the same id both times
+    const { began, ended } = await timesOf(late);
+    expect(ended - began).toBeGreaterThan(13_000);
+  },
+);
