@@ -26,6 +26,7 @@ export async function startVirtualTime(timeSkippingServer: string): Promise<Virt
   const env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
   await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+  showPollers(env);
   const startedAt = new AsyncLocalStorage<number>();
   const now = () => startedAt.getStore() ?? Number.NaN;
   const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
@@ -38,6 +39,14 @@ export async function startVirtualTime(timeSkippingServer: string): Promise<Virt
     workflowTaskPollerBehavior: pollers,
   };
   return { env, now, options, ...createVirtualService(now) };
+}
+
+const endOfTime = 4_000_000_000;
+
+/** This server does not tell who polls a task queue. Here that is one worker, at all times. */
+function showPollers({ client: { workflowService } }: TestWorkflowEnvironment): void {
+  const pollers = [{ identity: 'bench', lastAccessTime: { seconds: endOfTime } }];
+  Object.assign(workflowService, { describeTaskQueue: async () => ({ pollers }) });
 }
 
 let isInstalled = false;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account, Cadence } from '../domain/account.js';
 import { iso } from '../domain/instant.js';
@@ -17,8 +18,9 @@ export interface ReadsAtOncePorts {
 
 /** A worker that has just started is counted this late by the others, and the fleet spends more than the share till then. */
 const countEveryMs = 15_000;
-/** Without a newer count the process reads nothing at once. */
+/** A read waits for a count where there is no newer one, but not for long: without it the process reads nothing at once. */
 const countHoldsMs = 60_000;
+const countWithinMs = 500;
 /** What a process has not spent it may spend later: the changes of a second come together. */
 const saveMs = 2_000;
 /** A read at once keeps a workflow task open. A slow service must not hold many of the 40 of a worker. */
@@ -30,7 +32,8 @@ const pauseMs = 10_000;
 
 interface Share {
   workers: { count: number; at: number } | null;
-  isCounting: boolean;
+  /** Settles when the count that is under way has ended. */
+  counting: Promise<void> | null;
   /** Reads that may begin now, and when that was so. */
   saved: { reads: number; at: number };
   underWay: number;
@@ -43,30 +46,32 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
   let underWay = 0;
 
   function shareOf(account: AccountName): Share {
-    const none = { workers: null, isCounting: false, saved: { reads: 0, at: now() }, underWay: 0, notBefore: 0 };
+    const none = { workers: null, counting: null, saved: { reads: 1, at: now() }, underWay: 0, notBefore: 0 };
     const share: Share = shares.get(account) ?? none;
     shares.set(account, share);
     return share;
   }
 
-  /** Counts beside the reads; until the first answer they go through the queue. */
-  function keepCount(account: AccountName, share: Share): void {
-    if (share.isCounting || (share.workers && now() - share.workers.at < countEveryMs)) return;
-    share.isCounting = true;
-    countWorkers(account)
+  const ageOf = ({ workers }: Share): number => (workers ? now() - workers.at : Number.POSITIVE_INFINITY);
+
+  /** Counts beside the reads as long as the last count holds. */
+  async function keepCount(account: AccountName, share: Share): Promise<void> {
+    if (ageOf(share) < countEveryMs) return;
+    share.counting ??= countWorkers(account)
       .then((count) => {
         share.workers = { count: Math.max(1, count), at: now() };
       })
       .catch(() => undefined) // the last count holds for a while
       .finally(() => {
-        share.isCounting = false;
+        share.counting = null;
       });
+    if (ageOf(share) > countHoldsMs) await Promise.race([share.counting, sleep(countWithinMs)]);
   }
 
   /** Takes one read from what is saved. */
   function take(share: Share, requestsPerSecond: number): boolean {
     const { workers } = share;
-    if (!workers || now() - workers.at > countHoldsMs) return false;
+    if (!workers || ageOf(share) > countHoldsMs) return false;
     const perMs = (requestsPerSecond * atOnceShare) / workers.count / 1_000;
     const reads = Math.min(Math.max(1, perMs * saveMs), share.saved.reads + (now() - share.saved.at) * perMs);
     const mayRead = reads >= 1 && share.underWay < mostOfAccount && underWay < mostOfAll && now() >= share.notBefore;
@@ -78,7 +83,7 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
     /** Runs `read` if the account's share has room. Undefined: it has none, or the read failed. */
     async within<T>({ name, requestsPerSecond }: Account, read: () => Promise<T>): Promise<T | undefined> {
       const share = shareOf(name);
-      keepCount(name, share);
+      await keepCount(name, share);
       if (!take(share, requestsPerSecond)) return undefined;
       const startedAt = now();
       share.underWay += 1;

@@ -50,6 +50,14 @@ describe('the share of reads at once', () => {
     expect(await isRead(accountWith(16))).toBe(false);
   });
 
+  it('is there after a quiet hour: the read waits for a new count', async () => {
+    const counts: number[] = [];
+    const { clock, isRead } = await processOf(async () => counts.push(0));
+    clock.at += 3_600_000;
+    expect(await isRead(accountWith(16))).toBe(true);
+    expect(counts).toHaveLength(2);
+  });
+
   it('is divided by the number of workers, and a new worker counts within 15 seconds', async () => {
     let workers = 1;
     const { clock, isRead } = await processOf(async () => workers);
