@@ -24,7 +24,7 @@ export interface OrdersOptions {
 }
 
 const inFlight = 64;
-const warmUp = 100;
+const warmUp = 300; // until the code of both sides is compiled
 const limitMs = 180_000;
 const hour = 3_600_000;
 /** Only announced reads count. */

@@ -27,8 +27,8 @@ export type Rates = Record<Load, number>;
 export const cadence = { activeMs: 100, reservedMs: 100, pushedMs: 100 };
 export const processes = 2;
 export const inFlight = 64;
-const warmUp = { count: 40, inFlight, limitMs: 20_000 };
-const counted = { count: 160, inFlight, limitMs: 20_000 };
+const warmUp = { count: 300, inFlight, limitMs: 60_000 }; // until the code of both sides is compiled
+const counted = { count: 600, inFlight, limitMs: 60_000 };
 
 /** Measures orders per second from start to end, with as many in flight as two cores can do. */
 export async function benchThroughput({ place, rounds, say }: ThroughputOptions): Promise<Measure[]> {
@@ -36,7 +36,7 @@ export async function benchThroughput({ place, rounds, say }: ThroughputOptions)
   for (let round = 0; round < rounds; round += 1) {
     const rate: Partial<Record<Side, Rates>> = {};
     for (const side of sidesInRound(round)) {
-      say(`throughput: closed loop, ${side}, round ${round + 1} of ${rounds}, about 20 s`);
+      say(`throughput: closed loop, ${side}, round ${round + 1} of ${rounds}, about 60 s`);
       const cell = await openCell(place, { side, processes, cadence });
       try {
         rate[side] = (await followMany(cell)).rates;
@@ -50,6 +50,7 @@ export async function benchThroughput({ place, rounds, say }: ThroughputOptions)
     name: `orders ${load}, ${inFlight} in flight`,
     unit: 'orders/s',
     better: 'higher',
+    goal: { text: 'at least 1.2x', of: 'factor', limit: 1.2 },
     rounds: rates.map(({ faretrail, plain }) => ({ faretrail: faretrail[load], plain: plain[load] })),
   }));
 }
