@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { findDevServer } from '../local/temporal/dev-server.js';
 import { type BurstPart, benchBurst, burstParts, toBurstTable } from './burst.js';
 import { benchCalls } from './calls.js';
+import { dayModes, simulateDay, toDayTable } from './day.js';
 import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
@@ -30,6 +31,13 @@ interface OrdersFlags extends SharedFlags {
 interface IngressFlags extends SharedFlags {
   seconds: number;
   only: IngressPart[];
+}
+
+interface DayFlags {
+  orders: number;
+  accounts: number;
+  perSecond: number;
+  json: boolean;
 }
 
 interface BurstFlags {
@@ -210,6 +218,26 @@ program
   .action(async ({ json, heap, ...flags }: BurstFlags) => {
     const results = await benchBurst({ ...flags, heapMebibytes: heap, say });
     console.log(json ? JSON.stringify(results, null, 2) : toBurstTable(results));
+  });
+
+program
+  .command('day')
+  .description(
+    'a day of orders in virtual time, from the measured costs: rates, cores, actions; needs no server, not a part of all',
+  )
+  .option('--orders <n>', 'orders of an hour in a day', wholeNumber(2_000_000), 100_000)
+  .option('--accounts <n>', 'accounts that share them', wholeNumber(10_000), 3)
+  .option('--per-second <n>', 'requests per second of each account', wholeNumber(100_000), 16)
+  .option('--json', 'print JSON', false)
+  .action(({ orders, accounts, perSecond, json }: DayFlags) => {
+    const options = { orders, accounts, requestsPerSecond: perSecond };
+    const figures = Object.fromEntries(
+      dayModes.map((mode) => {
+        say(`day: ${mode}`);
+        return [mode, simulateDay(options, mode)];
+      }),
+    );
+    console.log(json ? JSON.stringify(figures, null, 2) : toDayTable(options, figures));
   });
 
 program.parseAsync().then(

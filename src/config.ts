@@ -256,13 +256,21 @@ function readProfile(read: EnvReader): ContractProfile {
   }
 }
 
+/** The pace of polls where no setting says another one. Milliseconds. */
+export const defaultCadence: Required<Cadence> = Object.freeze({
+  activeMs: 10_000,
+  reservedMs: 300_000,
+  pushedMs: 120_000,
+  provenMs: 600_000,
+});
+
 function readPoll(read: EnvReader): Required<Cadence> {
   const range = { min: 100, max: 86_400_000 };
   return Object.freeze({
-    activeMs: read.integer('FARETRAIL_POLL_ACTIVE_MS', range) ?? 10_000,
-    reservedMs: read.integer('FARETRAIL_POLL_RESERVED_MS', range) ?? 300_000,
-    pushedMs: read.integer('FARETRAIL_POLL_PUSHED_MS', range) ?? 120_000,
-    provenMs: read.integer('FARETRAIL_POLL_PROVEN_MS', range) ?? 600_000,
+    activeMs: read.integer('FARETRAIL_POLL_ACTIVE_MS', range) ?? defaultCadence.activeMs,
+    reservedMs: read.integer('FARETRAIL_POLL_RESERVED_MS', range) ?? defaultCadence.reservedMs,
+    pushedMs: read.integer('FARETRAIL_POLL_PUSHED_MS', range) ?? defaultCadence.pushedMs,
+    provenMs: read.integer('FARETRAIL_POLL_PROVEN_MS', range) ?? defaultCadence.provenMs,
   });
 }
 
