@@ -71,24 +71,30 @@ async function refreshed(lane: Lane, order: FollowHandle): Promise<number> {
   return (times()[before] ?? 0) - (times()[before - 1] ?? 0);
 }
 
-it.concurrent.each(cases)('the worker keeps to its own longest wait after $status with $name', async (one) => {
-  const { status, name, wish } = one;
-  const lane = rides.lanes[cases.indexOf(one)] ?? expect.fail('no lane');
-  const account = toAccountName(lane.account);
-  const order = await follow(lane);
-  await refuse(lane, ['businessToken'], status, wish);
-  await shows(order, { status: 'Driving' });
-  const others = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'] as const;
-  const refusing = refuse(lane, others, status, wish);
-  // First the order: what is refused first keeps all other calls of the account waiting.
-  await vi.waitFor(() => expect(requests(lane, 'orderDetails', true)).not.toEqual([]), patient);
-  const readAgain = name.startsWith('a d') ? refreshed(lane, order) : 0;
-  await reported(rides.stack, { account, orderId: order.workflowId.split('/')[2] ?? '' });
-  const call = await startCall(rides.stack, 'companySettings', { account });
-  const subscription = await subscribe(rides.stack, { account });
-  await refusing;
-  expect(await readAgain).toBeLessThan(longestMs - 1_000);
-  expect(await call.result()).toMatchObject({ status: 200 });
-  await subscription.active();
-  await Promise.all([order.terminate(), subscription.handle.terminate()]);
-});
+// A busy server may lose the task of a read, which is missed after 30 s: then the order is not asked while the service refuses.
+it.concurrent.each(cases)(
+  'the worker keeps to its own longest wait after $status with $name',
+  { retry: 1 },
+  async (one) => {
+    const { status, name, wish } = one;
+    const lane = rides.lanes[cases.indexOf(one)] ?? expect.fail('no lane');
+    const account = toAccountName(lane.account);
+    const order = await follow(lane);
+    await refuse(lane, ['businessToken'], status, wish);
+    await shows(order, { status: 'Driving' });
+    const others = ['orderDetails', 'orderReceipt', 'companySettings', 'createSubscriber'] as const;
+    const refusing = refuse(lane, others, status, wish);
+    refusing.catch(() => undefined); // awaited below
+    // First the order: what is refused first keeps all other calls of the account waiting.
+    await vi.waitFor(() => expect(requests(lane, 'orderDetails', true)).not.toEqual([]), patient);
+    const readAgain = name.startsWith('a d') ? refreshed(lane, order) : 0;
+    await reported(rides.stack, { account, orderId: order.workflowId.split('/')[2] ?? '' });
+    const call = await startCall(rides.stack, 'companySettings', { account });
+    const subscription = await subscribe(rides.stack, { account });
+    await refusing;
+    expect(await readAgain).toBeLessThan(longestMs - 1_000);
+    expect(await call.result()).toMatchObject({ status: 200 });
+    await subscription.active();
+    await Promise.all([order.terminate(), subscription.handle.terminate()]);
+  },
+);
