@@ -1,6 +1,6 @@
 import { defaultCadence } from '../src/config.js';
-import { nextReadMs } from '../src/domain/order/cadence.js';
-import { atOnceShare, queueShare } from '../src/domain/request-budget.js';
+import { jitterShare, nextReadMs } from '../src/domain/order/cadence.js';
+import { atOnceSavedMs, atOnceShare, queueShare } from '../src/domain/request-budget.js';
 import { toListing } from './report.js';
 import { fourHourRide } from './rides.js';
 
@@ -19,9 +19,13 @@ const modes = {
 } as const;
 type Mode = keyof typeof modes;
 
-/** CPU time in ms of one step, on the machine of the page about performance. A task: a start or a change, with its read. */
+/**
+ * CPU time in ms of one step, measured on the machine of the pages about performance and costs; a quarter of a whole announced order for a
+ * start or a change with its read, at once or through the queue.
+ */
 const costs = {
-  task: { server: 15.4, worker: 9.1, ingress: 4 },
+  task: { server: 15.4, worker: 9.1, ingress: 3 },
+  queuedTask: { server: 23.3, worker: 11.8, ingress: 3 },
   poll: { server: 12.2, worker: 6.1, ingress: 0 },
 } as const;
 type Part = keyof typeof costs.task;
@@ -62,10 +66,6 @@ const peakTimesMean = 3;
 const sharpness = 1.75; // so that the mean of the curve below is 1
 const startRate = (second: number): number =>
   peakTimesMean * Math.exp(sharpness * (Math.cos((2 * Math.PI * second) / daySeconds - Math.PI) - 1));
-/** A saved share of two seconds, as in src/activities/reads-at-once.ts. */
-const savedSeconds = 2;
-/** As in src/workflows/order/looks.ts. */
-const jitterShare = 0.1;
 
 /** A day under way. Instants are seconds of virtual time; arrays have a value for each order, or for each account. */
 interface Day extends DayOptions {
@@ -84,11 +84,10 @@ interface Day extends DayOptions {
   queueFreeAt: Float64Array;
   shareFullAt: Float64Array;
   /** Counts for each minute. */
-  perMinute: Record<'starts' | 'tasks' | 'polls' | 'reads', number[]>;
+  perMinute: Record<'starts' | 'tasks' | 'queuedTasks' | 'polls' | 'reads', number[]>;
   /** How often each time was seen, in tenths of a second. */
   pollWaits: number[];
   endsLate: number[];
-  queuedReads: number;
   actions: number;
 }
 
@@ -102,8 +101,8 @@ function openDay(options: DayOptions, mode: Mode): Day {
     due: Array.from({ length: daySeconds + tailSeconds }, () => []),
     ...{ startedAt: ofOrders(), pollAt: ofOrders(), sinceAt: ofOrders(), seen: new Int8Array(orders).fill(-1) },
     ...{ queueFreeAt: new Float64Array(accounts), shareFullAt: new Float64Array(accounts) },
-    perMinute: { starts: minutes(), tasks: minutes(), polls: minutes(), reads: minutes() },
-    ...{ pollWaits: [], endsLate: [], queuedReads: 0, actions: 0 },
+    perMinute: { starts: minutes(), tasks: minutes(), queuedTasks: minutes(), polls: minutes(), reads: minutes() },
+    ...{ pollWaits: [], endsLate: [], actions: 0 },
   };
   let order = 0;
   for (let second = 0; second < daySeconds; second += 1) {
@@ -143,10 +142,13 @@ function start(day: Day, order: number, second: number): void {
   plan(day, order, day.pollAt[order] ?? 0);
 }
 
-/** A read that does not wait for its turn, and what it finds. */
+/** A read ahead of polls, and what it finds. */
 function change(day: Day, order: number, second: number): void {
-  readAtOnce(day, order % day.accounts, second);
   add(day.perMinute.reads, second);
+  if (!mayReadAtOnce(day, order % day.accounts, second)) {
+    queued(day, order % day.accounts, second); // ahead of the polls there
+    add(day.perMinute.queuedTasks, second);
+  }
   record(day, order, second);
   day.pollAt[order] = second + paceS(day, order, second);
 }
@@ -174,15 +176,13 @@ function queued({ queueFreeAt, requestsPerSecond }: Day, account: number, second
   return servedAt;
 }
 
-/** If the share of reads at once is spent, the read goes through the queue, ahead of the polls there. */
-function readAtOnce(day: Day, account: number, second: number): void {
-  const eachS = 1 / (atOnceShare * day.requestsPerSecond);
-  const fullAt = Math.max(day.shareFullAt[account] ?? 0, second - savedSeconds);
-  if (fullAt + eachS <= second) day.shareFullAt[account] = fullAt + eachS;
-  else {
-    day.queuedReads += 1;
-    queued(day, account, second);
-  }
+/** Takes a read from the share of reads at once. */
+function mayReadAtOnce({ shareFullAt, requestsPerSecond }: Day, account: number, second: number): boolean {
+  const eachS = 1 / (atOnceShare * requestsPerSecond);
+  const fullAt = Math.max(shareFullAt[account] ?? 0, second - atOnceSavedMs / 1_000);
+  if (fullAt + eachS > second) return false;
+  shareFullAt[account] = fullAt + eachS;
+  return true;
 }
 
 function statusAt({ startedAt, seen }: Day, order: number, second: number): number {
@@ -192,7 +192,7 @@ function statusAt({ startedAt, seen }: Day, order: number, second: number): numb
   return status;
 }
 
-/** A signal or a start, a local activity or an attempt, an upsert: what Temporal Cloud counts for a status. */
+/** A signal or a start, a local activity or an attempt, an upsert: what Temporal Cloud counts for a status (assumed). */
 const actionsOfStatus = 3;
 
 /** The run records the status that the service has now. */
@@ -213,10 +213,16 @@ function paceS({ seen, sinceAt, announced, earned, random }: Day, order: number,
   return (nextReadMs(input, defaultCadence) / 1_000) * (1 + random() * jitterShare);
 }
 
-function sumUp({ perMinute, pollWaits, endsLate, queuedReads, actions, ...day }: Day): DayFigures {
-  const { tasks, polls } = perMinute;
+function sumUp({ perMinute, pollWaits, endsLate, actions, ...day }: Day): DayFigures {
+  const { tasks, queuedTasks, polls } = perMinute;
   const coresOf = (part: Part) =>
-    rateOf(tasks.map((n, minute) => (n * costs.task[part] + (polls[minute] ?? 0) * costs.poll[part]) / 1_000));
+    rateOf(
+      tasks.map((all, minute) => {
+        const through = queuedTasks[minute] ?? 0;
+        const ofTasks = (all - through) * costs.task[part] + through * costs.queuedTask[part];
+        return (ofTasks + (polls[minute] ?? 0) * costs.poll[part]) / 1_000;
+      }),
+    );
   const reads = perMinute.reads.map((n, minute) => n + (polls[minute] ?? 0));
   const startsPerSecond = rateOf(perMinute.starts);
   return {
@@ -226,7 +232,7 @@ function sumUp({ perMinute, pollWaits, endsLate, queuedReads, actions, ...day }:
     budgetUsed: rateOf(reads).peak / (day.accounts * day.requestsPerSecond),
     pollWait: quantiles(pollWaits),
     endLate: quantiles(endsLate),
-    queuedReads,
+    queuedReads: queuedTasks.reduce((sum, each) => sum + each, 0),
     cores: { server: coresOf('server'), worker: coresOf('worker'), ingress: coresOf('ingress') },
     cloudActions: actions,
   };

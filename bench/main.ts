@@ -161,7 +161,7 @@ command('all', 'everything below, in one table (the default)', 'an hour').action
   );
 });
 
-command('follow', beside('follow'), '6 minutes, and 15 with --only memory --rounds 1 --live 10000,')
+command('follow', beside('follow'), '15 minutes, and 15 with --only memory --rounds 1 --live 10000,')
   .option('--orders <n>', 'live orders of 20 s over real HTTP', wholeNumber(2_000), 60)
   .option('--live <n>', 'live orders on one worker process', wholeNumber(20_000), 1_000)
   .option('--only <parts>', `some of ${followParts.join(',')}`, partsOf(followParts), [...followParts])
@@ -178,7 +178,7 @@ command('ingress', beside('ingress'), '17 minutes (a look at all: --rounds 1 --s
     print({ server, ingress: await benchIngress({ ...flags, temporal, say }) }, flags.json);
   });
 
-command('orders', beside('orders'), '8 minutes (a look: --rounds 1 --orders 200)')
+command('orders', beside('orders'), '9 minutes (a look: --rounds 1 --orders 200, 2 minutes)')
   .option('--orders <n>', 'orders in each round', wholeNumber(20_000), 1_000)
   .action(async (flags: OrdersFlags) => {
     const { temporal, server } = await openSource(flags);
@@ -197,7 +197,7 @@ command('calls', beside('calls'), '2 minutes').action(async (flags: SharedFlags)
   print({ server, calls: await benchCalls({ ...flags, temporal, say }) }, flags.json);
 });
 
-command('encryption', beside('encryption'), '3 minutes').action(async (flags: SharedFlags) => {
+command('encryption', beside('encryption'), '6 minutes').action(async (flags: SharedFlags) => {
   const { temporal, server } = await openSource(flags);
   print({ server, encryption: await benchEncryption({ ...flags, temporal, say }) }, flags.json);
 });

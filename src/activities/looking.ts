@@ -6,6 +6,7 @@ import type { AttentionCode, TroubleCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
+import { jitterShare } from '../domain/order/cadence.js';
 import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
 import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
@@ -118,9 +119,6 @@ export interface LookingPorts {
   now?: () => number;
   random?: () => number;
 }
-
-/** Spreads looks that began together by up to a tenth of their pace. */
-const jitterShare = 0.1;
 
 /** One look of an activity at the service. */
 interface Look<Found, Seen> {

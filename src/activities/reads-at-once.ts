@@ -4,7 +4,7 @@ import type { Account, Cadence } from '../domain/account.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import type { LookInput, OrderObservation } from '../domain/order/trail.js';
-import { atOnceShare } from '../domain/request-budget.js';
+import { atOnceSavedMs, atOnceShare } from '../domain/request-budget.js';
 import { type OrderActivityPorts, withConcern } from './order.js';
 
 /** The share of the accounts' request budgets that this process may spend on reads at once. */
@@ -21,8 +21,6 @@ const countEveryMs = 15_000;
 /** A read waits for a count where there is no newer one, but not for long: without it the process reads nothing at once. */
 const countHoldsMs = 60_000;
 const countWithinMs = 500;
-/** What a process has not spent it may spend later: the changes of a second come together. */
-const saveMs = 2_000;
 /** A read at once keeps a workflow task open. A slow service must not hold many of the 40 of a worker. */
 const mostOfAccount = 20;
 const mostOfAll = 30;
@@ -73,7 +71,7 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
     const { workers } = share;
     if (!workers || ageOf(share) > countHoldsMs) return false;
     const perMs = (requestsPerSecond * atOnceShare) / workers.count / 1_000;
-    const reads = Math.min(Math.max(1, perMs * saveMs), share.saved.reads + (now() - share.saved.at) * perMs);
+    const reads = Math.min(Math.max(1, perMs * atOnceSavedMs), share.saved.reads + (now() - share.saved.at) * perMs);
     const mayRead = reads >= 1 && share.underWay < mostOfAccount && underWay < mostOfAll && now() >= share.notBefore;
     share.saved = { reads: mayRead ? reads - 1 : reads, at: now() };
     return mayRead;

@@ -6,3 +6,6 @@ export const queueShare = 0.8;
 
 /** What all workers together may spend on reads at once, which do not pass that queue. */
 export const atOnceShare = 0.1;
+
+/** For so long a process saves its part of that share: the changes of a second come together. Milliseconds. */
+export const atOnceSavedMs = 2_000;

@@ -81,7 +81,9 @@ it(
     expect(lateMs).toBeGreaterThan(0);
     expect(lateMs).toBeLessThanOrEqual(10 * minute);
     const memo = async () => (await subscription.describe()).memo;
-    await expect.poll(memo, { message: 'told of the miss' }).toMatchObject({ reliability: { step: 0 } });
+    await expect
+      .poll(memo, { message: 'told of the miss', timeout: 20_000 })
+      .toMatchObject({ reliability: { step: 0 } });
 
     const now = await stack.env.currentTimeMs();
     await stack.env.sleep(40 * minute);

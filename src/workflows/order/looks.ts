@@ -11,7 +11,7 @@ import type { OrderActivities } from '../../activities/order.js';
 import type { ReadAtOnceActivities } from '../../activities/reads-at-once.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
-import { nextReadMs } from '../../domain/order/cadence.js';
+import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
 import { type LookInput, type OrderObservation, type OrderTrail, scheduledAt } from '../../domain/order/trail.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { lookOptions } from '../activity-options.js';
@@ -210,9 +210,6 @@ function startPoll(follow: Follow, input: LookInput): Poll {
     });
   return poll;
 }
-
-/** Polls drift apart by up to a tenth of their pace. */
-const jitterShare = 0.1;
 
 /**
  * Waits until the poll may read, if the run knows the pace: most announced orders change before, and then no attempt was made. Gives `poll`
