@@ -1,6 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
-import { followed } from '../../support/order/courses.js';
+import { followed, onceRested } from '../../support/order/courses.js';
 import { type FollowHandle, type OrderStack, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { attributeOf, eventsOf } from '../../support/runs.js';
 
@@ -20,9 +20,6 @@ const kindsSince = async (handle: FollowHandle, length = 0): Promise<string[]> =
     const attributes = Object.entries(event).find(([key, value]) => key.endsWith('EventAttributes') && value);
     return attributes?.[0].replace('EventAttributes', '') ?? '';
   });
-
-/** A read that took a second, as on a busy machine, makes the account read nothing at once for ten seconds: then the test tries again. */
-const onceRested = (isSo: () => Promise<void>): Promise<void> => vi.waitFor(isSo, { timeout: 90_000, interval: 2_000 });
 
 describe('within the share of the account', () => {
   const stack = useOrderStack({ env: slowPolls });
