@@ -7,11 +7,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'e2e/commands',
   'processes/fleet',
-  'processes/chaos',
   'e2e/ride/request',
   'e2e/order/messages',
   'replay/replay',
-  'processes/leaked-address',
   'processes/secrets',
   'e2e/notify/urls',
   'processes/cli',
