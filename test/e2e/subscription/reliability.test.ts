@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { SubscriptionInput } from '../../../src/domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../../src/domain/subscription/status.js';
@@ -38,6 +38,9 @@ async function startSubscription({ client, config }: OrderStack) {
     taskQueue: config.taskQueue,
     args: [input],
   });
+  onTestFinished(async () => {
+    await handle.terminate().catch(() => undefined); // it ended within the test, unless that failed
+  });
   const reliability = async () => (await handle.query<SubscriptionStatus, []>('subscriptionStatus')).reliability;
   return { handle, reliability };
 }
@@ -49,7 +52,7 @@ async function announced({ sandbox }: OrderStack): Promise<{ orderId: string; ha
   await shows(handle, { status: 'Driving' });
   await deliver(handle, newDelivery());
   await shows(handle, { pushed: true });
-  expect(sandbox.ledger({ orderId }).length).toBeGreaterThan(1);
+  await expect.poll(() => sandbox.ledger({ orderId }).length).toBeGreaterThan(1);
   return { orderId, handle };
 }
 
