@@ -59,25 +59,25 @@ describe('the command line beside a running worker', () => {
     const changes = watched.output.trim().split('\n').map(parse);
     expect(changes.map(({ change, status }) => status ?? change)).toEqual(['Pending', 'Driving', 'Completed', 'ended']);
 
-    const again = await run(follow);
-    expect(again.code).toBe(0);
+    const again = await here(follow);
+    expect(again.exitCode).toBe(0);
     const trail = { outcome: 'completed', reference: 'trip-9' };
-    expect(parse(again.output)).toMatchObject({ state: 'alreadyEnded', trail });
+    expect(parse(again.stdout)).toMatchObject({ state: 'alreadyEnded', trail });
     const shown = expect.stringMatching(/outcome +completed[\s\S]*\d\d:\d\d:\d\d {2}Completed +read/);
-    expect(await run(['order', 'show', 'partner', orderId])).toMatchObject({ code: 0, output: shown });
+    expect(await here(['order', 'show', 'partner', orderId])).toMatchObject({ exitCode: 0, stdout: shown });
   });
 
   it('reads an order now, and stops following it with a reason', async () => {
     const orderId = stack.newOrder('business', [['Pending', 0]]);
-    expect(await run(['order', 'follow', 'business', orderId])).toMatchObject({ code: 0 });
-    const refreshed = await run(['order', 'refresh', 'business', orderId, '--json']);
-    expect(refreshed.code).toBe(0);
-    expect(parse(refreshed.output)).toMatchObject({ state: 'done', trail: { status: 'Pending', outcome: null } });
-    const stopped = await run(['order', 'stop', 'business', orderId, '--reason', 'entered twice', '--json']);
-    expect(stopped.code).toBe(0);
-    expect(parse(stopped.output)).toMatchObject({ trail: { outcome: 'stopped' } });
-    const late = await run(['order', 'refresh', 'business', orderId]);
-    expect(late).toMatchObject({ code: 0, output: expect.stringContaining('Following has already ended') });
+    expect(await here(['order', 'follow', 'business', orderId])).toMatchObject({ exitCode: 0 });
+    const refreshed = await here(['order', 'refresh', 'business', orderId, '--json']);
+    expect(refreshed.exitCode).toBe(0);
+    expect(parse(refreshed.stdout)).toMatchObject({ state: 'done', trail: { status: 'Pending', outcome: null } });
+    const stopped = await here(['order', 'stop', 'business', orderId, '--reason', 'entered twice', '--json']);
+    expect(stopped.exitCode).toBe(0);
+    expect(parse(stopped.stdout)).toMatchObject({ trail: { outcome: 'stopped' } });
+    const late = await here(['order', 'refresh', 'business', orderId]);
+    expect(late).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Following has already ended') });
   });
 
   it.each([['show'], ['watch'], ['refresh'], ['stop', '--reason', 'x']])(
@@ -98,10 +98,10 @@ describe('the command line beside a running worker', () => {
     const { code, errors } = await watch.ended;
     expect(code).toBe(1);
     expect(parse(errors)).toEqual({ error: { code: 'Terminated', message: 'for the test' } });
-    const shown = await run(['order', 'show', 'partner', orderId]);
-    expect(shown).toMatchObject({ code: 0, output: expect.stringContaining('Terminated: for the test') });
-    const again = await run(['order', 'follow', 'partner', orderId]);
-    expect(again).toMatchObject({ code: 0, output: expect.stringMatching(/^Following again order /) });
+    const shown = await here(['order', 'show', 'partner', orderId]);
+    expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Terminated: for the test') });
+    const again = await here(['order', 'follow', 'partner', orderId]);
+    expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Following again order /) });
     await stack.client.workflow.getHandle(handle.workflowId).terminate();
   });
 
@@ -162,8 +162,8 @@ describe('tokens and the doctor', () => {
   it('name a namespace that does not exist', async () => {
     const elsewhere = { TEMPORAL_NAMESPACE: 'no-such-place' };
     const fault = expect.stringMatching(/^FAIL {2}Temporal .*"no-such-place"; correct TEMPORAL_NAMESPACE/m);
-    expect(await run(['doctor'], elsewhere)).toMatchObject({ code: 1, output: fault });
-    expect(await run(['order', 'list'], elsewhere)).toMatchObject({ code: 1 });
+    expect(await here(['doctor'], elsewhere)).toMatchObject({ exitCode: 1, stdout: fault });
+    expect(await here(['order', 'list'], elsewhere)).toMatchObject({ exitCode: 1 });
   });
 });
 
@@ -178,7 +178,7 @@ it('while the service rejects our credentials, every command names what needs a 
   expect(await shown('order', 'show', 'partner', orderId)).toMatch(/attention +credentialsRejected since /);
   expect(await shown('token', 'list')).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
   const remedy = expect.stringMatching(/^FAIL {2}token of partner .*check the account's client id/m);
-  expect(await run(['doctor'])).toMatchObject({ code: 1, output: remedy });
+  expect(await here(['doctor'])).toMatchObject({ exitCode: 1, stdout: remedy });
   await handle.terminate();
 });
 
