@@ -10,6 +10,7 @@ const longest = [
   'e2e/ride/request',
   'e2e/order/messages',
   'replay/replay',
+  'processes/leaked-address',
   'processes/secrets',
   'e2e/notify/urls',
   'processes/cli',

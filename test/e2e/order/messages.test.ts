@@ -88,7 +88,7 @@ describe('a delivery', () => {
   ] as const)(
     'that announces one more change costs one read and %s: the poll waits on',
     async (_, read, [before, status]) => {
-      const costsThat = async () => {
+      await onceRested(async () => {
         const { orderId, handle } = await followed('Routing', read === throughQueue);
         await announce(orderId, handle, before);
         await expect.poll(() => isPollWaiting(handle)).toBe(true);
@@ -104,8 +104,7 @@ describe('a delivery', () => {
         const code = status === 'CareReq' ? 'customerCare' : null;
         expect((await trailOf(handle)).attention?.code ?? null).toBe(code);
         expect(await isPollWaiting(handle)).toBe(true);
-      };
-      await onceRested(costsThat);
+      });
     },
   );
 
