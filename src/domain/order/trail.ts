@@ -173,9 +173,16 @@ export function withoutDriver(trail: OrderTrail): OrderTrail {
   return { ...trail, details: Object.keys(details).length > 0 ? details : null };
 }
 
-/** The observation by the clock of the run. That of the worker that looked may be ahead: nothing was seen after `now`. */
-export const seenBy = (now: string, seen: OrderObservation): OrderObservation =>
-  seen.kind === 'reading' && Date.parse(seen.at) > Date.parse(now) ? { ...seen, at: now } : seen;
+/** The observation by the clock of the run. That of the worker that looked may be ahead: nothing was seen, or began, after `now`. */
+export function seenBy(now: string, seen: OrderObservation): OrderObservation {
+  const byRun = (at: string): string => (Date.parse(at) > Date.parse(now) ? now : at);
+  const sinceByRun = <A extends Attention>(attention: A): A => ({ ...attention, since: byRun(attention.since) });
+  if (seen.kind === 'unknownOrder') return seen;
+  if (seen.kind === 'trouble') return { ...seen, attention: sinceByRun(seen.attention) };
+  const { concern, ...reading } = seen.reading;
+  const found = concern === undefined ? {} : { concern: concern && sinceByRun(concern) };
+  return { ...seen, at: byRun(seen.at), reading: { ...reading, ...found } };
+}
 
 /**
  * The trail after a look. A reading clears the attention and sets a new status; trouble sets the attention and keeps the status.

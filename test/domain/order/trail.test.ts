@@ -7,6 +7,7 @@ import {
   openTrail,
   recordObservation,
   scheduledAt,
+  seenBy,
   statusLagMs,
   toOrderChange,
   toOrderEvent,
@@ -233,6 +234,23 @@ describe('what is wrong with a ride', () => {
     const troubled = recordObservation(shown, trouble, []);
     expect(troubled.attention).toEqual(attention);
     expect(recordObservation(troubled, found('Routing', late), []).attention).toEqual(late);
+  });
+});
+
+describe('the clock of a worker that is ahead of that of the run', () => {
+  it('moves neither the status nor the attention into the future of the run', () => {
+    const care: Concern = { ...late, code: 'customerCare', since: after(90) };
+    const seen = seenBy(after(30), reading('CareReq', 90, { concern: care }));
+    expect(recordObservation(newTrail(), seen, [])).toMatchObject({
+      since: after(30),
+      attention: { ...care, since: after(30) },
+    });
+    expect(seenBy(after(3), trouble)).toEqual({ ...trouble, attention: { ...attention, since: after(3) } });
+  });
+
+  it('leaves what is earlier as it was', () => {
+    for (const seen of [trouble, reading('Routing', 90), reading('Routing', 90, { concern: late })])
+      expect(seenBy(after(90), seen)).toEqual(seen);
   });
 });
 
