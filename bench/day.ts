@@ -1,6 +1,6 @@
 import { defaultCadence } from '../src/config.js';
 import { jitterShare, nextReadMs } from '../src/domain/order/cadence.js';
-import { atOnceSavedMs, atOnceShare, queueShare } from '../src/domain/request-budget.js';
+import { atOnceSavedMs, budgetShares } from '../src/domain/request-budget.js';
 import { toListing } from './report.js';
 import { fourHourRide } from './rides.js';
 
@@ -77,6 +77,8 @@ interface Day extends DayOptions {
   startedAt: Float64Array;
   /** No poll before. */
   pollAt: Float64Array;
+  /** When the account's queue hands out the poll that waits there; 0 if none does. */
+  servedAt: Float64Array;
   sinceAt: Float64Array;
   /** The index of the status that the run knows; -1 before the start. */
   seen: Int8Array;
@@ -99,7 +101,13 @@ function openDay(options: DayOptions, mode: Mode): Day {
     ...modes[mode],
     random: seeded(1),
     due: Array.from({ length: daySeconds + tailSeconds }, () => []),
-    ...{ startedAt: ofOrders(), pollAt: ofOrders(), sinceAt: ofOrders(), seen: new Int8Array(orders).fill(-1) },
+    ...{
+      startedAt: ofOrders(),
+      pollAt: ofOrders(),
+      servedAt: ofOrders(),
+      sinceAt: ofOrders(),
+      seen: new Int8Array(orders).fill(-1),
+    },
     ...{ queueFreeAt: new Float64Array(accounts), shareFullAt: new Float64Array(accounts) },
     perMinute: { starts: minutes(), tasks: minutes(), queuedTasks: minutes(), polls: minutes(), reads: minutes() },
     ...{ pollWaits: [], endsLate: [], actions: 0 },
@@ -155,30 +163,40 @@ function change(day: Day, order: number, second: number): void {
 
 function poll(day: Day, order: number, second: number): void {
   const pollAt = day.pollAt[order] ?? 0;
+  const isServed = day.servedAt[order] !== 0;
   if (pollAt > second) {
+    day.servedAt[order] = 0;
     plan(day, order, pollAt); // a read at once came between
     return;
   }
-  const servedAt = queued(day, order % day.accounts, second);
-  tally(day.pollWaits, servedAt - second);
-  day.actions += 1;
-  add(day.perMinute.polls, servedAt);
-  if (statusAt(day, order, servedAt) > (day.seen[order] ?? 0)) record(day, order, servedAt);
+  if (!isServed) {
+    const servedAt = queued(day, order % day.accounts, second);
+    day.servedAt[order] = servedAt;
+    tally(day.pollWaits, servedAt - second);
+    day.actions += 1;
+    if (servedAt > second) {
+      plan(day, order, servedAt);
+      return;
+    }
+  }
+  day.servedAt[order] = 0;
+  add(day.perMinute.polls, second);
+  if (statusAt(day, order, second) > (day.seen[order] ?? 0)) record(day, order, second);
   if (day.seen[order] === last) return;
-  day.pollAt[order] = servedAt + paceS(day, order, servedAt);
+  day.pollAt[order] = second + paceS(day, order, second);
   plan(day, order, day.pollAt[order] ?? 0);
 }
 
 /** The account's queue hands out a call at or after this second. */
-function queued({ queueFreeAt, requestsPerSecond }: Day, account: number, second: number): number {
+function queued({ queueFreeAt, requestsPerSecond, announced }: Day, account: number, second: number): number {
   const servedAt = Math.max(second, queueFreeAt[account] ?? 0);
-  queueFreeAt[account] = servedAt + 1 / (queueShare * requestsPerSecond);
+  queueFreeAt[account] = servedAt + 1 / (budgetShares({ announcesChanges: announced }).queue * requestsPerSecond);
   return servedAt;
 }
 
 /** Takes a read from the share of reads at once. */
-function mayReadAtOnce({ shareFullAt, requestsPerSecond }: Day, account: number, second: number): boolean {
-  const eachS = 1 / (atOnceShare * requestsPerSecond);
+function mayReadAtOnce({ shareFullAt, requestsPerSecond, announced }: Day, account: number, second: number): boolean {
+  const eachS = 1 / (budgetShares({ announcesChanges: announced }).atOnce * requestsPerSecond);
   const fullAt = Math.max(shareFullAt[account] ?? 0, second - atOnceSavedMs / 1_000);
   if (fullAt + eachS > second) return false;
   shareFullAt[account] = fullAt + eachS;

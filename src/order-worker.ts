@@ -33,9 +33,10 @@ import {
   type SubscriptionActivities,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
+import { interfaceTerms } from './contracts/interface-terms.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import { queueShare } from './domain/request-budget.js';
+import { budgetShares } from './domain/request-budget.js';
 import { accountQueueOf, tokenQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
@@ -143,7 +144,8 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       taskQueue: accountQueueOf(config.taskQueue, account.name),
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
-      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * queueShare,
+      maxTaskQueueActivitiesPerSecond:
+        account.requestsPerSecond * budgetShares(interfaceTerms[account.interface]).queue,
     }),
     Worker.create({
       ...shared,

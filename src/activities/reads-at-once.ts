@@ -4,7 +4,8 @@ import type { Account, Cadence } from '../domain/account.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import type { LookInput, OrderObservation } from '../domain/order/trail.js';
-import { atOnceSavedMs, atOnceShare } from '../domain/request-budget.js';
+import { atOnceSavedMs, budgetShares } from '../domain/request-budget.js';
+import { QuietTime } from './authorized-call.js';
 import { type OrderActivityPorts, withConcern } from './order.js';
 
 /** The share of the accounts' request budgets that this process may spend on reads at once. */
@@ -24,7 +25,7 @@ const countWithinMs = 500;
 /** A read at once keeps a workflow task open. A slow service must not hold many of the 40 of a worker. */
 const mostOfAccount = 20;
 const mostOfAll = 30;
-/** After a read at once that failed or took a second, the reads of its account go through the queue for a while. */
+/** After a read at once that failed or took a second, the reads of its account go through the queue for a while; after a wait, as long as it lasts. */
 const slowMs = 1_000;
 const pauseMs = 10_000;
 
@@ -67,10 +68,11 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
   }
 
   /** Takes one read from what is saved. */
-  function take(share: Share, requestsPerSecond: number): boolean {
+  function take(share: Share, account: Account): boolean {
     const { workers } = share;
     if (!workers || ageOf(share) > countHoldsMs) return false;
-    const perMs = (requestsPerSecond * atOnceShare) / workers.count / 1_000;
+    const perMs =
+      (account.requestsPerSecond * budgetShares(interfaceTerms[account.interface]).atOnce) / workers.count / 1_000;
     const reads = Math.min(Math.max(1, perMs * atOnceSavedMs), share.saved.reads + (now() - share.saved.at) * perMs);
     const mayRead = reads >= 1 && share.underWay < mostOfAccount && underWay < mostOfAll && now() >= share.notBefore;
     share.saved = { reads: mayRead ? reads - 1 : reads, at: now() };
@@ -79,18 +81,24 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
 
   return {
     /** Runs `read` if the account's share has room. Undefined: it has none, or the read failed. */
-    async within<T>({ name, requestsPerSecond }: Account, read: () => Promise<T>): Promise<T | undefined> {
-      const share = shareOf(name);
-      await keepCount(name, share);
-      if (!take(share, requestsPerSecond)) return undefined;
+    async within<T>(account: Account, read: () => Promise<T>): Promise<T | undefined> {
+      const share = shareOf(account.name);
+      await keepCount(account.name, share);
+      if (!take(share, account)) return undefined;
       const startedAt = now();
       share.underWay += 1;
       underWay += 1;
-      const answer = await read().catch(() => undefined);
-      share.underWay -= 1;
-      underWay -= 1;
-      if (answer === undefined || now() - startedAt >= slowMs) share.notBefore = now() + pauseMs;
-      return answer;
+      try {
+        const answer = await read();
+        if (now() - startedAt >= slowMs) share.notBefore = now() + pauseMs;
+        return answer;
+      } catch (error) {
+        share.notBefore = now() + (error instanceof QuietTime ? error.leftMs : pauseMs);
+        return undefined;
+      } finally {
+        share.underWay -= 1;
+        underWay -= 1;
+      }
     },
   };
 }

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { QuietTime } from '../../../src/activities/authorized-call.js';
 import { createReadAtOnceActivities, createReadsAtOnce } from '../../../src/activities/reads-at-once.js';
 import type { Account } from '../../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { noWatch } from '../../../src/domain/order/concern.js';
 import type { LookInput, OrderReading } from '../../../src/domain/order/trail.js';
-import { atOnceShare, queueShare } from '../../../src/domain/request-budget.js';
+import { budgetShares } from '../../../src/domain/request-budget.js';
 
 const name = toAccountName('business');
+const { atOnce } = budgetShares({ announcesChanges: true });
 const poll = { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 };
 const accountWith = (requestsPerSecond: number, account = name): Account => ({
   ...{ name: account, interface: 'business', baseUrl: 'http://127.0.0.1:9', authUrl: 'http://127.0.0.1:9' },
@@ -30,7 +32,8 @@ async function processOf(workers: number | (() => Promise<number>)) {
 
 describe('the share of reads at once', () => {
   it('stays with that of the queue below the budget', () => {
-    expect(atOnceShare + queueShare).toBeLessThanOrEqual(0.9);
+    for (const { queue, atOnce } of [true, false].map((announcesChanges) => budgetShares({ announcesChanges })))
+      expect(queue + atOnce).toBeCloseTo(0.9);
   });
 
   it('is nothing before the workers of the account were counted', async () => {
@@ -66,7 +69,7 @@ describe('the share of reads at once', () => {
   it('is divided by the number of workers, and a new worker counts within 15 seconds', async () => {
     let workers = 1;
     const { clock, isRead } = await processOf(async () => workers);
-    const account = accountWith(100); // ten a second at once
+    const account = accountWith(10 / atOnce); // ten a second at once
     const readsIn = async (seconds: number): Promise<number> => {
       let done = 0;
       for (let ms = 0; ms < seconds * 1_000; ms += 20) {
@@ -92,7 +95,7 @@ describe('the share of reads at once', () => {
           clock.at += gap;
           if (await isRead(accountWith(perSecond))) at.push(clock.at);
         }
-        const perMs = (perSecond * atOnceShare) / 2 / 1_000;
+        const perMs = (perSecond * atOnce) / 2 / 1_000;
         const saved = Math.max(1, perMs * 2_000);
         for (let from = 0; from < at.length; from += 1)
           for (let to = from; to < at.length; to += 1)
@@ -135,6 +138,28 @@ describe('the share of reads at once', () => {
     expect(await isRead(accountWith(1_000))).toBe(false);
     clock.at += 1;
     expect(await isRead(accountWith(1_000))).toBe(true);
+  });
+
+  it('rests only as long as the account has to wait: a new token must not send ten seconds of reads through the queue', async () => {
+    const { clock, isRead } = await processOf(1);
+    clock.at += 2_000;
+    await isRead(accountWith(1_000), async () => Promise.reject(new QuietTime(100)));
+    clock.at += 99;
+    expect(await isRead(accountWith(1_000))).toBe(false);
+    clock.at += 1;
+    expect(await isRead(accountWith(1_000))).toBe(true);
+  });
+
+  it('is smaller at an interface that announces nothing, where the polls need the budget', async () => {
+    const readsAt = async (account: Account): Promise<number> => {
+      const { clock, isRead } = await processOf(1);
+      clock.at += 60_000;
+      let reads = 0;
+      while (await isRead(account)) reads += 1;
+      return reads;
+    };
+    expect(await readsAt(accountWith(20))).toBe(12);
+    expect(await readsAt({ ...accountWith(20), interface: 'partner' } as Account)).toBe(4);
   });
 });
 
