@@ -66,7 +66,7 @@ const toLine = ({ target, kind, operation, answer, lastsMs }: PlannedFault): str
 async function apply(stage: Stage, fault: PlannedFault, isOver: () => boolean): Promise<void> {
   const { target } = fault;
   if (isProcess(target)) return await applyToProcess(stage, { ...fault, target });
-  const { receivers, disk, stranger, changeable, client, members } = stage;
+  const { receivers, disk, stranger, changeable, client, members, store } = stage;
   switch (target) {
     case 'receiver-1':
     case 'receiver-2':
@@ -87,6 +87,8 @@ async function apply(stage: Stage, fault: PlannedFault, isOver: () => boolean): 
       return await changeable.rotateKeys([members['worker-1'], members['worker-2'], members.ingress], isOver);
     case 'release':
       return await changeable.roll(client);
+    case 'store':
+      return await store?.fail(fault.kind, fault.lastsMs);
   }
 }
 

@@ -3,6 +3,7 @@ import { judgeBudget } from './judge-budget.js';
 import { addRun, judgeDeliveries, type OrderRuns } from './judge-deliveries.js';
 import { judgeNotices } from './judge-notices.js';
 import { judgeSecrets, secretsOf } from './judge-secrets.js';
+import { judgeStore } from './judge-store.js';
 import { acknowledgedOf, inventedPrefix, judgeStranger } from './judge-stranger.js';
 import { judgeTokens } from './judge-tokens.js';
 import { judgeWork } from './judge-work.js';
@@ -37,6 +38,7 @@ export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, s
   return together([
     await judgeWork(sandbox, done),
     await judgeNotices(stage, done),
+    await judgeStore(stage, done),
     judgeStranger(stranger, {
       ...{ ledger, anchorIds, startedAt: inventedStarts.filter((at) => at < revealedAt) },
       ingresses: stage.members.ingress.starts().filter(({ at }) => at < revealedAt).length,

@@ -23,7 +23,7 @@ export type ReceiverName = (typeof receiverNames)[number];
 export const places = [
   ...processNames,
   ...receiverNames,
-  ...(['disk', 'address', 'profile', 'keys', 'release'] as const),
+  ...(['disk', 'address', 'profile', 'keys', 'release', 'store'] as const),
 ] as const;
 type OwnPlace = (typeof places)[number];
 export type Place = OwnPlace | ClusterName;
@@ -40,7 +40,7 @@ export const receiverFaults = ['reset', 'hang', 'fail', 'slow'] as const;
  *
  * A receiver of notices resets its connections, does not answer, answers 500, or answers late. The disk of the journal is `full`. A
  * stranger who knows the address of the subscription sends deliveries about invented orders (`flood`). The profile misleads the workers
- * that start meanwhile (`mislead`). `rotateKeys`: payload keys. `roll`: one more worker, or the deployment, moves to today's release.
+ * that start meanwhile (`mislead`). PostgreSQL of the store is killed or paused, too. `rotateKeys`: payload keys. `roll`: one more worker, or the deployment, moves to today's release.
  */
 export type FaultKind =
   | 'kill'
@@ -80,12 +80,14 @@ export interface PlannedFault {
 export interface Deployment {
   encrypts: boolean;
   releases: 'one' | 'replaced' | 'versioned';
+  /** Do changes become rows of a store? The previous release knows none. */
+  stores: boolean;
   /** How far the clock of worker-2 is ahead; 0: it is right. */
   clockAheadMs: number;
 }
 
 /** A deployment with nothing special. */
-export const plainDeployment: Deployment = { encrypts: false, releases: 'one', clockAheadMs: 0 };
+export const plainDeployment: Deployment = { encrypts: false, releases: 'one', stores: false, clockAheadMs: 0 };
 
 /** All work and all faults. */
 export interface Plan {
@@ -143,6 +145,7 @@ const habits: Record<OwnPlace, Habit> = {
   profile: { everyMs: 90_000, kinds: ['mislead'], longestMs: { mislead: 40_000 } },
   keys: { everyMs: 60_000, kinds: ['rotateKeys'], longestMs: {} },
   release: { everyMs: 90_000, kinds: ['roll'], longestMs: {} },
+  store: { everyMs: 25_000, kinds: ['kill', 'pause'], longestMs: { kill: 10_000, pause: 10_000 } },
 };
 
 /** A shorter run gets denser faults and work, so that each kind occurs. */
@@ -170,6 +173,7 @@ export function createPlan(seed: number, forMs: number): Plan {
   const isFor: Partial<Record<OwnPlace, boolean>> = {
     keys: deployment.encrypts,
     release: deployment.releases !== 'one',
+    store: deployment.stores,
   };
   const faults = places
     .filter((target) => isFor[target] ?? true)
@@ -192,7 +196,7 @@ function deploymentOf(seed: number, draw: Draw): Deployment {
   const aheadMs = draw.between(120_000, 240_000); // receivers of notices refuse five minutes
   const releases = (['versioned', 'one', 'replaced'] as const)[seed % 3] ?? 'one';
   const isOne = releases === 'one';
-  return { encrypts: isOne, releases, clockAheadMs: isOne ? aheadMs : 0 };
+  return { encrypts: isOne, releases, stores: isOne, clockAheadMs: isOne ? aheadMs : 0 };
 }
 
 function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {

@@ -24,6 +24,7 @@ const names: Record<string, string> = {
   noticesArrived: 'notices that arrived',
   noticesRepeated: 'of these, once more',
   noticesOfThoseWhoLeft: 'receivers that answered 410',
+  storedChanges: 'changes in the store',
   inventions: 'deliveries of a stranger',
   inventionsAcknowledged: 'of these, acknowledged',
   inventionsTooMany: 'answered with 429',

@@ -15,6 +15,7 @@ import { createMember, type Member, whenUp } from './member.js';
 import { type Deployment, type ProcessName, plainDeployment, type ReceiverName, workerNames } from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { openReceivers, type Receiver } from './receivers.js';
+import { openStoreSite, type StoreSite } from './store-site.js';
 import { createStranger, type Stranger } from './strangers.js';
 import { openDevServer, type TemporalSite } from './temporal-member.js';
 
@@ -27,6 +28,8 @@ export interface Stage {
   stranger: Stranger;
   /** Of the journal. */
   disk: Disk;
+  /** Null: the deployment has none. */
+  store: StoreSite | null;
   changeable: Changeable;
   deployment: Deployment;
   client: Client;
@@ -109,6 +112,7 @@ export async function openStageOn({
   const notifySecret = randomBytes(32);
   const receivers = await openReceivers(notifySecret);
   const disk = await openDisk(join(folder, 'journal'));
+  const store = deployment.stores ? await openStoreSite() : null;
   const changeable = createChangeable(folder, profile, deployment);
   const reached = (link: Link, port: number | undefined) => route(link, `127.0.0.1:${port}`);
   const { address } = temporal;
@@ -116,6 +120,7 @@ export async function openStageOn({
     ...settings({ folder, sandboxUrl: `http://${await reached('worker to service', sandboxPort)}`, requestsPerSecond }),
     TEMPORAL_ADDRESS: await route('worker to Temporal', address),
     ...changeable.env,
+    ...(store && { FARETRAIL_STORE_URL: store.url }),
     FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
       .map(({ origin }) => origin)
       .join(','),
@@ -141,13 +146,17 @@ export async function openStageOn({
   };
   const stage: Stage = {
     ...{ members: byName, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
-    ...{ disk, changeable, deployment, client, address },
+    ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
     readDatabase: temporal.readDatabase,
-    settingSecrets: { ...secretsIn(env), ...namedKeys(changeable.payloadKeys) },
+    settingSecrets: {
+      ...secretsIn(env),
+      ...(store && { 'password of the store': store.password }),
+      ...namedKeys(changeable.payloadKeys),
+    },
     tokenLifetimeMs: options.tokenLifetimeSeconds * 1_000,
     requestsPerSecond,
     folder,
@@ -158,6 +167,7 @@ export async function openStageOn({
       await temporal.close();
       for (const receiver of Object.values(receivers)) receiver.close();
       disk.close();
+      await store?.close();
       if (!stage.keeps) rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import type { Postgres } from '../local/postgres/postgres.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
-import type { Postgres } from './postgres.js';
 
 type Service = 'frontend' | 'history' | 'matching' | 'worker';
 

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { createMember, type Member, whenUp } from '../chaos/member.js';
 import { clusterNames } from '../chaos/plan.js';
+import { type Postgres, startPostgres } from '../local/postgres/postgres.js';
 import { findDevServer } from '../local/temporal/dev-server.js';
 import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
@@ -12,7 +13,6 @@ import { type Report, runCommand, tailOf } from '../local/temporal/run-command.j
 import { searchAttributeNames } from '../src/domain/search-attribute-names.js';
 import { ensureSearchAttributes } from '../src/temporal/search-attributes.js';
 import { startBalancer } from './balancer.js';
-import { type Postgres, startPostgres } from './postgres.js';
 import { findServerPrograms } from './programs.js';
 import { type ServerPorts, type Shape, serverConfig, serverSettings } from './server-config.js';
 

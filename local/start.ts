@@ -1,10 +1,13 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { Client } from 'pg';
 import { startSandbox } from '../sandbox/sandbox.js';
 import { paintFor, tableText } from '../src/cli/text.js';
 import { FaretrailError } from '../src/domain/errors.js';
 import { connectClient } from '../src/temporal/connection.js';
+import { startPostgres } from './postgres/postgres.js';
 import { ensureEndpoint } from './stack/nexus-endpoint.js';
 import { type LocalProcess, startLocalProcess } from './stack/process-child.js';
 import { findFault, followSamples, showLive, stepMs } from './stack/sample-rides.js';
@@ -26,7 +29,12 @@ const usualIngressPort = 8480;
 const running: { stop(): Promise<void> }[] = [];
 let stopped: Promise<void> | undefined;
 
-function readFlags(argv: string[]): { once: boolean } {
+interface Flags {
+  once: boolean;
+  store: boolean;
+}
+
+function readFlags(argv: string[]): Flags {
   return new Command('npm start --')
     .description(
       'Runs Temporal with its UI, a sandbox of the service, the worker and the ingress, subscribes, and follows sample orders\n' +
@@ -35,14 +43,15 @@ function readFlags(argv: string[]): { once: boolean } {
         'account orders are read as often as in production, and there are no sample orders.',
     )
     .option('--once', 'exit when the sample orders have ended: 0 if they ended as they should, otherwise 1', false)
+    .option('--store', 'record changes in a PostgreSQL of its own, new with each start', false)
     .allowExcessArguments(false)
     .exitOverride()
     .parse(argv)
-    .opts<{ once: boolean }>();
+    .opts<Flags>();
 }
 
 async function main(): Promise<void> {
-  const { once } = readFlags(process.argv);
+  const { once, store: withStore } = readFlags(process.argv);
   heading('faretrail, local stack');
   const temporal = await startTemporal(folder, say);
   running.push(temporal);
@@ -57,6 +66,7 @@ async function main(): Promise<void> {
   say(`sandbox   ${sandbox.url}, for: ${sandboxed.join(', ') || 'no account'}`);
   if (!isAllSandboxed)
     say('reads     as often as in production, since an account is real; FARETRAIL_POLL_* changes that');
+  if (withStore) env.FARETRAIL_STORE_URL = await startStore();
   const settings = { ...env, ...givenSettings(), TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
   const worker = await startLocalProcess('worker', settings, folder);
   running.push(worker);
@@ -69,6 +79,16 @@ async function main(): Promise<void> {
   if (once) return await exit(isWell ? 0 : 1);
   sayHowToGoOn(temporal, worker, writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address }));
   await hasFailed;
+}
+
+/** Its data is in a folder that the user of PostgreSQL can reach. Returns the address. */
+async function startStore(): Promise<string> {
+  const data = mkdtempSync(join(tmpdir(), 'faretrail-store-'));
+  running.push({ stop: async () => rmSync(data, { recursive: true, force: true }) });
+  const server = await startPostgres(data, say);
+  running.push(server);
+  say(`store     PostgreSQL at 127.0.0.1:${server.port}, schema faretrail`);
+  return server.url;
 }
 
 interface Stage {
@@ -121,7 +141,17 @@ async function followAll({ sandbox, isAllSandboxed, temporal, settings }: Stage)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ')}`,
   );
+  if (settings.FARETRAIL_STORE_URL) say(`Rows in the store: ${await countRows(settings.FARETRAIL_STORE_URL)}`);
   return results.every(({ fault }) => fault === null);
+}
+
+async function countRows(url: string): Promise<string> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const counted = 'select count(*)::int as orders, coalesce(sum(changes), 0)::int as changes from faretrail.orders';
+  const { rows } = await client.query<{ orders: number; changes: number }>(counted);
+  await client.end();
+  return `${rows[0]?.orders} orders, ${rows[0]?.changes} changes`;
 }
 
 /** Writes the settings for commands in another terminal. It holds local keys and sandbox credentials, so only this user can read it. */

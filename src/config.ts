@@ -47,6 +47,22 @@ function readDeployment(read: EnvReader): DeploymentVersion | null {
   return deploymentName === undefined || buildId === undefined ? null : Object.freeze({ deploymentName, buildId });
 }
 
+/** The address of the store; `none`: this process has none; `off`: there is none any more, and changes that wait for one are dropped. */
+type StoreSetting = { url: string } | 'none' | 'off';
+
+/** Reads `FARETRAIL_STORE_URL`, which holds a password. */
+function readStore(read: EnvReader): StoreSetting {
+  const found = read.secret('FARETRAIL_STORE_URL');
+  if (found === undefined) return 'none';
+  if (found.value === 'off') return 'off';
+  const url = URL.canParse(found.value) ? new URL(found.value) : null;
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !url.hostname || !/^\/[^/]+$/.test(url.pathname)) {
+    read.refuse(found.setBy, 'must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or off');
+    return 'none';
+  }
+  return Object.defineProperty({ url: '' }, 'url', { value: found.value, enumerable: false });
+}
+
 /** Are traces sent? The library reads the rest of the standard `OTEL_*` variables by itself. */
 export function readTracing(source: SettingsSource): boolean {
   const read = createEnvReader(source);
@@ -76,6 +92,7 @@ export interface CliConfig {
   readonly notify: NotifySettings;
   readonly payloads: PayloadEncryption;
   readonly codec: CodecSettings;
+  readonly store: StoreSetting;
   /** Without a trailing slash. */
   readonly publicUrl: string | null;
   readonly ingressHost: string;
@@ -212,6 +229,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     deployment: readDeployment(read),
     ...readSecrets(read),
     codec: readCodecSettings(read),
+    store: readStore(read),
     publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
     ingressHost:
       read.matching('FARETRAIL_INGRESS_HOST', /^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an IP address') ??

@@ -26,10 +26,12 @@ import {
   createReceiptReader,
   createRideChangeActivities,
   createSilenceActivities,
+  createStoreActivities,
   createSubscriberCalls,
   createSubscriptionActivities,
   createTokenActivities,
   createTokenSource,
+  type StorePort,
   type SubscriptionActivities,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
@@ -80,6 +82,8 @@ interface OrderWorkerParts {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
+  /** In which changes are recorded. */
+  store?: StorePort;
   /** Metrics about deliveries that come or do not. */
   reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
@@ -176,7 +180,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
  * is held.
  */
 function createActivities(
-  { config, rideApi, client, now = Date.now, reliabilityWatch: watch }: OrderWorkerParts,
+  { config, rideApi, client, now = Date.now, reliabilityWatch: watch, store = 'none' }: OrderWorkerParts,
   { send }: NotifySender,
 ): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
@@ -202,6 +206,7 @@ function createActivities(
     account,
     readOrder: createOrderReader({ rideApi, call, provenPaths }),
     readSince: createSinceReader(client),
+    stores: typeof store === 'object',
     now,
   };
   const deliveries = createDeliveryActivities({
@@ -244,6 +249,7 @@ function createActivities(
         }),
       }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
+      ...createStoreActivities({ store, now }),
       ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
       // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
       ...tokenActivities,

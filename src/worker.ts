@@ -37,8 +37,10 @@ async function main(): Promise<void> {
     keepsPersonalData: config.payloads.encrypts,
     retryAfterMaxMs: config.retryAfterMaxMs,
   });
+  const store = typeof config.store === 'object' ? await openStore(config.store.url) : config.store;
   const worker = await createOrderWorker({
     config,
+    store,
     connection,
     namespace,
     client,
@@ -59,11 +61,15 @@ async function main(): Promise<void> {
   const { hasLeft } = await worker.run();
   await pages?.close();
   await rideApi.close();
+  if (typeof store === 'object') await store.close();
   if (hasLeft) await connection.close();
   await tracing?.close();
   logger.info('worker stopped: all calls under way have ended');
   if (!hasLeft) process.exit(0);
 }
+
+/** Loaded only where there is a store. */
+const openStore = async (url: string) => (await import('./store/store.js')).openStore(url);
 
 function tellCacheChange(logger: Logger, { cachedRuns, cachedRunsBefore, heap }: CacheChange): void {
   const toMebibytes = (bytes: number): number => Math.round(bytes / 1_048_576);

@@ -7,6 +7,7 @@ export type { ReliabilityOfDeliveries, Reliance } from './order-pace.js';
 export { createReadAtOnceActivities, createReadsAtOnce } from './reads-at-once.js';
 export * from './receipt.js';
 export * from './runs.js';
+export { createStoreActivities, type StorePort } from './store.js';
 export { createSubscriberCalls } from './subscriber-calls.js';
 export * from './subscription.js';
 export * from './token.js';

@@ -66,6 +66,8 @@ export interface OrderActivityPorts extends LookingPorts {
   quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
   reliability: ReliabilityOfDeliveries;
+  /** The worker records changes in a store, so its runs do. */
+  stores?: boolean;
 }
 
 /** Names a run of `followOrder`. */
@@ -153,8 +155,17 @@ export function createOrderActivities(ports: OrderActivityPorts) {
           const requestedAt = toEpoch(readInstant(reading.details?.requestedAt) ?? null);
           throw stillSo(reading.status, wanted, { requestedAt });
         }
+        const stores: { stores?: true } = ports.stores ? { stores: true } : {};
         const gapMs = reads > 1 ? { gapMs: sinceLastLook(wanted, before) } : {};
-        return { kind: 'reading', reading, at: iso(at), reads, ...gapMs, ...(run && { runLength: run.runLength }) };
+        return {
+          kind: 'reading',
+          reading,
+          at: iso(at),
+          reads,
+          ...stores,
+          ...gapMs,
+          ...(run && { runLength: run.runLength }),
+        };
       },
       toTrouble: (error) => toReadTrouble(error, { account: input.account, orderId: input.orderId, operation }, now()),
       settle(struggle, error) {

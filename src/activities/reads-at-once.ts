@@ -106,7 +106,7 @@ export function createReadsAtOnce({ countWorkers, now = Date.now }: ReadsAtOnceP
 /** The workflow task that waits for the read ends well before its timeout of ten seconds. */
 const withinMs = 2_500;
 
-export interface ReadAtOncePorts extends Pick<OrderActivityPorts, 'account' | 'readOrder' | 'readSince'> {
+export interface ReadAtOncePorts extends Pick<OrderActivityPorts, 'account' | 'readOrder' | 'readSince' | 'stores'> {
   readsAtOnce: ReadsAtOnce;
   holds(account: AccountName): boolean;
   now?: () => number;
@@ -135,6 +135,7 @@ export const createReadAtOnceActivities = (ports: ReadAtOncePorts) => ({
       const at = now();
       return {
         ...{ kind: 'reading', at: iso(at), reads: 1 },
+        ...(ports.stores ? { stores: true } : {}),
         reading: await withConcern({ reading, at, wanted: input, asked: null }, ports),
       };
     });

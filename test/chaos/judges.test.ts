@@ -3,12 +3,14 @@ import type { Fault } from '../../chaos/faults.js';
 import { judgeBudget } from '../../chaos/judge-budget.js';
 import { addRun, judgeDeliveries, type OrderRuns } from '../../chaos/judge-deliveries.js';
 import { afterLeaving, disorder, type ToldOrder, untold } from '../../chaos/judge-notices.js';
+import { wronglyStored } from '../../chaos/judge-store.js';
 import { acknowledgedOf, judgeStranger } from '../../chaos/judge-stranger.js';
 import { judgeTokens } from '../../chaos/judge-tokens.js';
 import { judgeAnswers, untrueTrail } from '../../chaos/judge-work.js';
 import type { ReceivedNotice } from '../../chaos/receivers.js';
 import type { Run } from '../../chaos/runs.js';
 import { grown, growthOf } from '../../chaos/soak.js';
+import type { StoredRow } from '../../chaos/store-site.js';
 import type { Invention } from '../../chaos/strangers.js';
 import { isNoFault } from '../../chaos/task-failures.js';
 import type { DeliveryAttempt } from '../../sandbox/delivery-ledger.js';
@@ -270,5 +272,41 @@ describe('the judge of a soak', () => {
     ['a value that was never seen', () => Number.NaN, ['worker: memory, MB was not seen']],
   ])('knows what has grown: %s', (_, of, expected) => {
     expect(grown(growthOf(samples(of)))).toEqual(expected);
+  });
+});
+
+describe('the judge of the store', () => {
+  const row = (change: number, rawStatus: string, more: Partial<StoredRow> = {}): StoredRow => ({
+    ...{ account: 'business', orderId: 'o', change, status: rawStatus, rawStatus, outcome: null, attention: null },
+    ...more,
+  });
+  const end = row(3, 'Completed', { outcome: 'completed' });
+  const trail = {
+    outcome: 'completed',
+    timeline: [
+      { rawStatus: 'Pending', source: 'read' },
+      { rawStatus: 'Routing', source: 'delivery' },
+      { rawStatus: 'Driving', source: 'read' },
+      { rawStatus: 'Completed', source: 'read' },
+    ],
+  } as OrderTrail;
+
+  it.each<[string, StoredRow[], RegExp | null]>([
+    ['each change once', [row(1, 'Pending'), row(2, 'Driving'), end], null],
+    [
+      'attention beside the changes',
+      [row(1, 'Pending'), row(2, 'Driving'), row(3, 'Driving', { attention: 'customerCare' }), { ...end, change: 4 }],
+      null,
+    ],
+    ['a change less', [row(1, 'Pending'), { ...end, change: 2 }], /the trail Pending > Driving/],
+    ['a change twice', [row(1, 'Pending'), row(2, 'Driving'), row(3, 'Driving'), { ...end, change: 4 }], /3 twice/],
+    ['changes in another order', [row(1, 'Driving'), row(2, 'Pending'), end], /the trail/],
+    ['a gap', [row(1, 'Pending'), row(3, 'Driving'), { ...end, change: 4 }], /numbers/],
+    ['no end', [row(1, 'Pending'), row(2, 'Driving'), row(3, 'Completed')], /the end/],
+    ['nothing', [], /the trail/],
+  ])('sees %s', (_, rows, why) => {
+    const found = wronglyStored(rows, trail);
+    if (why) expect(found).toMatch(why);
+    else expect(found).toBeNull();
   });
 });

@@ -9,6 +9,7 @@ import { namesRequestIds } from '../support/ride/rides.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
+import { movableStore } from './paths/store.js';
 import { historiesOf, historyFiles, keepBundle, keepHistory } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
@@ -52,7 +53,12 @@ for (const [group, paths] of Object.entries(groups)) {
     beforeAll(async () => {
       // Tokens of a minute, so that an idle lease ends in two.
       const env = { ...webhookEnv(), ...receiver.env, ...namesRequestIds };
-      stack = await startOrderStack({ sandbox: { business: { tokenLifetimeSeconds: 60 } }, env, watch });
+      stack = await startOrderStack({
+        sandbox: { business: { tokenLifetimeSeconds: 60 } },
+        env,
+        watch,
+        store: group === 'store' ? movableStore : 'none',
+      });
     });
     afterAll(() => stack.close());
 

@@ -24,6 +24,7 @@ describe('the configuration', () => {
       newOrdersAtOnce: 20,
       parkedAtMost: 10_000,
       poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000, provenMs: 600_000 },
+      store: 'none',
       retryAfterMaxMs: 600_000,
       metricsPort: null,
       ingressMetricsPort: null,
@@ -168,5 +169,34 @@ describe('a setting that is wrong', () => {
     [{ ...businessEnv, FARETRAIL_BUSINESS_ID: '42' }, 'FARETRAIL_BUSINESS_ID: must be the UUID of the company'],
   ])('is one problem beside settings that are right: %j', (env, problem) => {
     expectProblem(() => loadConfig(env), problem);
+  });
+});
+
+describe('the store', () => {
+  const url = 'postgresql://faretrail:HIDDEN@db.example:5432/rides?sslmode=verify-full&sslrootcert=/etc/ca.pem';
+  const storeOf = (value: string) => loadConfig({ FARETRAIL_STORE_URL: value }).store;
+
+  it('is an address that no printing shows, from a variable or a file', () => {
+    const file = loadConfig({ FARETRAIL_STORE_URL_FILE: '/run/store' }, () => `${url}\n`).store;
+    for (const store of [storeOf(url), file]) {
+      expect(store).toHaveProperty('url', url);
+      expect(JSON.stringify(store)).not.toContain('HIDDEN');
+    }
+  });
+
+  it('may be none any more', () => {
+    expect(storeOf('off')).toBe('off');
+    expect(storeOf('')).toBe('none');
+  });
+
+  it.each([
+    'on',
+    'mysql://u:HIDDEN@h/d',
+    'postgresql://u:HIDDEN@h',
+    'postgresql://u:HIDDEN@h/',
+    'postgresql:///HIDDEN',
+  ])('is not %j', (value) => {
+    expect(() => storeOf(value)).toThrow(/FARETRAIL_STORE_URL: must be postgresql:\/\/USER/);
+    expect(() => storeOf(value)).not.toThrow('HIDDEN');
   });
 });

@@ -28,6 +28,24 @@ const checked = async (name: string, act: () => Promise<Omit<Check, 'name'>>): P
   ...(await act().catch((error: unknown) => ({ result: 'failed' as const, message: toCliError(error).message }))),
 });
 
+/** Can changes be recorded? Makes the tables where there are none, as a worker does. */
+export const checkStore = (url: string): Promise<Check> =>
+  checked('store', async () => {
+    const { openStore } = await import('../../store/store.js');
+    const store = openStore(url);
+    const { host } = new URL(url);
+    try {
+      await store.prepare();
+      return { result: 'ok', message: `PostgreSQL at ${host} takes changes` };
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      const remedy = 'check FARETRAIL_STORE_URL, and that its user may create the schema faretrail';
+      return { result: 'failed', message: `PostgreSQL at ${host} does not take changes${code}; ${remedy}` };
+    } finally {
+      await store.close();
+    }
+  });
+
 /** The checks of the settings, and the accounts for the further checks. */
 export interface SettingsCheck {
   checks: Check[];

@@ -29,6 +29,7 @@ import {
   checkScopes,
   checkSearchAttributes,
   checkSettings,
+  checkStore,
   checkWorkerConnection,
   checkWorkers,
   type SettingsCheck,
@@ -38,8 +39,9 @@ import {
 const help = `
 Checks Node, settings, Temporal, search attributes, workers, whether the server
 divides request budgets, what durable reads are there, a token for each account,
-the addresses of the accounts, and the ingress where its keys are set. It
-changes nothing, except that it gets tokens as a worker does. Ends with 1 when a
+the addresses of the accounts, the store where one is set, and the ingress where
+its keys are set. It changes nothing, except that it gets tokens and makes the
+tables of the store as a worker does. Ends with 1 when a
 check failed; a line marked "skip" could not be checked from here. Over TLS it
 connects to Temporal twice: as commands do, and as a worker does.
 With --contract it uses this contract profile in place of the one in force. It
@@ -85,6 +87,7 @@ async function examine({ context, aboutProfile }: Examined, report: Report): Pro
   (await checkAddresses(settings.accounts)).forEach(report);
   if (settings.accountNames === null) return;
   const config = context.loadSettings();
+  if (typeof config.store === 'object') report(await checkStore(config.store.url));
   if (aboutProfile) (await checkScopes(settings.accounts, config.profile)).forEach(report);
   if (!config.webhookKeys) return; // no ingress runs with these settings
   const url = ingressUrl(config);

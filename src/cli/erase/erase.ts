@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../domain/errors.js';
 import { type FollowOrderKey, fromRequestRideId } from '../../domain/workflow-ids.js';
+import type { Store } from '../../store/store.js';
 import { type AddCommand, addCommand, inSession, type Session } from '../command.js';
 import { CliFailure, exitCodes } from '../failure.js';
 import { type Paint, plain, tableText } from '../text.js';
@@ -18,7 +19,7 @@ interface Given extends FollowOrderKey {
   yes?: boolean;
 }
 
-/** `erase <account> <orderId>`: removes what is kept about an order. */
+/** `erase <account> <orderId>`: removes what is kept about an order, in the store too. */
 export const addErase: AddCommand = (program, run) => {
   const does = 'remove what Temporal keeps about an order and its persons';
   addCommand(program, 'erase <account> <orderId>', { does, examples: ['business 7b21'], more: help })
@@ -30,8 +31,10 @@ export const addErase: AddCommand = (program, run) => {
 async function erase(session: Session, { account, orderId, running = false, yes = false }: Given): Promise<number> {
   const key = { account, orderId };
   const runs = await findRunsAbout(session, key);
-  if (runs.length === 0) {
-    throw new CliFailure('NothingKept', `Temporal keeps no run about order ${orderId} of account ${account}`);
+  const inStore = await withStore(session, (store) => store.countChanges(key));
+  if (runs.length === 0 && !inStore) {
+    const where = inStore === null ? 'Temporal keeps no run' : 'Temporal keeps no run, and the store no change,';
+    throw new CliFailure('NothingKept', `${where} about order ${orderId} of account ${account}`);
   }
   const open = runs.filter(({ kind, isOpen }) => isOpen && ['order', 'ride', 'call', 'read'].includes(kind));
   if (open.length > 0 && !running) {
@@ -40,20 +43,36 @@ async function erase(session: Session, { account, orderId, running = false, yes 
       'stop following or wait for the end, or add --running, which ends these runs and not the ride itself';
     throw new CliFailure('StillRunning', `nothing was removed: ${ids} still runs; ${remedy}`);
   }
-  if (!yes) await ask(session, runs);
-  session.note('Temporal removes them within a minute or two.');
+  if (!yes) await ask(session, runs, inStore);
+  if (runs.length > 0) session.note('Temporal removes them within a minute or two.');
   const left = await removeRuns(session, runs);
   const erased = runs.filter((run) => !left.includes(run));
-  session.tell({ ...key, erased, left, stays }, erasedText(erased, left, session.paint));
+  // After the runs, which may have recorded more until now.
+  const storedChanges = await withStore(session, (store) => store.erase(key));
+  const store = storedChanges === null ? {} : { storedChanges };
+  session.tell({ ...key, erased, left, ...store, stays }, erasedText({ erased, left, ...store }, session.paint));
   return left.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 
-async function ask(session: Session, runs: readonly RunAbout[]): Promise<void> {
+/** Null where the settings name no store. */
+async function withStore<T>({ config }: Session, act: (store: Store) => Promise<T>): Promise<T | null> {
+  if (typeof config.store !== 'object') return null;
+  const { openStore } = await import('../../store/store.js'); // most commands need none
+  const store = openStore(config.store.url);
+  try {
+    return await act(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function ask(session: Session, runs: readonly RunAbout[], inStore: number | null): Promise<void> {
   if (!session.question || session.isJson) {
     throw new InvalidInput('--yes: needed, since nobody can be asked here; nothing was removed');
   }
   session.note([runsText(runs, session.paint), '', ...warningsOf(runs)].join('\n'));
-  const answer = await session.question(`Remove these ${runs.length} runs for good? [y/N] `);
+  const changes = inStore ? ` and ${inStore} changes in the store` : '';
+  const answer = await session.question(`Remove these ${runs.length} runs${changes} for good? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return;
   throw new CliFailure('NotConfirmed', 'nothing was removed');
 }
@@ -73,9 +92,17 @@ const stays = [
   'A delivery that an ingress still has to forward, or that the service sends later, has the order followed anew.',
 ];
 
-function erasedText(erased: readonly RunAbout[], left: readonly RunAbout[], paint: Paint): string {
+interface Removed {
+  erased: readonly RunAbout[];
+  left: readonly RunAbout[];
+  storedChanges?: number;
+}
+
+function erasedText({ erased, left, storedChanges }: Removed, paint: Paint): string {
+  const inStore =
+    storedChanges === undefined ? '' : ` In the store, removed the order and its ${storedChanges} changes.`;
   return [
-    `Removed ${erased.length} runs.`,
+    `Removed ${erased.length} runs.${inStore}`,
     ...(erased.length > 0 ? [runsText(erased, paint)] : []),
     ...(left.length > 0 ? ['Temporal has not removed these yet; repeat the command:', runsText(left, paint)] : []),
     'What stays:',

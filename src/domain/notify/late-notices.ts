@@ -4,10 +4,16 @@ import { AccountNameSchema } from '../keys.js';
 import { cell, second } from '../markdown.js';
 import * as s from '../schema.js';
 import { NoticeLogSchema, nextNotice, noticeNumber } from './notice-log.js';
-import { hostOf, ReceiverUrlSchema } from './receivers.js';
+import { isStore, ReceiverUrlSchema, shownReader, storeEntry } from './receivers.js';
 
 /** The server's limit for a workflow id. */
 const maxWorkflowId = 1_000;
+
+/** A URL, or the store. */
+const ReaderSchema: s.Schema<string> = {
+  ...ReceiverUrlSchema,
+  read: (value, at) => (value === storeEntry.url ? storeEntry.url : ReceiverUrlSchema.read(value, at)),
+};
 
 const LateNoticesInputSchema = s.inputOf({
   account: AccountNameSchema,
@@ -15,7 +21,7 @@ const LateNoticesInputSchema = s.inputOf({
   about: s.text(maxWorkflowId),
   // Its first run: the id of every notice begins with it, whichever run sends it.
   firstRunId: s.text(),
-  urls: s.listOf(s.inputOf({ url: ReceiverUrlSchema, entry: noticeNumber })),
+  urls: s.listOf(s.inputOf({ url: ReaderSchema, entry: noticeNumber })),
   // Its readers are these URLs, in the same order.
   log: NoticeLogSchema,
 });
@@ -43,17 +49,24 @@ const maxMissed = 20;
 
 /** The waiting and the missed notices, as Markdown for the Temporal UI. */
 export function describeLateNotices(about: string, { urls, log }: LateNotices, missed: readonly string[]): string {
-  const rows = urls.flatMap(({ url, entry }, index) => {
+  const rows = urls.flatMap((reader, index) => {
     const next = nextNotice(log, index);
     if (next === undefined) return [];
     const waiting = log.notices.filter(({ number, only }) => number >= next.number && (only ?? index) === index);
     const known = second(next.at);
-    return [`| notify ${entry}, ${cell(hostOf(url))} | ${waiting.length} | no. ${next.number}, known since ${known} |`];
+    return [`| ${cell(shownReader(reader))} | ${waiting.length} | no. ${next.number}, known since ${known} |`];
   });
   const table = ['| URL | to be told | next (UTC) |', '|---|---|---|', ...rows.slice(0, maxRows)].join('\n');
   return [
     `**Notices still to be sent about ${cell(about, 200)}**, which has ended.`,
     ...missed.slice(0, maxMissed).map((line) => `Not notified: ${cell(line)}`),
-    ...(rows.length > 0 ? [table, 'Why a URL does not take it is shown by its pending activity `notifyUrl`.'] : []),
+    ...(rows.length > 0
+      ? [
+          table,
+          urls.some(isStore)
+            ? 'Why one does not take it is shown by its pending activity, `notifyUrl` or `recordChange`.'
+            : 'Why a URL does not take it is shown by its pending activity `notifyUrl`.',
+        ]
+      : []),
   ].join('\n\n');
 }

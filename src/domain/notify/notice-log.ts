@@ -1,6 +1,6 @@
 import { InstantSchema } from '../instant.js';
 import * as s from '../schema.js';
-import { hostOf, type UrlEntry } from './receivers.js';
+import { shownReader, storeEntry, type UrlEntry } from './receivers.js';
 
 /** A number of notices, or of one of them. */
 export const noticeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
@@ -27,6 +27,8 @@ const NoticeReaderSchema = s.inputOf({
   missed: s.nullable(s.inputOf({ count: noticeNumber, last: noticeNumber, why: s.answered() })),
   // Until then a request of the previous run may be under way, and no other may overtake it.
   busyUntil: s.optional(InstantSchema),
+  // It is the store, and no URL.
+  isStore: s.optional(s.flag),
 });
 /** How far one URL has got. Instants are ISO 8601 UTC. */
 export type NoticeReader = s.Read<typeof NoticeReaderSchema>;
@@ -49,7 +51,16 @@ export const openNoticeLog = (readers: number): NoticeLog => ({
 });
 
 /** Adds a reader, which gets the notices from now on. */
-export const addReader = (log: NoticeLog): NoticeLog => ({ ...log, readers: [...log.readers, newReader(log.last)] });
+export const addReader = (log: NoticeLog, more: Pick<NoticeReader, 'isStore'> = {}): NoticeLog => ({
+  ...log,
+  readers: [...log.readers, { ...newReader(log.last), ...more }],
+});
+
+/** The readers of a log that was carried over: the store where it was added, and these URLs in their order. */
+export function toReaders({ readers }: NoticeLog, urls: readonly UrlEntry[]): UrlEntry[] {
+  const left = [...urls];
+  return readers.flatMap(({ isStore }) => (isStore ? storeEntry : (left.shift() ?? [])));
+}
 
 /** Adds a notice. Beyond `max` it drops the oldest one that is not being sent just now. */
 export function addNotice(log: NoticeLog, { event, at, only }: Omit<Notice, 'number'>, max: number): NoticeLog {
@@ -114,9 +125,9 @@ const withMissed = (reader: NoticeReader, number: number, why: string): NoticeRe
 });
 
 /** What a URL missed, for the UI. */
-export function describeMissed({ missed, isGone }: NoticeReader, { url, entry }: UrlEntry): string[] {
+export function describeMissed({ missed, isGone }: NoticeReader, reader: UrlEntry): string[] {
   if (missed === null) return [];
   const { count, last, why } = missed;
   const which = isGone ? `from no. ${last}` : count === 1 ? `no. ${last}` : `${count}, last no. ${last}`;
-  return [`notify[${entry}] ${hostOf(url).slice(0, 30)}, ${which}: ${why}`];
+  return [`${shownReader(reader).slice(0, 50)}, ${which}: ${why}`];
 }

@@ -32,12 +32,22 @@ export interface UrlEntry extends UrlReceiver {
   entry: number;
 }
 
+/** Stands among the URLs of a run for the store, in which each change becomes a row. */
+export const storeEntry: UrlEntry = Object.freeze({ url: 'store', entry: 0 });
+
+/** Is it the store? */
+export const isStore = ({ url }: UrlEntry): boolean => url === storeEntry.url;
+
 /** Is the receiver a web address? */
 export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
 
 /** The receivers that are web addresses. */
 export const urlEntries = (receivers: readonly Notify[]): UrlEntry[] =>
   receivers.flatMap((receiver, entry) => (isUrlReceiver(receiver) ? [{ url: receiver.url, entry }] : []));
+
+/** What may be shown of a URL or the store. */
+export const shownReader = (reader: UrlEntry): string =>
+  isStore(reader) ? 'the store' : `notify ${reader.entry}, ${hostOf(reader.url)}`;
 
 /** The part of a URL that we may show: the rest may be a secret of its owner. */
 export const hostOf = (url: string): string => new URL(url).host.slice(0, 100);

@@ -48,7 +48,15 @@ export interface LookInput {
  * the number of events of the run when the poll asked it for its status.
  */
 export type OrderObservation =
-  | { kind: 'reading'; reading: OrderReading; at: string; reads: number; gapMs?: number; runLength?: number }
+  | {
+      kind: 'reading';
+      reading: OrderReading;
+      at: string;
+      reads: number;
+      gapMs?: number;
+      runLength?: number;
+      stores?: true;
+    }
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
   | { kind: 'unknownOrder'; reads: number; despiteDeliveries?: true };
 

@@ -1,6 +1,13 @@
 import { getExternalWorkflowHandle, isCancellation, log, workflowInfo } from '@temporalio/workflow';
-import type { NoticeLog } from '../../domain/notify/notice-log.js';
-import { isUrlReceiver, type Notify, type SignalReceiver, urlEntries } from '../../domain/notify/receivers.js';
+import { type NoticeLog, toReaders } from '../../domain/notify/notice-log.js';
+import {
+  isStore,
+  isUrlReceiver,
+  type Notify,
+  type SignalReceiver,
+  storeEntry,
+  urlEntries,
+} from '../../domain/notify/receivers.js';
 import { createUrlNotices, type UrlEvent } from './url-notices.js';
 
 /** Sends notices of changes in order. `Subject`: what changes. */
@@ -37,7 +44,7 @@ export function createNotifier<Subject, Notice extends object>(
 ) {
   const undelivered: string[] = [];
   const urls = createUrlNotices({
-    urls: urlEntries(receivers),
+    urls: notices ? toReaders(notices, urlEntries(receivers)) : urlEntries(receivers),
     carried: notices,
     firstRunId: workflowInfo().firstExecutionRunId,
     maxWaiting,
@@ -86,6 +93,10 @@ export function createNotifier<Subject, Notice extends object>(
       for (const newcomer of newcomers) {
         if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }
+    },
+    /** Records changes in the store from now on, and the present state if others were told of it. */
+    addStore(subject: Subject): void {
+      if (!urls.left().urls.some(isStore)) urls.welcome(storeEntry, last && toEvent(toNotice(subject), null));
     },
     /** Have all workflows accepted or refused their signals? */
     isQuiet: (): boolean => queued === 0,

@@ -25,7 +25,8 @@ import {
   passNotice,
   withBusy,
 } from '../../domain/notify/notice-log.js';
-import { hostOf, type UrlEntry } from '../../domain/notify/receivers.js';
+import { hostOf, isStore, type UrlEntry } from '../../domain/notify/receivers.js';
+import { recordChange } from './stored-changes.js';
 
 /** What is told. Standard Webhooks adds the time of the event. */
 export interface UrlEvent {
@@ -36,7 +37,7 @@ export interface UrlEvent {
 /** Sends notices to URLs, to each in order and at its own speed. */
 export interface UrlNotices {
   tell(event: UrlEvent): void;
-  /** Adds a URL, and sends `event` only to that URL. */
+  /** Adds a URL or the store, and sends `event` only there. */
   welcome(receiver: UrlEntry, event: UrlEvent | null): void;
   /** Has every URL got or missed every notice? */
   isIdle(): boolean;
@@ -75,11 +76,11 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   let log = options.carried ?? openNoticeLog(urls.length);
   let scope = new CancellationScope();
 
-  async function pump(index: number, url: string): Promise<void> {
+  async function pump(index: number, reader: UrlEntry): Promise<void> {
     await untilFree(log.readers[index]?.busyUntil);
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
       begunAt[index] = Date.now();
-      const fate = await requestNotice(url, notice, `msg_${firstRunId}_${notice.number}`);
+      const fate = await send(reader, notice, `${firstRunId}_${notice.number}`);
       if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
       onChange();
@@ -87,11 +88,11 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   }
 
   function startPumps(): void {
-    for (const [index, { url }] of urls.entries()) {
+    for (const [index, reader] of urls.entries()) {
       if (scope.consideredCancelled || isRunning(index) || !nextNotice(log, index)) continue;
       begunAt[index] = Date.now();
       scope
-        .run(() => pump(index, url))
+        .run(() => pump(index, reader))
         .finally(() => {
           begunAt[index] = null;
           startPumps(); // for notices that were added meanwhile, or after `resume`
@@ -125,7 +126,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
     },
     welcome(receiver, event) {
       const only = urls.push(receiver) - 1;
-      log = addReader(log);
+      log = addReader(log, isStore(receiver) ? { isStore: true } : {});
       if (event !== null) write(event, only);
     },
     isIdle: () => log.notices.length === 0,
@@ -146,6 +147,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
     missed: () => missedIn({ urls, log }),
   };
 }
+
+const send = (reader: UrlEntry, notice: Notice, id: string): Promise<NoticeFate | null> =>
+  isStore(reader) ? recordChange(notice, id) : requestNotice(reader.url, notice, `msg_${id}`);
 
 function toNotice({ type, data }: UrlEvent, only?: number): Omit<Notice, 'number'> {
   const at = new Date().toISOString();

@@ -101,11 +101,11 @@ describe('what a reader missed', () => {
 
   it('has one line that names the receiver by its place and its host', () => {
     const log = passNotice(filled(1, 2), 0, 1, refused('HTTP 400'));
-    expect(line(log)).toEqual(['notify[4] orders.example.com, no. 1: HTTP 400']);
+    expect(line(log)).toEqual(['notify 4, orders.example.com, no. 1: HTTP 400']);
     const more = passNotice(log, 0, 2, refused('HTTP 404'));
-    expect(line(more)).toEqual(['notify[4] orders.example.com, 2, last no. 2: HTTP 404']);
+    expect(line(more)).toEqual(['notify 4, orders.example.com, 2, last no. 2: HTTP 404']);
     const gone = passNotice(filled(1, 1), 0, 1, { kind: 'missed', reason: 'gone', why: 'HTTP 410' });
-    expect(line(gone)).toEqual(['notify[4] orders.example.com, from no. 1: HTTP 410']);
+    expect(line(gone)).toEqual(['notify 4, orders.example.com, from no. 1: HTTP 410']);
   });
 });
 

@@ -191,7 +191,7 @@ it('a silent URL delays no result; another run tells it of the ride later, and t
   expect(await detailsOf(handle)).toContain('Not notified: notify 1');
   expect(silent.known()).toEqual([]);
   receiver.answer(silent.path, 204);
-  expect(await late.result()).toMatchObject({ missed: [expect.stringContaining('notify[1]')] });
+  expect(await late.result()).toMatchObject({ missed: [expect.stringContaining('notify 1,')] });
   expect(silent.known()).toEqual([{ ...ended, failure: 'InvalidInput' }]);
 });
 

@@ -16,6 +16,7 @@ import { recordedDeliveryPaths } from './deliveries.js';
 import { recordedNoticePaths } from './notices.js';
 import { cancelled, completed, ended, firstRunOf, type Path, type Paths, type RecordedRun } from './path.js';
 import { ridePaths } from './rides.js';
+import { recordedStorePaths } from './store.js';
 import { subscriptionPaths } from './subscriptions.js';
 import { idleLease, tokenPaths } from './tokens.js';
 
@@ -258,6 +259,7 @@ export const recordedPaths: Record<string, Paths> = {
   notices: recordedNoticePaths,
   rides: ridePaths,
   subscriptions: subscriptionPaths,
+  store: recordedStorePaths,
 };
 
 /** Those that take minutes: walked only to record them. */

@@ -3,6 +3,7 @@ import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '
 import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import type { StorePort } from '../../../src/activities/index.js';
 import { loadWorkerConfig } from '../../../src/config.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
@@ -57,6 +58,8 @@ export interface OrderStackOptions {
   workflowBundle?: { code: string };
   /** More options of the SDK's workers. */
   options?: Partial<WorkerOptions>;
+  /** In which the worker records changes; default: none. */
+  store?: StorePort;
   /** How far the clock of the worker is ahead; default: not at all. */
   clockAheadMs?: number;
 }
@@ -85,6 +88,7 @@ export async function startOrderStack({
   workflowBundle,
   options = {},
   clockAheadMs = 0,
+  store = 'none',
   ...accountExtra
 }: OrderStackOptions = {}) {
   quietRuntime();
@@ -107,6 +111,7 @@ export async function startOrderStack({
       namespace: 'default',
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
       options,
+      store,
       now: () => Date.now() + clockAheadMs,
     });
     hasEnded = false;

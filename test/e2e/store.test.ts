@@ -1,0 +1,119 @@
+import { afterAll, describe, expect, inject, it, vi } from 'vitest';
+import type { OrderChange } from '../../src/domain/order/trail.js';
+import { openStore, type Store } from '../../src/store/store.js';
+import { runHere } from '../cli/fake-process.js';
+import { shows, startFollowing, useOrderStack } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
+import { usePostgres } from '../support/store/postgres.js';
+
+const postgres = usePostgres();
+let store: Store;
+const stack = useOrderStack(() => {
+  store = openStore(postgres.url);
+  return { store };
+});
+afterAll(() => store.close());
+
+interface Row {
+  change: number;
+  type: string;
+  status: string;
+}
+
+const changesOf = async (orderId: string): Promise<[change: number, type: string, status: string][]> =>
+  (
+    await postgres.rows<Row>(
+      'select change, type, status from faretrail.order_changes where order_id = $1 order by position',
+      [orderId],
+    )
+  ).map(({ change, type, status }) => [change, type, status]);
+
+const rideRows = [
+  [1, 'order.changed', 'Pending'],
+  [2, 'order.changed', 'Routing'],
+  [3, 'order.changed', 'Driving'],
+  [4, 'order.ended', 'Completed'],
+];
+
+/** An order that is Pending, and then what `change` makes of it. */
+async function follow(reference?: string) {
+  const orderId = stack.newOrder('business', [['Pending', 0]]);
+  const run = await startFollowing(stack, { account: 'business', orderId, ...(reference ? { reference } : {}) });
+  await shows(run, { status: 'Pending' });
+  const change = async (...words: string[]): Promise<void> => {
+    for (const word of words) {
+      stack.sandbox.setStatus('business', orderId, word);
+      await shows(run, { status: word });
+    }
+  };
+  return { orderId, run, change };
+}
+
+describe('the store', () => {
+  it('has a row for each change of an order when its run ends', async () => {
+    const { orderId, run, change } = await follow('PO-1');
+    await change('Routing', 'Driving', 'Completed');
+    await run.result();
+    expect(await changesOf(orderId)).toEqual(rideRows);
+    expect(await postgres.rows('select * from faretrail.orders where order_id = $1', [orderId])).toMatchObject([
+      { account: 'business', reference: 'PO-1', status: 'Completed', outcome: 'completed', terminal: true, changes: 4 },
+    ]);
+  });
+
+  it.each([
+    ['is away', () => postgres.stop(), () => postgres.start()],
+    ['hangs', async () => postgres.pause(), async () => postgres.resume()],
+  ])('that %s holds no order up, and gets each change once when it is back', async (_, lose, regain) => {
+    const { orderId, run, change } = await follow();
+    await vi.waitFor(async () => expect(await changesOf(orderId)).toHaveLength(1), patient);
+    await lose();
+    const startedAt = Date.now();
+    await change('Routing', 'Driving', 'Completed');
+    expect(await run.result()).toMatchObject({ outcome: 'completed' });
+    expect(Date.now() - startedAt).toBeLessThan(6_000);
+    await regain();
+    await vi.waitFor(async () => expect(await changesOf(orderId)).toEqual(rideRows), patient);
+  });
+
+  it('is examined by the doctor, without its password', async () => {
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
+    const told = JSON.parse((await runHere(['doctor', '--json'], env)).stdout);
+    expect(told.checks).toContainEqual({
+      ...{ name: 'store', result: 'ok' },
+      message: `PostgreSQL at 127.0.0.1:${postgres.port} takes changes`,
+    });
+    const wrong = { ...env, FARETRAIL_STORE_URL: postgres.url.replace(postgres.password, 'a-wrong-secret') };
+    const { stdout } = await runHere(['doctor', '--json'], wrong);
+    expect(JSON.parse(stdout).checks).toContainEqual(expect.objectContaining({ name: 'store', result: 'failed' }));
+    expect(stdout).not.toContain('a-wrong-secret');
+  });
+
+  it('forgets an order that is erased, also after Temporal has forgotten it', async () => {
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
+    const orderId = 'forgotten-by-temporal';
+    const change = { ...{ account: 'business', orderId, status: 'Completed' }, since: new Date().toISOString() };
+    for (const n of [1, 2])
+      await store.record({
+        ...{ id: `run_${n}`, at: change.since, type: 'order.changed' },
+        change: { ...change, terminal: true, rawStatus: `odd \0 \ud800 ${n}` } as OrderChange,
+      });
+    const erase = () => runHere(['erase', 'business', orderId, '--yes', '--json'], env);
+    expect(JSON.parse((await erase()).stdout)).toMatchObject({ erased: [], storedChanges: 2 });
+    expect(await changesOf(orderId)).toEqual([]);
+    expect(await erase()).toMatchObject({ exitCode: 3 });
+  });
+
+  it('takes the others of a batch where one can never be written', async () => {
+    const change = { account: 'business', orderId: 'batch', since: new Date().toISOString(), terminal: false };
+    const record = (n: number, more: object = {}) =>
+      store.record({
+        ...{ id: `batch_${n}`, at: change.since, type: 'order.changed' },
+        change: { ...change, rawStatus: `word ${n}`, ...more } as OrderChange,
+      });
+    const first = record(0); // under way alone, so that the others go together
+    const others = [record(1), record(2, { since: 'no instant' }), record(3)];
+    const outcomes = await Promise.allSettled([first, ...others]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await changesOf('batch')).toHaveLength(3);
+  });
+});

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+import { type Postgres, startPostgres } from '../../../local/postgres/postgres.js';
+
+/** A PostgreSQL server for the tests of a file. */
+export interface TestPostgres extends Postgres {
+  rows<T extends object = Record<string, unknown>>(query: string, values?: unknown[]): Promise<T[]>;
+}
+
+export function usePostgres(): TestPostgres {
+  const postgres = {} as TestPostgres;
+  let folder = '';
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'faretrail-postgres-'));
+    const server = await startPostgres(folder, (line) => process.stderr.write(`postgres: ${line}\n`));
+    Object.assign(postgres, server, {
+      async rows(query: string, values?: unknown[]) {
+        const client = new Client({ connectionString: server.url });
+        await client.connect();
+        try {
+          return (await client.query(query, values)).rows;
+        } finally {
+          await client.end();
+        }
+      },
+    });
+  });
+  afterAll(async () => {
+    await postgres.stop?.();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return postgres;
+}
