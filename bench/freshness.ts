@@ -12,14 +12,14 @@ import { mean } from './statistics.js';
 import { requestMaker } from './webhook-load.js';
 import { startWorkerProcess } from './worker-process.js';
 
-const orders = 200;
+export const orders = 200;
 const perSecondByDefault = 20;
 const seconds = 30;
 const hour = 3_600_000;
 /** Each query is work for server and worker and delays the change, so the first comes after the read of the order. */
 const askEveryMs = 5;
 const limitMs = 20_000;
-const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
+export const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
 
 interface FreshFigures {
   p50: number;
@@ -59,9 +59,9 @@ export async function benchFreshness(options: IngressOptions): Promise<Measure[]
   ];
 }
 
-/** Unique, since other rounds may use the same server. */
-type NameOf = (index: number) => string;
-function orderNames(): NameOf {
+/** The names of the orders, unique since other rounds may use the same server. */
+export type NameOf = (index: number) => string;
+export function orderNames(): NameOf {
   const round = randomUUID();
   return (index) => `order-${index % orders}-${round}`;
 }
@@ -92,8 +92,8 @@ async function measure(site: IngressSite, sandbox: Sandbox, perSecond: number): 
   }
 }
 
-/** Waits until workers have read each order. */
-async function followAll({ followOrder }: IngressSite, sandbox: Sandbox, nameOf: NameOf): Promise<void> {
+/** Has all orders followed, and waits until workers have read each. */
+export async function followAll({ followOrder }: IngressSite, sandbox: Sandbox, nameOf: NameOf): Promise<void> {
   for (let index = 0; index < orders; index += 1) {
     const script = [{ status: 'Routing', afterMs: 0 }];
     sandbox.addOrder({ interface: 'business', orderId: nameOf(index), script });

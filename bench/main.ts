@@ -10,6 +10,7 @@ import { benchOrders } from './orders.js';
 import { benchPolls } from './polls.js';
 import { type Group, type Listing, type Summary, toListing, toTable } from './report.js';
 import { watchStolenTime } from './stolen-time.js';
+import { benchStore } from './store.js';
 import { type ServerFacts, type ServerProgram, serverFacts, toText } from './temporal-source.js';
 
 interface SharedFlags {
@@ -60,6 +61,7 @@ const benches = {
   },
   calls: { name: 'reading an order once', beside: 'a workflow, or the HTTP request alone' },
   encryption: { name: 'following orders with payload encryption', beside: 'without' },
+  store: { name: 'recording changes in PostgreSQL', beside: 'without a store' },
 } as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
 
 type Bench = keyof typeof benches;
@@ -183,6 +185,13 @@ command('orders', beside('orders'), '9 minutes (a look: --rounds 1 --orders 200,
   .action(async (flags: OrdersFlags) => {
     const { temporal, server } = await openSource(flags);
     print({ server, orders: await benchOrders({ ...flags, temporal, say }) }, flags.json);
+  });
+
+command('store', beside('store'), '12 minutes (a look: --rounds 1 --orders 300, 4 minutes)')
+  .option('--orders <n>', 'orders in each round', wholeNumber(20_000), 1_000)
+  .action(async (flags: OrdersFlags) => {
+    const { temporal, server } = await openSource(flags);
+    print({ server, store: await benchStore({ ...flags, temporal, say }) }, flags.json);
   });
 
 command('polls', beside('polls'), '55 minutes (a look: --rounds 1 --orders 250, 7 minutes)')

@@ -32,7 +32,7 @@ const cadence = { activeMs: hour, reservedMs: hour, pushedMs: hour };
 const changes = ['Confirmed', 'Driving', 'Completed'];
 
 /** What a whole announced order costs; CPU in milliseconds. */
-interface OrderFigures {
+export interface OrderFigures {
   perSecond: number;
   serverMs: number;
   workerMs: number;
@@ -55,7 +55,7 @@ export async function benchOrders({ temporal, rounds, orders, say }: OrdersOptio
       const result: Partial<Record<Side, OrderFigures>> = {};
       for (const side of sidesInRound(round)) {
         say(`orders: ${side}, round ${round + 1} of ${rounds}, about ${Math.round(20 + orders / 20)} s`);
-        result[side] = await measure(side, { place, trackerCodePath, orders });
+        result[side] = await measureOrders(side, { place, trackerCodePath, orders });
       }
       results.push(result as Record<Side, OrderFigures>);
     }
@@ -69,13 +69,18 @@ interface SideOptions {
   place: IngressPlace;
   trackerCodePath: string;
   orders: number;
+  /** Further settings of the worker. */
+  env?: Record<string, string>;
 }
 
-async function measure(side: Side, { place, trackerCodePath, orders }: SideOptions): Promise<OrderFigures> {
+/** Whole orders on one side. */
+export async function measureOrders(side: Side, options: SideOptions): Promise<OrderFigures> {
+  const { place, trackerCodePath, orders } = options;
   const sandbox = await startSandbox();
   const site = await openSite(place, { sandboxUrl: sandbox.url, cadence });
   const address = site.env.TEMPORAL_ADDRESS ?? '';
-  const worker = await startWorkerProcess({ side, address, env: site.env, trackerCodePath });
+  const env = { ...site.env, ...options.env };
+  const worker = await startWorkerProcess({ side, address, env, trackerCodePath });
   const ingress = side === 'faretrail' ? await site.startIngress() : null;
   const lanes = ingress && (await openLanes(ingress.port, inFlight));
   const scene = { site, sandbox, worker };

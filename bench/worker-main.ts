@@ -6,6 +6,7 @@ import { loadWorkerConfig } from '../src/config.js';
 import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { toDataConverter } from '../src/sealing/data-converter.js';
+import { openStore } from '../src/store/store.js';
 import { threadHeaps } from '../src/temporal/thread-heaps.js';
 import type { RunningWorker } from '../src/temporal/yielding-worker.js';
 import { createTracker } from './baseline/worker.js';
@@ -33,11 +34,12 @@ async function main(): Promise<void> {
           onHandled: (handled) => process.send?.({ handled } satisfies Handled),
         })
       : undefined;
+  const store = typeof config.store === 'object' ? openStore(config.store.url) : config.store;
   const worker = tracker
     ? { workers: [tracker], run: () => tracker.run() }
     : await createOrderWorker({
         ...shared,
-        ...{ client, namespace: 'default' },
+        ...{ client, namespace: 'default', store },
         onCacheChange: ({ cachedRuns, heap: { usedBytes } }) =>
           console.error(
             `bench: a heap of ${Math.round(usedBytes / 1_048_576)} MiB; the workflow cache holds ${cachedRuns} runs now`,
