@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStage, type Stage } from '../chaos/stage.js';
@@ -20,6 +20,8 @@ import { debianTool, pythonTool, type Tool } from './tools.js';
 /** One of our doors, with a request that it accepts. */
 interface Door {
   name: string;
+  /** Its document in docs/schema, and what a stranger could not guess of its addresses. */
+  contract: { document: string; parameters: Record<string, string> };
   url: string;
   path: string;
   headers: Record<string, string>;
@@ -35,9 +37,10 @@ const slowConnections = 400;
 const probeEveryMs = 500;
 const probeLimitMs = 5_000;
 
-/** Raw bytes and slow senders at the ingress and the codec endpoint, by programs that know neither. */
+/** Requests that the contract allows or forbids, raw bytes and slow senders at the ingress and the codec endpoint, by programs that know neither. */
 export async function fuzz({ minutes, say, onEnd }: Wanted): Promise<Row[]> {
   const boofuzz = await pythonTool('boofuzz', 'counterparts/programs/python', 'fuzz.py', say);
+  const schemathesis = await pythonTool('schemathesis', 'counterparts/programs/python', null, say);
   const slow = await debianTool('slowhttptest', '1.8.2-1+b1', say);
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-counterparts-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,7 +49,8 @@ export async function fuzz({ minutes, say, onEnd }: Wanted): Promise<Row[]> {
   const doors = [await ingressDoor(stage), await codecDoor(onEnd)];
   const rows: Row[] = [];
   for (const door of doors) {
-    say(`${door.name}: boofuzz`);
+    say(`${door.name}: schemathesis, boofuzz`);
+    rows.push(await watched(door, () => callByContract(schemathesis, door, folder)));
     rows.push(await watched(door, () => mutate(boofuzz, door, { folder, cases: Math.ceil(minutes * casesPerMinute) })));
     for (const mode of Object.keys(slowModes) as SlowMode[]) {
       say(`${door.name}: ${slowModes[mode].what}`);
@@ -61,8 +65,10 @@ async function ingressDoor(stage: Stage): Promise<Door> {
   const [subscriber] = await stage.sandbox.subscribers();
   const url = subscriber?.hookAddress ?? '';
   await stage.sandbox.addOrder({ interface: 'business', orderId: '1', script: [{ status: 'Driving', afterMs: 0 }] });
+  const [, , account = '', eventType = '', capability = ''] = new URL(url).pathname.split('/');
   return {
     name: 'ingress',
+    contract: { document: 'openapi-ingress', parameters: { account, eventType, capability } },
     url,
     path: new URL(url).pathname,
     headers: { 'Content-Type': 'application/json', 'X-Subscriber-Secret': subscriber?.secretId ?? '' },
@@ -89,6 +95,7 @@ async function codecDoor(onEnd: Wanted['onEnd']): Promise<Door> {
   );
   return {
     name: 'codec endpoint',
+    contract: { document: 'openapi-codec', parameters: {} },
     url: `${base}/encode`,
     path: '/encode',
     headers: { 'Content-Type': 'application/json' },
@@ -127,6 +134,50 @@ async function watched(door: Door, act: () => Promise<Row>): Promise<Row> {
     came: `${row.came}; another caller waited at most ${Math.round(Math.max(...waits))} ms`,
     wrong: [...row.wrong, ...wrong, ...(ended ? [ended] : [])],
   };
+}
+
+const contractChecks = [
+  ...['not_a_server_error', 'status_code_conformance', 'content_type_conformance'],
+  ...['response_headers_conformance', 'response_schema_conformance'],
+];
+const contractExamples = 300;
+
+/** Every answer must be one that the published document names. */
+async function callByContract(tool: Tool, door: Door, folder: string): Promise<Row> {
+  const { document, parameters } = door.contract;
+  const fixed = Object.entries(parameters).map(([name, value]) => `"path.${name}" = ${JSON.stringify(value)}`);
+  const settings = join(folder, 'schemathesis.toml');
+  writeFileSync(settings, ['[parameters]', ...fixed, ''].join('\n'));
+  const report = join(folder, `${document}.json`);
+  const options = [
+    ...['--url', new URL(door.url).origin, '--checks', contractChecks.join(','), '--seed', '1'],
+    ...['--max-examples', String(contractExamples), '--phases', 'examples,coverage,fuzzing', '--no-color'],
+    ...['--report', 'json', '--report-json-path', report, '--continue-on-failure'],
+  ];
+  const args = ['--config-file', settings, 'run', join(projectRoot, `docs/schema/${document}.json`), ...options];
+  const cli = join(dirname(tool.program), 'schemathesis');
+  const child = spawn(cli, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  const { complete, test_cases, operations, failures, errors } = JSON.parse(readFileSync(report, 'utf8')) as Contract;
+  return {
+    tool: tool.name,
+    version: tool.version,
+    tried: `${door.name}: ${test_cases.generated} requests made from ${document}`,
+    came: `answers of ${operations.tested} operations as the document says`,
+    wrong: [
+      ...(complete && errors.length === 0 ? [] : [`it did not come to its end: ${said.slice(-500)}`]),
+      ...failures.map(({ title, operations: at }) => `${title}: ${at.join(', ')}`),
+    ],
+  };
+}
+
+/** What is read of schemathesis' report. */
+interface Contract {
+  complete: boolean;
+  test_cases: { generated: number };
+  operations: { tested: number };
+  failures: { title: string; operations: string[] }[];
+  errors: unknown[];
 }
 
 async function mutate(tool: Tool, door: Door, { folder, cases }: { folder: string; cases: number }): Promise<Row> {

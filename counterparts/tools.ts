@@ -60,14 +60,19 @@ export async function nodeTool(module: string, script: string, say: Report): Pro
   return { name: module, version, program: process.execPath, args: [join(folder, script)] };
 }
 
-/** One of our small programs on a package of PyPI. `requirements`: the folder of the file that pins it. Throws `ToolMissing`. */
-export async function pythonTool(module: string, requirements: string, script: string, say: Report): Promise<Tool> {
+/** A package of PyPI, with one of our small programs or none. `requirements`: the folder of the file that pins it. Throws `ToolMissing`. */
+export async function pythonTool(
+  module: string,
+  requirements: string,
+  script: string | null,
+  say: Report,
+): Promise<Tool> {
   const file = join(projectRoot, requirements, 'requirements.txt');
   const name = requirements.replaceAll('/', '-');
   const remedy = 'install Python 3 with venv, and check that pip reaches its index';
   const program = await pythonWith(file, name, say).catch(toMissing(module, remedy));
   const version = versionIn(readFileSync(file, 'utf8'), `${module}==`);
-  return { name: module, version, program, args: [join(programs, 'python', script)] };
+  return { name: module, version, program, args: script === null ? [] : [join(programs, 'python', script)] };
 }
 
 /** A package of Debian, unpacked into the cache and not installed. Throws `ToolMissing`. */

@@ -1,8 +1,13 @@
 import { BusinessCallInputSchema, BusinessCallResultSchema } from '../src/domain/call.js';
-import { DeliveryNoticeSchema } from '../src/domain/delivery.js';
-import { FollowOrderInputSchema, FollowRequestSchema } from '../src/domain/order/input.js';
+import { DeliveryNoticeSchema, DeliveryNoticesSchema } from '../src/domain/delivery.js';
+import { FollowOrderInputSchema, FollowRequestSchema, StopInputSchema } from '../src/domain/order/input.js';
 import { OrderChangeSchema, OrderEventSchema, OrderTrailSchema } from '../src/domain/order/trail.js';
-import { ParkedDeliverySchema } from '../src/domain/parked.js';
+import {
+  DiscardInputSchema,
+  ParkedDeliverySchema,
+  RoutedDeliverySchema,
+  RouteInputSchema,
+} from '../src/domain/parked.js';
 import {
   CompanyReportEventSchema,
   CompanyReportInputSchema,
@@ -12,21 +17,32 @@ import {
 import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '../src/domain/ride/input.js';
 import { RideEventSchema } from '../src/domain/ride/notice.js';
 import { RideResultSchema, RideStandingSchema } from '../src/domain/ride/ride.js';
-import { SubscriptionInputSchema } from '../src/domain/subscription/input.js';
+import {
+  EndInputSchema,
+  MoveInputSchema,
+  RotateInputSchema,
+  SubscriptionInputSchema,
+} from '../src/domain/subscription/input.js';
+import { SubscriptionEndSchema, SubscriptionStatusSchema } from '../src/domain/subscription/status.js';
 
-/** Inputs and answers of workflows, by their published names in docs/schema. */
+/** Inputs, results and messages of workflows, by their published names in docs/schema. */
 export const publishedSchemas = {
   'follow-order-input': FollowOrderInputSchema,
   'order-trail': OrderTrailSchema,
   'order-change': OrderChangeSchema,
   'order-event': OrderEventSchema,
   'delivery-notice': DeliveryNoticeSchema,
+  'delivery-notices': DeliveryNoticesSchema,
   'follow-request': FollowRequestSchema,
+  'stop-following-input': StopInputSchema,
   'company-report-input': CompanyReportInputSchema,
   'company-report': CompanyReportSchema,
   'company-report-notice': CompanyReportNoticeSchema,
   'company-report-event': CompanyReportEventSchema,
   'parked-delivery': ParkedDeliverySchema,
+  'route-delivery-input': RouteInputSchema,
+  'routed-delivery': RoutedDeliverySchema,
+  'discard-delivery-input': DiscardInputSchema,
   'business-call-input': BusinessCallInputSchema,
   'business-call-result': BusinessCallResultSchema,
   'request-ride-input': RequestRideInputSchema,
@@ -36,6 +52,11 @@ export const publishedSchemas = {
   'ride-update': UpdateRideSchema,
   'ride-resolution': RideResolutionSchema,
   'subscription-input': SubscriptionInputSchema,
+  'subscription-status': SubscriptionStatusSchema,
+  'subscription-end': SubscriptionEndSchema,
+  'rotate-subscription-input': RotateInputSchema,
+  'move-subscription-input': MoveInputSchema,
+  'end-subscription-input': EndInputSchema,
 } as const;
 
 /** One of them as a JSON Schema of draft 2020-12. A later release may add fields to answers. */

@@ -8,6 +8,7 @@ import { deepestParsed, measureJson } from '../domain/json.js';
 import { createLogger } from '../observability/logging.js';
 import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
 import type { CodecSettings } from '../settings/codec.js';
+import { answerBrokenRequest, contentType } from '../webhooks/problems.js';
 import { type AddCommand, addCommand, type CommandContext } from './command.js';
 import { exitCodes } from './failure.js';
 
@@ -79,15 +80,32 @@ export interface CodecServer {
 }
 
 /** For a page of history of the UI: payloads have up to 2 MB, and base64 adds a third. */
-const bodyLimit = 16 * 1_048_576;
+export const bodyLimit = 16 * 1_048_576;
 
 // The JSON form of protobuf: bytes are base64. Fields of later versions are kept.
+const Base64 = z.string().meta({ contentEncoding: 'base64' });
 const PayloadJson = z.looseObject({
-  metadata: z.record(z.string(), z.string()).nullish(),
-  data: z.string().nullish(),
+  metadata: z.record(z.string(), Base64).nullish(),
+  data: Base64.nullish(),
 });
-const PayloadsJson = z.looseObject({ payloads: z.array(PayloadJson).nullish() });
+/** Body of a request, and of its answer. */
+export const PayloadsJson = z.looseObject({ payloads: z.array(PayloadJson).nullish() });
 type PayloadJson = z.infer<typeof PayloadJson>;
+
+const problem = (status: number, detail: string) => ({ status, body: JSON.stringify({ status, detail }) });
+const unfit = 'not a request of this kind';
+
+/** Every refusal (RFC 9457). Their texts are fixed, so that they repeat nothing of the request. */
+export const problems = {
+  malformed: problem(400, unfit),
+  notPayloads: problem(400, 'the body must be {"payloads":[...]} of Temporal'),
+  noToken: problem(401, 'a bearer token is needed'),
+  otherOrigin: problem(403, 'not for pages of this origin'),
+  notFound: problem(404, 'there are /decode and /encode, by POST'),
+  tooLarge: problem(413, unfit),
+  notJson: problem(415, unfit),
+  failed: problem(500, 'the payloads could not be read or written'),
+} as const;
 
 /** A page of that size needs 5 Mbit/s to come in time. */
 const defaultDeadlines: Deadlines = { headersMs: 10_000, requestMs: 30_000 };
@@ -99,6 +117,7 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   const app = fastify({
     ...{ logger: false, bodyLimit, exposeHeadRoutes: false, forceCloseConnections: true, requestTimeout: requestMs },
     http: { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: deadlineCheckMs },
+    clientErrorHandler: answerBrokenRequest,
   });
   app.removeContentTypeParser('text/plain');
   const parse = app.getDefaultJsonParser('error', 'error');
@@ -106,12 +125,11 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     measureJson(body).depth > deepestParsed ? done(null, undefined) : parse(request, body, done),
   );
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
-    const status = error.statusCode ?? 500;
-    if (status >= 500) options.onFailure(error);
-    const detail = status >= 500 ? 'the payloads could not be read or written' : 'not a request of this kind';
-    return refuse(reply, status, detail);
+    const known = Object.values(problems).find(({ status }) => status === error.statusCode) ?? problems.failed;
+    if (known === problems.failed) options.onFailure(error);
+    return refuse(reply, known);
   });
-  app.setNotFoundHandler((_request, reply) => refuse(reply, 404, 'there are /decode and /encode, by POST'));
+  app.setNotFoundHandler((_request, reply) => refuse(reply, problems.notFound));
   guard(app, options.settings);
   addRoutes(app, options);
   try {
@@ -135,12 +153,12 @@ function guard(app: FastifyInstance, { origins, token }: CodecSettings): void {
   app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers;
     reply.headers({ vary: 'origin', 'cache-control': 'no-store' });
-    if (origin !== undefined && !origins.includes(origin)) return refuse(reply, 403, 'not for pages of this origin');
+    if (origin !== undefined && !origins.includes(origin)) return refuse(reply, problems.otherOrigin);
     if (origin !== undefined)
       reply.headers({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' });
     if (request.method === 'OPTIONS') return answerPreflight(request, reply);
     if (request.method !== 'POST' || token === null || showsToken(request, token)) return;
-    return refuse(reply.header('www-authenticate', 'Bearer'), 401, 'a bearer token is needed');
+    return refuse(reply.header('www-authenticate', 'Bearer'), problems.noToken);
   });
 }
 
@@ -179,7 +197,7 @@ function addRoutes(app: FastifyInstance, { codec, onUnreadable }: CodecServerOpt
   const route = (path: string, convert: (payload: Payload) => Promise<Payload>): void => {
     app.post(path, async (request, reply) => {
       const body = PayloadsJson.safeParse(request.body);
-      if (!body.success) return refuse(reply, 400, 'the body must be {"payloads":[...]} of Temporal');
+      if (!body.success) return refuse(reply, problems.notPayloads);
       return { payloads: await Promise.all((body.data.payloads ?? []).map((json) => converted(json, convert))) };
     });
   };
@@ -202,6 +220,5 @@ const toJson = ({ metadata, data }: Payload): PayloadJson => ({
   data: base64(data),
 });
 
-/** A problem answer (RFC 9457). Its texts are fixed, so that it repeats nothing of the request. */
-const refuse = (reply: FastifyReply, status: number, detail: string): FastifyReply =>
-  reply.code(status).type('application/problem+json; charset=utf-8').send(JSON.stringify({ status, detail }));
+const refuse = (reply: FastifyReply, { status, body }: (typeof problems)[keyof typeof problems]): FastifyReply =>
+  reply.code(status).type(contentType).send(body);

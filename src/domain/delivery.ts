@@ -19,13 +19,16 @@ export function readTraceparent(value: unknown): TraceContext | null {
 }
 
 const shortText = s.text(256);
-/** One webhook delivery in the signal `deliveryReceived`, which carries `{ deliveries }`. */
+/** One webhook delivery in the signal `deliveryReceived`. */
 export const DeliveryNoticeSchema = s.answerOf({
   deliveryId: shortText,
   eventType: shortText,
   receivedAt: InstantSchema,
   status: s.absentOr(shortText),
 });
+
+/** Argument of the signal `deliveryReceived`. */
+export const DeliveryNoticesSchema = s.answerOf({ deliveries: s.listOf(DeliveryNoticeSchema) });
 
 /** One webhook delivery as a run receives it: a hint, never the truth. */
 export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {

@@ -4,11 +4,12 @@ import { parserOf, readInput } from './input-fields.js';
 import { InstantSchema } from './instant.js';
 import { type AccountName, AccountNameSchema, type DeliveryId, type OrderId, OrderIdSchema } from './keys.js';
 import { cell, second } from './markdown.js';
-import { parseStopInput } from './order/input.js';
+import { StopInputSchema } from './order/input.js';
 import * as s from './schema.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
 
-const DeliveryIdSchema = s.matching(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
+/** Our own id of a delivery. */
+export const DeliveryIdSchema = s.matching(/^[0-9a-f]{32}$/, 'must be 32 hex digits');
 
 const ParkedDeliveryInputSchema = s.inputOf({
   account: AccountNameSchema,
@@ -73,11 +74,17 @@ export function parseParkedDeliveryInput(value: unknown): ParkedDeliveryInput {
   return input;
 }
 
+/** Argument of the update `routeDelivery`. */
+export const RouteInputSchema = s.inputOf({ orderId: OrderIdSchema });
+
 /** Reads the argument of `routeDelivery`. Throws `InvalidInput`. */
-export const parseRouteInput = parserOf(s.inputOf({ orderId: OrderIdSchema }));
+export const parseRouteInput = parserOf(RouteInputSchema);
+
+/** Argument of the update `discardDelivery`. */
+export const DiscardInputSchema = StopInputSchema;
 
 /** Reads the argument of `discardDelivery`. Throws `InvalidInput`. */
-export const parseDiscardInput = parseStopInput;
+export const parseDiscardInput = parserOf(DiscardInputSchema);
 
 /** The delivery as Markdown for the Temporal UI: why it waits and what can be done, or what became of it. */
 export function describeParked(delivery: ParkedDelivery): string {

@@ -103,13 +103,20 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
   };
 }
 
+/** The headers of a notice that prove where it comes from (Standard Webhooks 1.0). */
+export const signatureHeaders = {
+  id: 'webhook-id',
+  timestamp: 'webhook-timestamp',
+  signature: 'webhook-signature',
+} as const;
+
 /** One signature for each secret: while secrets change, receivers have the old one or the new one. */
 function createSignature(origin: string, secrets: readonly Uint8Array[]) {
   const webhooks = secrets.map((secret) => new Webhook(receiverSecret(secret, origin), { format: 'raw' }));
   return (id: string, at: Date, body: string): Record<string, string> => ({
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
-    'webhook-signature': webhooks.map((webhook) => webhook.sign(id, at, body)).join(' '),
+    [signatureHeaders.id]: id,
+    [signatureHeaders.timestamp]: String(Math.floor(at.getTime() / 1_000)),
+    [signatureHeaders.signature]: webhooks.map((webhook) => webhook.sign(id, at, body)).join(' '),
   });
 }
 

@@ -68,13 +68,18 @@ async function listen(server: Server, { port, host, setting }: MetricsServerOpti
   }
 }
 
+/** The pages by their paths. */
+export const pages = new Map<string, (options: MetricsServerOptions) => Page | Promise<Page>>([
+  ['/metrics', metricsPage],
+  ['/healthz', (options) => probePage('live', options.isLive() ? null : 'stopped')],
+  ['/readyz', async (options) => probePage('ready', await options.whyNotReady())],
+]);
+
 async function page(url: string, options: MetricsServerOptions): Promise<Page> {
-  const [path] = url.split('?');
+  const [path = ''] = url.split('?');
   try {
-    if (path === '/metrics') return await metricsPage(options);
-    if (path === '/healthz') return probePage('live', options.isLive() ? null : 'stopped');
-    if (path === '/readyz') return probePage('ready', await options.whyNotReady());
-    return { status: 404, body: 'not found; try /metrics, /healthz or /readyz\n' };
+    const found = await pages.get(path)?.(options);
+    return found ?? { status: 404, body: `not found; try ${[...pages.keys()].join(', ')}\n` };
   } catch {
     return { status: 503, body: 'the check itself failed\n' };
   }

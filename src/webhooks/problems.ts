@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { IntakeOutcome } from './ingress-observer.js';
 
 /** A refusal (RFC 9457). Its texts are fixed and repeat nothing of the request. */
-interface Problem {
+export interface Problem {
   status: number;
   title: string;
   body: string;
@@ -43,7 +43,7 @@ export const problems: Readonly<
 };
 
 /** Answers to what Node cannot read as a request: there is a socket, but no response. */
-const brokenRequests = {
+export const brokenRequests = {
   400: problem(400, 'Bad Request', 'This is not an HTTP request that can be read.'),
   408: problem(408, 'Request Timeout', 'The request took too long.'),
   431: problem(431, 'Request Header Fields Too Large', 'The headers are too large.'),

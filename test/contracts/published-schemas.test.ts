@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { publishedAsyncApi } from '../../local/published-asyncapi.js';
+import { publishedOpenApi } from '../../local/published-openapi.js';
 import { publishedSchemas, toPublishedSchema } from '../../local/published-schemas.js';
 import { recordedRuns } from '../replay/payloads.js';
 
@@ -10,18 +12,27 @@ type Name = keyof typeof publishedSchemas;
 const folder = fileURLToPath(new URL('../../docs/schema/', import.meta.url));
 const fileOf = (name: string) => `${folder}${name}.json`;
 const names = Object.keys(publishedSchemas) as Name[];
-/** Writes the schemas, to be committed. */
+/** Writes the documents, to be committed. */
 const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
+const documents: Record<string, object> = {
+  ...Object.fromEntries(names.map((name) => [name, toPublishedSchema(name)])),
+  ...publishedOpenApi,
+  ...publishedAsyncApi,
+};
 
 describe('docs/schema', () => {
-  it.each(names)('%s is what the code says', (name) => {
-    const schema = toPublishedSchema(name);
-    if (isRecording) writeFileSync(fileOf(name), `${JSON.stringify(schema, null, 2)}\n`);
-    expect(JSON.parse(readFileSync(fileOf(name), 'utf8'))).toEqual(schema); // laid out by the formatter
+  it.each(Object.entries(documents))('%s is what the code says', (name, document) => {
+    const text = JSON.stringify(document, null, 2);
+    if (isRecording) writeFileSync(fileOf(name), `${text}\n`);
+    expect(JSON.parse(readFileSync(fileOf(name), 'utf8'))).toEqual(JSON.parse(text)); // laid out by the formatter
   });
 
   it('holds nothing else', () => {
-    expect(readdirSync(folder).sort()).toEqual(names.map((name) => `${name}.json`).sort());
+    expect(readdirSync(folder).sort()).toEqual(
+      Object.keys(documents)
+        .map((name) => `${name}.json`)
+        .sort(),
+    );
   });
 });
 

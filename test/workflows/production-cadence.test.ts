@@ -151,7 +151,7 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
 
   const late = lateOf(handle, 2);
   const { missed } = await late.result();
-  expect(missed).toEqual([expect.stringMatching(/^notify\[0\] .*, 2, last no\. 2: given up after a day$/)]);
+  expect(missed).toEqual([expect.stringMatching(/^notify 0, .*, 2, last no\. 2: given up after a day$/)]);
   const toldForMs = (await timesOf(late)).ended - began;
   expect(toldForMs).toBeGreaterThan(25.5 * hour);
   expect(toldForMs).toBeLessThan(26.5 * hour);

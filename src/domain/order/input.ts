@@ -86,5 +86,8 @@ const RunIdSchema = s.matching(
 /** Reads the run id of an earlier run of the order. Throws `InvalidInput`. */
 export const toEarlierRunId = (value: unknown): string => readInput(RunIdSchema, value, 'continues');
 
+/** Argument of the update `stopFollowing`. */
+export const StopInputSchema = s.inputOf({ reason: s.text() });
+
 /** Reads the argument of `stopFollowing`. Throws `InvalidInput`. */
-export const parseStopInput = parserOf(s.inputOf({ reason: s.text() }));
+export const parseStopInput = parserOf(StopInputSchema);

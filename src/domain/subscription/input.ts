@@ -55,14 +55,23 @@ export type SubscriptionInput = s.Read<typeof SubscriptionInputSchema>;
 /** Reads the input of `subscription`, which any language may send. Throws `InvalidInput` that names the field. */
 export const parseSubscriptionInput = parserOf(SubscriptionInputSchema);
 
-const readRotation = parserOf(s.inputOf({ graceMs: GraceSchema }));
+/** Argument of the update `rotateSubscription`. */
+export const RotateInputSchema = s.inputOf({ graceMs: GraceSchema });
+
+const readRotation = parserOf(RotateInputSchema);
 /** Reads the argument of `rotateSubscription`, which may be left out. Throws `InvalidInput`. */
 export const parseRotateInput = (value: unknown): { graceMs?: number } => readRotation(value ?? {});
 
+/** Argument of the update `moveSubscription`. */
+export const MoveInputSchema = s.inputOf({ publicUrl: PublicUrlSchema, graceMs: GraceSchema });
+
 /** Reads the argument of `moveSubscription`. Throws `InvalidInput`. */
-export const parseMoveInput = parserOf(s.inputOf({ publicUrl: PublicUrlSchema, graceMs: GraceSchema }));
+export const parseMoveInput = parserOf(MoveInputSchema);
+
+/** Argument of the update `endSubscription`. */
+export const EndInputSchema = s.inputOf({
+  reason: s.checked(s.text(), (reason) => reason.trim() !== '', 'must be a text of 1 to 200 characters'),
+});
 
 /** Reads the argument of `endSubscription`. Throws `InvalidInput`. */
-export const parseEndInput = parserOf(
-  s.inputOf({ reason: s.checked(s.text(), (reason) => reason.trim() !== '', 'must be a text of 1 to 200 characters') }),
-);
+export const parseEndInput = parserOf(EndInputSchema);

@@ -17,26 +17,24 @@ export const reliabilitySteps = 4;
 /** See `reliabilitySteps`. */
 export const defaultEndsPerStep = 50;
 
+const MissedDeliverySchema = s.answerOf({
+  orderId: s.answered<OrderId>(),
+  at: s.answered('When the run learnt of it.'),
+});
 /** A change of an announced order that a poll found, although no delivery had announced it. */
-export interface MissedDelivery {
-  orderId: OrderId;
-  /** ISO instant at which the run learnt of it. */
-  at: string;
-}
+export type MissedDelivery = s.Read<typeof MissedDeliverySchema>;
 
 /** What the `subscription` run knows of it. Instants are ISO 8601 UTC. */
-export interface Reliability {
-  /** Misses have been recorded since then, so only what came later counts. */
-  watchedSince: string;
-  /** 0: nothing is proven; `reliabilitySteps`: all that can be. */
-  step: number;
-  /** The orders whose end a delivery announced, at the last count. */
-  ends: number;
-  countedAt: string;
-  /** The proof holds until then unless it is counted again. */
-  until: string;
-  missed: MissedDelivery | null;
-}
+export const ReliabilitySchema = s.answerOf({
+  watchedSince: s.answered('Misses have been recorded since then, so only what came later counts.'),
+  step: s.described(s.wholeNumber(0, reliabilitySteps), `0: nothing is proven; ${reliabilitySteps}: all that can be.`),
+  ends: s.described(s.wholeNumber(), 'The orders whose end a delivery announced, at the last count.'),
+  countedAt: s.answered(),
+  until: s.answered('The proof holds until then unless it is counted again.'),
+  missed: s.nullable(MissedDeliverySchema, 'The last change that a poll found, although no delivery had announced it.'),
+});
+/** What the `subscription` run knows of it. */
+export type Reliability = s.Read<typeof ReliabilitySchema>;
 
 /** What a count goes by. Times are milliseconds, instants milliseconds since the epoch. */
 export interface ReliabilityTerms {

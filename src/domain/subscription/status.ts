@@ -1,7 +1,8 @@
-import type { Attention } from '../attention.js';
+import { AttentionSchema } from '../attention.js';
+import type { AccountName } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
-import type { SubscriptionKey } from '../workflow-ids.js';
-import { type Reliability, type ReliabilityMemo, reliabilitySteps } from './reliability.js';
+import * as s from '../schema.js';
+import { type Reliability, type ReliabilityMemo, ReliabilitySchema, reliabilitySteps } from './reliability.js';
 import {
   attentionOf,
   currentGeneration,
@@ -9,49 +10,60 @@ import {
   type SubscriptionGeneration,
   type SubscriptionState,
 } from './state.js';
-import type { AcceptedGeneration, SubscriptionMemo } from './subscription.js';
+import type { AcceptedGeneration, EventType, SubscriptionMemo } from './subscription.js';
 
+const GenerationStatusSchema = s.answerOf({
+  generation: s.answered(),
+  state: s.described(
+    s.wordOf(['requested', 'current', 'replaced', 'unclear']),
+    'requested: the service has not answered yet. current: in force. replaced: accepted until `until`. unclear: an answer was lost, so it is accepted by its path alone.',
+  ),
+  publicUrl: s.answered(),
+  openedAt: s.answered(),
+  until: s.nullable(s.answered()),
+  subscriberId: s.nullable(s.answered()),
+  createdAt: s.nullable(s.answered(), 'As it came from the service.'),
+  updatedAt: s.nullable(s.answered(), 'As it came from the service.'),
+  isSecretKnown: s.flag,
+});
 /** One address of a subscription as people see it, without its path and secret. Instants are ISO 8601 UTC. */
-export interface GenerationStatus {
-  generation: string;
-  /** `requested`: the service has not answered yet. `current`: in force. `replaced`: accepted until `until`. `unclear`:
-   *  an answer was lost, so it is accepted by its path alone. */
-  state: 'requested' | 'current' | 'replaced' | 'unclear';
-  publicUrl: string;
-  openedAt: string;
-  until: string | null;
-  subscriberId: string | null;
-  /** Texts of the service. */
-  createdAt: string | null;
-  updatedAt: string | null;
-  isSecretKnown: boolean;
-}
+export type GenerationStatus = s.Read<typeof GenerationStatusSchema>;
 
 /** Answer of the query `subscriptionStatus`, and of the updates that change the address. */
-export interface SubscriptionStatus extends SubscriptionKey {
-  /** `active`: some address is in force. */
-  state: 'subscribing' | 'active' | 'ended';
-  publicUrl: string;
-  /** Newest first. */
-  generations: GenerationStatus[];
-  /** Subscribers that the service still has although the ingress refuses their addresses. */
-  stillRegistered: string[];
-  attention: Attention | null;
-  /** How reliably deliveries announce changes; null while nothing was counted. Absent in the answer of an earlier release. */
-  reliability?: Reliability | null;
-}
+export const SubscriptionStatusSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  eventType: s.answered<EventType>(),
+  state: s.described(s.wordOf(['subscribing', 'active', 'ended']), 'active: some address is in force.'),
+  publicUrl: s.answered(),
+  generations: s.described(s.listOf(GenerationStatusSchema), 'Newest first.'),
+  stillRegistered: s.described(
+    s.listOf(s.answered()),
+    'Subscribers that the service still has although the ingress refuses their addresses.',
+  ),
+  attention: s.nullable(AttentionSchema),
+  reliability: s.absentOr(
+    s.nullable(ReliabilitySchema),
+    'How reliably deliveries announce changes; null while nothing was counted. Earlier releases leave it out.',
+  ),
+});
+/** A subscription as people see it. */
+export type SubscriptionStatus = s.Read<typeof SubscriptionStatusSchema>;
 
 /** Result of `subscription`, and answer of `endSubscription`. */
-export interface SubscriptionEnd extends SubscriptionKey {
-  reason: string;
-  endedAt: string;
-  /** Removed subscribers. */
-  removed: string[];
-  /** Subscribers that the service still has; the ingress refuses their deliveries. */
-  stillRegistered: string[];
-  /** Requests with an unclear outcome: each may have left one more subscriber. */
-  unclear: number;
-}
+export const SubscriptionEndSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  eventType: s.answered<EventType>(),
+  reason: s.answered(),
+  endedAt: s.answered(),
+  removed: s.described(s.listOf(s.answered()), 'Removed subscribers.'),
+  stillRegistered: s.described(
+    s.listOf(s.answered()),
+    'Subscribers that the service still has; the ingress refuses their deliveries.',
+  ),
+  unclear: s.described(s.wholeNumber(), 'Requests with an unclear outcome: each may have left one more subscriber.'),
+});
+/** What is left of a subscription that has ended. */
+export type SubscriptionEnd = s.Read<typeof SubscriptionEndSchema>;
 
 const toGenerationStatus = ({ stage, sealedSecret, subscriber, ...one }: SubscriptionGeneration): GenerationStatus => ({
   generation: one.generation,

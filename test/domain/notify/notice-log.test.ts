@@ -118,11 +118,11 @@ const log = filled(2, 2);
 describe('what the Temporal UI shows of late notices', () => {
   it('names each URL that still misses notices, by its place and host alone', () => {
     const left = passNotice(passNotice(log, 0, 1, told), 0, 2, told);
-    const missed = ['notify[1] gone.example: it said so'];
+    const missed = ['notify 1, gone.example: it said so'];
     const text = describeLateNotices('order/business/4711', { urls, log: left }, missed);
     expect(text).toContain('sent about order/business/4711**');
     expect(text).toContain('| notify 2, down.example:8443 | 2 | no. 1, known since 2031-05-01 10:00:00 |');
-    expect(text).toContain('Not notified: notify 1  gone.example: it said so');
+    expect(text).toContain('Not notified: notify 1, gone.example: it said so');
     expect(text).not.toMatch(/s3cret|up\.example/);
   });
 
