@@ -9,11 +9,13 @@ import { type FollowHandle, shows, startFollowing } from '../support/order/stack
 import { patient } from '../support/patience.js';
 import { pendingOf } from '../support/runs.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
+import { usePostgres } from '../support/store/postgres.js';
 import type { IngressProcess } from '../support/worker/process.js';
 import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
 const page = (name: string): string => readFileSync(join(projectRoot, 'docs', name), 'utf8');
 
+const postgres = usePostgres();
 let receiver: TraceReceiver;
 let scene: DeliveryScene;
 let ingress: IngressProcess;
@@ -24,7 +26,8 @@ beforeAll(async () => {
   workerUrl = `http://127.0.0.1:${port}`;
   // The first poll after a read finds the change, and later ones are too far away to find another.
   const pace = { FARETRAIL_POLL_ACTIVE_MS: '2000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
-  scene = await openDeliveryScene({ ...receiver.env, ...pace, FARETRAIL_METRICS_PORT: port });
+  const store = { FARETRAIL_STORE_URL: postgres.url };
+  scene = await openDeliveryScene({ ...receiver.env, ...pace, ...store, FARETRAIL_METRICS_PORT: port });
   ingress = await scene.startIngress();
   await active(await scene.subscribe('status_changed', ingress.url));
   await followToItsEnd();
