@@ -41,7 +41,7 @@ it('with four partitions an account keeps to its budget and gets most of it, no 
     `${reads.length / seconds} reads per second of ${requestsPerSecond}, at most ${inTenSeconds} in ten seconds`,
   );
   expect(inTenSeconds).toBeLessThanOrEqual(1.3 * 10 * requestsPerSecond);
-  expect(reads.length).toBeGreaterThan(requestsPerSecond * seconds * 0.4); // one partition alone hands out less than a quarter
+  expect(reads.length).toBeGreaterThan(requestsPerSecond * seconds * 0.3); // half of the queue's share; one partition alone hands out a quarter of it
   await expect.poll(() => readOrders(since)).toBe(orders);
 
   const { stdout } = await runHere(['doctor'], fleet.env);
