@@ -25,6 +25,7 @@ const names: Record<string, string> = {
   noticesRepeated: 'of these, once more',
   noticesOfThoseWhoLeft: 'receivers that answered 410',
   storedChanges: 'changes in the store',
+  forgottenChanges: 'of these, forgotten by their run with a task that was lost',
   inventions: 'deliveries of a stranger',
   inventionsAcknowledged: 'of these, acknowledged',
   inventionsTooMany: 'answered with 429',

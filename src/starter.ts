@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { runCli } from './cli/program.js';
 import { loadCliConfig, loadConfig } from './config.js';
@@ -22,12 +23,22 @@ async function question(text: string): Promise<string> {
   }
 }
 
+/** A container may run as a user that has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.()}`;
+  }
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
   loadSettings: (over) => loadCliConfig({ ...process.env, ...over }),
   loadSettingsWithSecrets: (over) => loadConfig({ ...process.env, ...over }),
+  userName: userName(),
   question: process.stdin.isTTY && process.stderr.isTTY ? question : undefined,
   onInterrupt(act) {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, act);

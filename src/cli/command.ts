@@ -28,6 +28,8 @@ export interface CliProcess {
   connectWithinMs?: number;
   /** Asks the person at the terminal, and gives the line they type; absent where nobody can be asked. */
   question?: ((text: string) => Promise<string>) | undefined;
+  /** The name of the person at the shell. */
+  userName: string;
   /** Calls `act` at Ctrl-C, SIGTERM or SIGHUP instead of ending the process. Returns a function that undoes this. */
   onInterrupt(act: () => void): () => void;
 }
@@ -35,6 +37,8 @@ export interface CliProcess {
 /** What a command works with. `env` holds the options that override it. */
 export interface CommandContext extends CliProcess {
   paint: Paint;
+  /** Who decides: the identity under which Temporal keeps what the command does. */
+  actor: string;
   isJson: boolean;
   /** The result: `json` as one line, or the text. */
   tell(json: unknown, text: string): void;
@@ -53,6 +57,7 @@ export type CommandLine = (...words: string[]) => string;
 /** Options that every command takes. */
 export interface CommonOptions {
   json?: boolean;
+  as?: string;
   address?: string;
   namespace?: string;
 }
@@ -62,7 +67,8 @@ export const withCommonOptions = (command: Command): Command =>
   command
     .option('--json', 'print JSON')
     .option('--address <host:port>', 'server to use in place of TEMPORAL_ADDRESS', checked(toAddress))
-    .option('--namespace <name>', 'namespace to use in place of TEMPORAL_NAMESPACE', checked(toNamespace));
+    .option('--namespace <name>', 'namespace to use in place of TEMPORAL_NAMESPACE', checked(toNamespace))
+    .option('--as <name>', 'who decides, kept in the run; default: your user name', checked(toActor));
 
 function toAddress(text: string): string {
   const [whole, port = '7233'] = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(text) ?? [];
@@ -77,8 +83,18 @@ function toNamespace(text: string): string {
   return text;
 }
 
+function toActor(text: string): string {
+  if (!/^[^\p{C}]{1,100}$/u.test(text) || text.trim() === '') {
+    throw new InvalidInput('--as: must be 1 to 100 characters without control characters');
+  }
+  return text;
+}
+
 /** What a command works with, from the process and the common options. */
-export function createContext(around: CliProcess, { json = false, ...place }: CommonOptions): CommandContext {
+export function createContext(
+  around: CliProcess,
+  { json = false, as: actor = around.userName, ...place }: CommonOptions,
+): CommandContext {
   const { stdout, stderr } = around;
   const overrides = [
     { variable: 'TEMPORAL_ADDRESS', option: '--address', value: place.address },
@@ -92,6 +108,7 @@ export function createContext(around: CliProcess, { json = false, ...place }: Co
   return {
     ...around,
     env,
+    actor,
     isJson: json,
     paint,
     tell: (value, text) => void stdout.write(`${json ? toJsonLine(value) : text}\n`),
@@ -169,6 +186,7 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
   const config = context.loadSettings();
   const { client, connection, namespace, address } = await connectClient(context.env, {
     withinMs: context.connectWithinMs ?? defaultConnectWithinMs,
+    identity: context.actor,
   });
   const within: Session['within'] = (ms, call) => connection.withDeadline(Date.now() + ms, call);
   try {

@@ -29,6 +29,7 @@ import { addShow } from './order/show.js';
 import { addWatch } from './order/watch.js';
 import { addProbe } from './probe/probe.js';
 import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
+import { addRideList, addRideShow, addRideWatch } from './ride/lookup.js';
 import { addCreate, addEnd, addMove, addRotate } from './subscription/commands.js';
 import { addSubscriptionList } from './subscription/list.js';
 import { toJsonLine, toLines } from './text.js';
@@ -47,7 +48,7 @@ const entries: readonly Entry[] = [
   {
     noun: 'ride',
     does: 'order rides at the service, change and cancel them',
-    verbs: [addRequest, addUpdate, addCancel, addResolve],
+    verbs: [addRequest, addRideShow, addRideWatch, addUpdate, addCancel, addResolve, addRideList],
   },
   {
     noun: 'subscription',
@@ -99,8 +100,9 @@ const helpEnd = `
 To see the commands of a noun: faretrail order --help
 Settings come from the environment: TEMPORAL_* and FARETRAIL_*. Every command
 takes --address and --namespace, which override TEMPORAL_ADDRESS and
-TEMPORAL_NAMESPACE, and --json: one JSON document on stdout (watch: one line for
-each change), errors as {"error":{"code","message"}} on stderr.
+TEMPORAL_NAMESPACE, --as: who decides, and --json: one JSON document on stdout
+(watch: one line for each change), errors as {"error":{"code","message"}} on
+stderr.
 Results go to stdout, errors and hints to stderr; times are UTC.
 Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 not found.
 

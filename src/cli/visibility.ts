@@ -66,9 +66,12 @@ export function toStatusFilter(text: string): string {
   return toRideStatus(text);
 }
 
-/** The runs of orders that match, without those that continued as new: the newest run shows the order. */
-export const orderRunsQuery = ({ running, ...filter }: RunFilter): string =>
-  allOf("WorkflowType = 'followOrder'", running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
+/** The runs of a type that match, without those that continued as new: the newest run shows the order or ride. */
+export const newestRunsQuery = (
+  workflowType: 'followOrder' | 'requestRide',
+  { running, ...filter }: RunFilter,
+): string =>
+  allOf(`WorkflowType = ${quote(workflowType)}`, running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
 
 /** The running runs of every type that need a person. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>

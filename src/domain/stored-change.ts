@@ -2,9 +2,11 @@ import type { OrderChange } from './order/trail.js';
 
 /** A change of an order on its way into the store. Plain JSON. */
 export interface StoredChange {
-  /** Made of the first run and the number of the change, so that a repeat is no second row. */
-  id: string;
-  /** When the run recorded the change, ISO 8601 UTC. */
+  /** Id of the first of the runs that continued as new. */
+  run: string;
+  /** Number of the change in these runs, so that a repeat is no second row. */
+  notice: number;
+  /** When the run recorded the change, ISO 8601 UTC by the clock of Temporal. Later where a lost task has to be done again. */
   at: string;
   /** `order.changed`, `order.ended`, `attention.raised` or `attention.cleared`. */
   type: string;

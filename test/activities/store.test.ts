@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createStoreActivities } from '../../src/activities/store.js';
 import type { StoredChange } from '../../src/domain/stored-change.js';
 
-const change = { id: 'run_1' } as StoredChange;
+const change = { run: 'run', notice: 1 } as StoredChange;
 const never = { record: () => new Promise<never>(() => undefined) };
 const refusing = { record: async () => Promise.reject(Object.assign(new Error('no'), { code: 'ECONNREFUSED' })) };
 

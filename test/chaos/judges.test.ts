@@ -298,6 +298,11 @@ describe('the judge of the store', () => {
       [row(1, 'Pending'), row(2, 'Driving'), row(3, 'Driving', { attention: 'customerCare' }), { ...end, change: 4 }],
       null,
     ],
+    [
+      'a change that the run has forgotten',
+      [row(1, 'Pending'), row(2, 'Driving'), row(3, 'DriverSwapped'), { ...end, change: 4 }],
+      null,
+    ],
     ['a change less', [row(1, 'Pending'), { ...end, change: 2 }], /the trail Pending > Driving/],
     ['a change twice', [row(1, 'Pending'), row(2, 'Driving'), row(3, 'Driving'), { ...end, change: 4 }], /3 twice/],
     ['changes in another order', [row(1, 'Driving'), row(2, 'Pending'), end], /the trail/],

@@ -29,6 +29,7 @@ export function fakeProcess(env: Env = nowhere, more: Partial<CliProcess> = {}) 
     loadSettings: (over) => loadCliConfig({ ...env, ...over }),
     loadSettingsWithSecrets: (over) => loadConfig({ ...env, ...over }),
     connectWithinMs: patienceWith(env),
+    userName: 'tester',
     onInterrupt: () => () => undefined,
     ...more,
   };

@@ -5,7 +5,7 @@ import { ageText, subscriptionsText, toListedSubscription } from '../../src/cli/
 import { subscriptionEndText, subscriptionText } from '../../src/cli/subscription/view.js';
 import { withoutColour } from '../../src/cli/text.js';
 import { tokensText, toListedToken } from '../../src/cli/token.js';
-import { attentionQuery, orderRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
+import { attentionQuery, newestRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { quote } from '../../src/domain/search-attribute-names.js';
@@ -15,9 +15,15 @@ import { emptyLease, type TokenLease } from '../../src/domain/token/lease.js';
 
 describe('a query', () => {
   it('of order list asks for runs of orders, each once, that fit the options', () => {
-    expect(orderRunsQuery({})).toBe("WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'");
+    expect(newestRunsQuery('followOrder', {})).toBe(
+      "WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'",
+    );
     const running = "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running'";
-    const query = orderRunsQuery({ account: toAccountName('partner'), status: 'Driving', running: true });
+    const query = newestRunsQuery('followOrder', {
+      account: toAccountName('partner'),
+      status: 'Driving',
+      running: true,
+    });
     expect(query).toBe(`${running} AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
   });
 

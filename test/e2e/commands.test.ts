@@ -89,8 +89,32 @@ describe('the commands of rides', () => {
     expect(await told(...request(id))).toMatchObject(refused('OutcomeUnknown', /phone/));
   });
 
+  it('show, watch and list rides, with who decided what', async () => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    const id = randomUUID();
+    await cli(...request(id, '--as', 'anna'));
+    await told(...ride('update', id, '--input', jsonFile({ note_to_driver: 'blue door' })));
+    expect((await told(...ride('show', id))).lines).toMatchObject([{ state: 'running', ride: { requestId: id } }]);
+    await cli(...ride('cancel', id, '--as', 'Ben Example'));
+    expect((await told(...ride('watch', id))).lines.at(-1)).toMatchObject({ change: 'ended' });
+    const [shown] = (await told(...ride('show', id))).lines;
+    expect(shown).toMatchObject({ state: 'completed', ride: null, result: { outcome: 'cancelled' }, failure: null });
+    expect(shown.decisions.map(({ what, by }: Record<string, string>) => [what, by])).toEqual([
+      ['start', 'anna'],
+      ['updateRide', 'tester'],
+      ['cancelRide', 'Ben Example'],
+    ]);
+    const { stdout } = await cli(...ride('show', id));
+    expect(stdout).toMatch(
+      /: cancelled\n[\s\S]+completed at \S+ \S+ UTC\n.+ start by anna\n.+\n.+ cancelRide by Ben Example\n$/,
+    );
+    const listed = async () => (await told('ride', 'list', '--account', 'business')).lines[0].rides;
+    await expect.poll(listed).toContainEqual(expect.objectContaining({ requestId: id, state: 'completed' }));
+  });
+
   it('end with 3 for a ride that Temporal does not know', async () => {
-    expect(await cli(...ride('cancel', randomUUID()))).toMatchObject({ exitCode: 3 });
+    for (const verb of ['cancel', 'show', 'watch'])
+      expect(await cli(...ride(verb, randomUUID()))).toMatchObject({ exitCode: 3 });
   });
 });
 

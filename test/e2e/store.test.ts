@@ -94,7 +94,7 @@ describe('the store', () => {
     const change = { ...{ account: 'business', orderId, status: 'Completed' }, since: new Date().toISOString() };
     for (const n of [1, 2])
       await store.record({
-        ...{ id: `run_${n}`, at: change.since, type: 'order.changed' },
+        ...{ run: 'run', notice: n, at: change.since, type: 'order.changed' },
         change: { ...change, terminal: true, rawStatus: `odd \0 \ud800 ${n}` } as OrderChange,
       });
     const erase = () => runHere(['erase', 'business', orderId, '--yes', '--json'], env);
@@ -107,7 +107,7 @@ describe('the store', () => {
     const change = { account: 'business', orderId: 'batch', since: new Date().toISOString(), terminal: false };
     const record = (n: number, more: object = {}) =>
       store.record({
-        ...{ id: `batch_${n}`, at: change.since, type: 'order.changed' },
+        ...{ run: 'batch', notice: n, at: change.since, type: 'order.changed' },
         change: { ...change, rawStatus: `word ${n}`, ...more } as OrderChange,
       });
     const first = record(0); // under way alone, so that the others go together
@@ -116,4 +116,54 @@ describe('the store', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await changesOf('batch')).toHaveLength(3);
   });
+
+  // A local activity has written although its workflow task was lost, and the next worker reads the order anew.
+  it.each([
+    ['the same again', [[1, 'Driving', 5]], ['Routing', 'Driving']],
+    ['a status that came meanwhile', [[1, 'Completed', 5]], ['Routing', 'Driving', 'Completed']],
+    ['what the lost task had seen last', [[1, 'Completed', 5]], ['Routing', 'Driving', 'Completed'], 'Completed'],
+    [
+      'both changes again',
+      [
+        [1, 'Driving', 5],
+        [2, 'Completed', 5],
+      ],
+      ['Routing', 'Driving', 'Completed'],
+      'Completed',
+    ],
+    [
+      'another end',
+      [
+        [1, 'Driving', 5],
+        [2, 'Cancelled', 6],
+      ],
+      ['Routing', 'Driving', 'Completed', 'Cancelled'],
+      'Completed',
+    ],
+    [
+      'the former status, from a worker that stood still',
+      [
+        [1, 'Completed', 5],
+        [1, 'Driving', 2],
+      ],
+      ['Routing', 'Driving', 'Completed'],
+    ],
+  ] as [string, [number, string, number][], string[], string?][])(
+    'loses nothing, and writes nothing twice, where a task is done again and finds %s',
+    async (name, again, rows, last) => {
+      const secondOf = (second: number): string => new Date(Date.UTC(2031, 0, 1, 0, 0, second)).toISOString();
+      const record = async (notice: number, rawStatus: string, second: number): Promise<void> => {
+        const at = secondOf(second);
+        const change = { account: 'business', orderId: name, since: at, terminal: false, status: rawStatus, rawStatus };
+        await store.record({ run: name, notice, at, type: 'order.changed', change: change as unknown as OrderChange });
+      };
+      await record(0, 'Routing', 1);
+      await record(1, 'Driving', 2);
+      if (last !== undefined) await record(2, last, 3);
+      for (const [notice, status, second] of again) await record(notice, status, second);
+      const changes = await changesOf(name);
+      expect(changes.map(([, , status]) => status)).toEqual(rows);
+      expect(changes.map(([number]) => number)).toEqual(rows.map((_, at) => at + 1));
+    },
+  );
 });

@@ -43,7 +43,7 @@ inLong('the outbox relays each change once and in order, whenever it is killed',
     const since = new Date().toISOString();
     const change = { account: 'business', orderId: `o${recorded % 7}`, since, terminal: false } as OrderChange;
     recorded += 1;
-    return store.record({ id: `run_${recorded}`, at: since, type: 'order.changed', change });
+    return store.record({ run: 'run', notice: recorded, at: since, type: 'order.changed', change });
   };
   const env = { ...process.env, FARETRAIL_STORE_URL: url, NATS_URL: `nats://127.0.0.1:${port}` };
   const relay = (): Promise<ServerProcess> =>

@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 251, lines: 28_400 },
-  test: { lines: 37_450 },
+  src: { files: 252, lines: 28_700 },
+  test: { lines: 37_600 },
   file: { p95: 300, cap: 400 },
   function: { p95: 50, cap: 80 },
   /** A file with fewer lines and a single importer belongs into that importer. */
@@ -20,7 +20,6 @@ export const smallFiles: Readonly<Record<string, string>> = {
   'src/sealing/encoded-failures.ts': 'Temporal loads it by its path',
   'src/sealing/plain-failures.ts': 'Temporal loads it by its path',
   'src/settings/notify.ts': 'one group of settings',
-  'src/starter.ts': 'a process: the CLI',
   'src/workflows/index.ts': 'Temporal loads it by its path: the bundle of workflows',
 };
 

@@ -5,7 +5,7 @@ import { accountOption, checked, limitOption } from '../arguments.js';
 import { type AddCommand, addCommand, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { clip, type Paint, plain, tableText, utc } from '../text.js';
-import { listRuns, moreText, orderRunsQuery, type RunFilter, toStatusFilter } from '../visibility.js';
+import { listRuns, moreText, newestRunsQuery, type RunFilter, toStatusFilter } from '../visibility.js';
 import { knownOf } from './show.js';
 
 const help = `
@@ -25,7 +25,7 @@ export const addOrderList: AddCommand = (order, run) => {
 };
 
 async function list(session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
-  const { found, hasMore } = await listRuns(session, orderRunsQuery(filter), limit);
+  const { found, hasMore } = await listRuns(session, newestRunsQuery('followOrder', filter), limit);
   const orders = found.flatMap(toListedOrder);
   session.tell({ orders, hasMore }, ordersText(orders, session.paint));
   if (hasMore) session.note(moreText(limit));

@@ -1,6 +1,7 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { OrderTrail } from '../../client/index.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
+import { type Decision, readDecisions } from '../../temporal/decisions.js';
 import { failureBehind } from '../../temporal/run-errors.js';
 import type { FoundRun } from '../../temporal/runs.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
@@ -129,8 +130,24 @@ export const addShow: AddCommand = (order, run) => {
 
 async function show(session: Session, key: FollowOrderKey): Promise<number> {
   const shown = await readOrderRun(session, key);
-  session.tell(toRunJson(shown), runText(shown, key, session.paint));
+  const decisions = await decisionsOf(session, shown.found.workflowId);
+  session.tell(
+    { ...toRunJson(shown), decisions },
+    `${runText(shown, key, session.paint)}${decisionsText(decisions, session.paint)}`,
+  );
   return exitCodes.done;
+}
+
+/** Who decided what about a run; null where its history cannot be read. */
+export const decisionsOf = ({ client }: Session, workflowId: string): Promise<Decision[] | null> =>
+  readDecisions(client, workflowId, callTimeoutMs).catch(() => null);
+
+/** A line for each decision. */
+export function decisionsText(decisions: readonly Decision[] | null, paint: Paint): string {
+  const lines = (decisions ?? []).map(({ at, what, by }) => {
+    return paint('faint', `${utc(at)}  ${plain(what)} by ${plain(by)}`);
+  });
+  return ['', ...lines].join('\n');
 }
 
 /** The JSON of a run. */
@@ -160,7 +177,7 @@ function whyNoTrail({ failure, found }: OrderRun): string {
 }
 
 /** "running since ...", "completed at ...". */
-function runLine({ state, isOpen, startedAt, endedAt, workflowId }: FoundRun): string {
+export function runLine({ state, isOpen, startedAt, endedAt, workflowId }: FoundRun): string {
   const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
   return `${plain(workflowId)}: ${state} ${when}`;
 }

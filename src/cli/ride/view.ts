@@ -2,9 +2,10 @@ import type { RideResult, RideStanding } from '../../client/index.js';
 import { toAccountName } from '../../domain/keys.js';
 import { followedAgainText } from '../../domain/ride/ride.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
+import { failureBehind } from '../../temporal/run-errors.js';
 import type { FoundRun } from '../../temporal/runs.js';
-import { type CommandLine, callTimeoutMs, type Session } from '../command.js';
-import { CliFailure, tellFailure } from '../failure.js';
+import { type CommandLine, callTimeoutMs, queryTimeoutMs, type Session } from '../command.js';
+import { CliFailure, type RunFailure, tellFailure, toRunFailure } from '../failure.js';
 import { trailText } from '../order/show.js';
 import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
 import { watchRun } from '../watching.js';
@@ -17,6 +18,29 @@ export async function getRide(session: Session, { account, requestId }: RequestR
     'NotRequested',
     `Temporal remembers no ride ${requestId} of account ${account}; order it with: faretrail ride request ${account}`,
   );
+}
+
+/** The run of a ride. Open: `standing` is null when no worker answered. Ended: `result` is null when the run failed. */
+interface RideRun {
+  found: FoundRun;
+  standing: RideStanding | null;
+  result: RideResult | null;
+  failure: RunFailure | null;
+}
+
+/** The run of a ride with where it stands, or how it ended. Throws `CliFailure` NotRequested. */
+export async function readRideRun(session: Session, key: RequestRideKey): Promise<RideRun> {
+  const found = await getRide(session, key);
+  const ride = session.rides.getRide(key.account, key.requestId);
+  const run: RideRun = { found, standing: null, result: null, failure: null };
+  if (found.isOpen) return { ...run, standing: await ride.status({ withinMs: queryTimeoutMs }).catch(() => null) };
+  try {
+    return { ...run, result: await session.within(callTimeoutMs, () => ride.result()) };
+  } catch (error) {
+    const failure = failureBehind(error);
+    if (!failure) throw error;
+    return { ...run, failure: toRunFailure(failure) };
+  }
 }
 
 /** The result of a ride that has ended. Throws `RunFailed`, with what the service said. */

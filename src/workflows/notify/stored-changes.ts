@@ -15,9 +15,9 @@ const { recordChangeAtOnce } = proxyLocalActivities<StoreActivities>({
 });
 
 /** Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes. Null: cancelled. */
-export async function recordChange({ number, at, event }: Notice, id: string): Promise<NoticeFate | null> {
+export async function recordChange({ number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
   const { type, data } = event as { type: string; data: OrderChange };
-  const change: StoredChange = { id, at, type, change: data };
+  const change: StoredChange = { run, notice: number, at, type, change: data };
   const { recordChange: record } = proxyActivities<StoreActivities>({
     startToCloseTimeout: 30_000,
     scheduleToCloseTimeout: keptForMs,

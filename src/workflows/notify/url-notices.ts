@@ -80,7 +80,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
     await untilFree(log.readers[index]?.busyUntil);
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
       begunAt[index] = Date.now();
-      const fate = await send(reader, notice, `${firstRunId}_${notice.number}`);
+      const fate = await send(reader, notice, firstRunId);
       if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
       onChange();
@@ -148,8 +148,8 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   };
 }
 
-const send = (reader: UrlEntry, notice: Notice, id: string): Promise<NoticeFate | null> =>
-  isStore(reader) ? recordChange(notice, id) : requestNotice(reader.url, notice, `msg_${id}`);
+const send = (reader: UrlEntry, notice: Notice, run: string): Promise<NoticeFate | null> =>
+  isStore(reader) ? recordChange(notice, run) : requestNotice(reader.url, notice, `msg_${run}_${notice.number}`);
 
 function toNotice({ type, data }: UrlEvent, only?: number): Omit<Notice, 'number'> {
   const at = new Date().toISOString();
