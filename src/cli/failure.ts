@@ -21,7 +21,8 @@ export type CliFailureCode =
   | 'NothingKept'
   | 'StillRunning'
   | 'NotConfirmed'
-  | 'SearchAttributesMissing';
+  | 'SearchAttributesMissing'
+  | 'FilterRefused';
 
 /** A command failed; the message says why and what to do. Not for wrong usage. */
 export class CliFailure extends FaretrailError<CliFailureCode> {

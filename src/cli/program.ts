@@ -28,6 +28,7 @@ import { addOrderList } from './order/list.js';
 import { addShow } from './order/show.js';
 import { addWatch } from './order/watch.js';
 import { addProbe } from './probe/probe.js';
+import { addReplay } from './replay.js';
 import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
 import { addRideList, addRideShow, addRideWatch } from './ride/lookup.js';
 import { addCreate, addEnd, addMove, addRotate } from './subscription/commands.js';
@@ -66,6 +67,7 @@ const entries: readonly Entry[] = [
   addAttention,
   addDoctor,
   addProbe,
+  addReplay,
   addErase,
   addCodec,
   addCompletion,

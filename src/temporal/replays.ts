@@ -1,0 +1,66 @@
+import type { Client } from '@temporalio/client';
+import { DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
+import { toWorkerDataConverter } from '../sealing/data-converter.js';
+import type { PayloadEncryption } from '../sealing/payload-codec.js';
+import { isGrpc } from './run-errors.js';
+import { bundlePath } from './workflow-code.js';
+import { leanWorkflowThreads } from './workflow-threads.js';
+
+type Replay = Parameters<typeof Worker.runReplayHistories>[1] extends AsyncIterable<infer One> | Iterable<infer _>
+  ? One
+  : never;
+
+/** A run whose history does what today's workflows do, if `error` is null. */
+export interface Replayed {
+  workflowId: string;
+  runId: string;
+  /** What differs, or why its history cannot be read by the workflows. */
+  error: string | null;
+}
+
+/** So many histories are fetched ahead of the replay, and no more are in memory. */
+const fetchedAhead = 8;
+const fetchWithinMs = 30_000;
+
+/**
+ * Replays the runs of a list filter on the workflows of this build, one after the other, as the server hands over their histories. Changes
+ * nothing. Skips a run that Temporal has removed meanwhile. Throws what the server says about the filter.
+ */
+export async function* replayRuns(
+  client: Client,
+  query: string,
+  payloads: PayloadEncryption,
+): AsyncGenerator<Replayed> {
+  // What does not replay is told by the result.
+  const logging = { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } as const;
+  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging } });
+  leanWorkflowThreads();
+  const options: ReplayWorkerOptions = {
+    workflowBundle: { codePath: bundlePath({ encodesFailures: payloads.encrypts }) },
+    dataConverter: toWorkerDataConverter(payloads),
+  };
+  for await (const { workflowId, runId, error } of Worker.runReplayHistories(options, historiesOf(client, query)))
+    yield { workflowId, runId, error: error === undefined ? null : error.message };
+}
+
+async function* historiesOf(client: Client, query: string): AsyncGenerator<Replay> {
+  const ahead: Promise<Replay | null>[] = [];
+  const next = async (): Promise<Replay[]> => [(await ahead.shift()) ?? []].flat();
+  for await (const { workflowId, runId } of client.workflow.list({ query })) {
+    const fetched = fetchHistory(client, workflowId, runId);
+    fetched.catch(() => undefined); // it is awaited in its turn
+    ahead.push(fetched);
+    if (ahead.length >= fetchedAhead) yield* await next();
+  }
+  while (ahead.length > 0) yield* await next();
+}
+
+async function fetchHistory(client: Client, workflowId: string, runId: string): Promise<Replay | null> {
+  try {
+    const fetch = () => client.workflow.getHandle(workflowId, runId).fetchHistory();
+    return { workflowId, history: await client.withDeadline(Date.now() + fetchWithinMs, fetch) };
+  } catch (error) {
+    if (isGrpc(error, 'NOT_FOUND')) return null;
+    throw error;
+  }
+}
