@@ -2,7 +2,8 @@ import type { Client } from '@temporalio/client';
 import { DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
 import { toWorkerDataConverter } from '../sealing/data-converter.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
-import { isGrpc } from './run-errors.js';
+import { hasCode } from './run-errors.js';
+import { runOf } from './runs.js';
 import { bundlePath } from './workflow-code.js';
 import { leanWorkflowThreads } from './workflow-threads.js';
 
@@ -57,10 +58,12 @@ async function* historiesOf(client: Client, query: string): AsyncGenerator<Repla
 
 async function fetchHistory(client: Client, workflowId: string, runId: string): Promise<Replay | null> {
   try {
-    const fetch = () => client.workflow.getHandle(workflowId, runId).fetchHistory();
-    return { workflowId, history: await client.withDeadline(Date.now() + fetchWithinMs, fetch) };
+    return {
+      workflowId,
+      history: { events: await runOf(client, workflowId, runId).events({ withinMs: fetchWithinMs }) },
+    };
   } catch (error) {
-    if (isGrpc(error, 'NOT_FOUND')) return null;
+    if (hasCode(error, 'NotFound')) return null;
     throw error;
   }
 }

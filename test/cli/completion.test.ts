@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 const withVerbs = ['order', 'ride', 'subscription', 'delivery', 'notice', 'token'];
-const nouns = [...withVerbs, 'call', 'attention', 'doctor', 'probe', 'erase', 'codec', 'completion'];
+const nouns = [...withVerbs, 'call', 'attention', 'doctor', 'probe', 'replay', 'erase', 'codec', 'completion'];
 const verbs = ['follow', 'show', 'watch', 'refresh', 'stop', 'list'];
 
 describe.each(shells)('completion of %s', (shell) => {
