@@ -63,15 +63,20 @@ function readStore(read: EnvReader): StoreSetting {
   return Object.defineProperty({ url: '' }, 'url', { value: found.value, enumerable: false });
 }
 
-/** Are traces sent? The library reads the rest of the standard `OTEL_*` variables by itself. */
-export function readTracing(source: SettingsSource): boolean {
+/** How spans are sent. */
+export type TraceProtocol = 'http/protobuf' | 'http/json';
+
+/** How traces are sent; null: not at all. The library reads the rest of the standard `OTEL_*` variables by itself. */
+export function readTracing(source: SettingsSource): TraceProtocol | null {
   const read = createEnvReader(source);
   const exporter = read.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']);
-  if (exporter !== 'otlp' || read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return false;
-  for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'])
-    if (read.text(name) === 'grpc')
-      read.refuse(name, 'must be http/json; collectors take it on port 4318, not on 4317');
-  return true;
+  if (exporter !== 'otlp' || read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return null;
+  const name = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'].find((one) => read.text(one));
+  const protocol = name && read.text(name);
+  if (name === undefined || protocol === 'http/protobuf') return 'http/protobuf';
+  if (protocol !== 'http/json')
+    read.refuse(name, 'must be http/protobuf or http/json; collectors take them on port 4318, not on 4317');
+  return 'http/json';
 }
 
 export type { Env, ReadFile } from './settings/env-reader.js';
@@ -126,7 +131,7 @@ export interface Config extends CliConfig {
 export interface WorkerConfig extends Config {
   readonly accounts: readonly [Account, ...Account[]];
   readonly sealingKeys: KeyRing;
-  readonly sendsTraces: boolean;
+  readonly traces: TraceProtocol | null;
 }
 
 /** What an ingress cannot do without is there. It spends no credentials: no client secret, and no key that opens tokens. */
@@ -134,7 +139,7 @@ export interface IngressConfig extends CliConfig {
   readonly accounts: readonly [AccountSettings, ...AccountSettings[]];
   readonly sealingKeys: null;
   readonly webhookKeys: KeyRing;
-  readonly sendsTraces: boolean;
+  readonly traces: TraceProtocol | null;
 }
 
 /**
@@ -167,11 +172,11 @@ export function loadWorkerConfig(env: Env, readFile: ReadFile = readFileFromDisk
   const { sealingKeys } = settings;
   requireAccount(first, problems);
   requireKeys('FARETRAIL_SEALING_KEYS', sealingKeys, problems);
-  const sendsTraces = readTracing({ env, readFile, problems });
+  const traces = readTracing({ env, readFile, problems });
   if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, problems);
   if (problems.length > 0 || !first || !sealingKeys) throw new ConfigError(problems);
   const accounts: WorkerConfig['accounts'] = [first, ...rest];
-  return Object.freeze({ ...settings, accounts, sealingKeys, sendsTraces });
+  return Object.freeze({ ...settings, accounts, sealingKeys, traces });
 }
 
 /** The settings of an ingress: at least one account, and the keys of its addresses. No client secret is looked up, and
@@ -183,10 +188,10 @@ export function loadIngressConfig(env: Env, readFile: ReadFile = readFileFromDis
   const { webhookKeys } = settings;
   requireAccount(first, problems);
   requireKeys('FARETRAIL_WEBHOOK_KEYS', webhookKeys, problems);
-  const sendsTraces = readTracing({ env, readFile, problems });
+  const traces = readTracing({ env, readFile, problems });
   if (problems.length > 0 || !first || !webhookKeys) throw new ConfigError(problems);
   const accounts: IngressConfig['accounts'] = [first, ...rest];
-  return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, sendsTraces });
+  return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, traces });
 }
 
 // A problem with the value says more than "missing".

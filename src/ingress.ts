@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const logger = createLogger({ level: config.logLevel, process: 'ingress' });
   const metrics = createIngressMetrics();
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
-  const tracing = config.sendsTraces ? await openTracing({ process: 'ingress', logger }) : null;
+  const tracing = config.traces ? await openTracing({ process: 'ingress', logger, protocol: config.traces }) : null;
   const port = createPort(config, logger);
   const { intake, store, observer, shapes } = await assemble({ config, logger, metrics, port, tracing });
   const pages = await servePages(config, store, metrics);

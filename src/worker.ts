@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const { connection, namespace, address, dataConverter } = await connectNative(process.env);
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
-  const tracing = config.sendsTraces ? await openTracing({ process: 'worker', logger }) : null;
+  const tracing = config.traces ? await openTracing({ process: 'worker', logger, protocol: config.traces }) : null;
   const client = new Client({ connection, namespace, dataConverter });
   const metrics = createWorkerMetrics();
   metrics.showRuns(electedCounts(client, config.taskQueue, createRunCounts(client, config.taskQueue)));

@@ -1,53 +1,16 @@
 """A service in Python that has an order followed, and waits for its end.
 
 python caller.py <account> <orderId>
-
-It needs Temporal's own SDK and nothing else: names and JSON are the whole interface.
 """
 
 import asyncio
 import os
 import sys
 from datetime import timedelta
-from typing import Any
 
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.client import Client, WorkflowFailureError
 
-TASK_QUEUE = os.environ.get("FARETRAIL_TASK_QUEUE", "faretrail")
-
-Trail = dict[str, Any]
-
-
-async def follow(client: Client, account: str, order_id: str) -> WorkflowHandle[Any, Trail]:
-    """Has the order followed. Any number of callers share one run: a later caller adds what it wants."""
-    workflow_id = f"order/{account}/{order_id}"
-    request = {"reference": "trip-9"}
-    try:
-        await client.start_workflow(
-            "followOrder",
-            {"account": account, "orderId": order_id, **request},
-            id=workflow_id,
-            task_queue=TASK_QUEUE,
-            start_signal="followRequested",
-            start_signal_args=[request],
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-        )
-    except WorkflowAlreadyStartedError:
-        pass  # it has ended before; its trail is the result all the same
-    return client.get_workflow_handle(workflow_id, result_type=dict)
-
-
-async def trail_so_far(run: WorkflowHandle[Any, Trail]) -> Trail:
-    """A query needs a worker that is alive, so it has a limit."""
-    return await run.query("orderTrail", result_type=dict, rpc_timeout=timedelta(seconds=10))
-
-
-def failure_type(error: WorkflowFailureError) -> str | None:
-    """One of the failure types that a caller can switch on."""
-    return error.cause.type if isinstance(error.cause, ApplicationError) else None
+from faretrail import Faretrail, failure_type
 
 
 async def main(account: str, order_id: str) -> int:
@@ -55,11 +18,12 @@ async def main(account: str, order_id: str) -> int:
         os.environ.get("TEMPORAL_ADDRESS", "localhost:7233"),
         namespace=os.environ.get("TEMPORAL_NAMESPACE", "default"),
     )
-    run = await follow(client, account, order_id)
-    now = await trail_so_far(run)
+    rides = Faretrail(client, os.environ.get("FARETRAIL_TASK_QUEUE", "faretrail"))
+    order = await rides.follow(account, order_id, reference="trip-9")
+    now = await order.trail(timedelta(seconds=10))
     print(f"{order_id} is {now['status'] or 'not read yet'}", flush=True)
     try:
-        end = await run.result()
+        end = await order.result()
     except WorkflowFailureError as error:
         if failure_type(error) != "OrderNotFound":
             raise

@@ -41,6 +41,7 @@ const known: Readonly<Record<string, [what: string, read: ((text: string) => unk
   deliveryId: ['its 32 hex digits, from the list', toDeliveryId],
   eventType: ['what the service reports', eventTypes],
   operation: ['what to do', businessOperations],
+  file: ['orders as CSV or JSON lines; - for standard input', (text) => text],
   shell: ['shell to print it for', shells],
   origin: ['where the URLs of a receiver begin', toKnownOrigin],
 };

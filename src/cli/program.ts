@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { version } from '../version.js';
 import { addAttention } from './attention.js';
 import { addCall } from './call.js';
 import { addCodec } from './codec.js';
@@ -24,6 +24,7 @@ import { exitCodes, toCliError } from './failure.js';
 import { addNoticeSecret } from './notice.js';
 import { addRefresh, addStop } from './order/change.js';
 import { addFollow } from './order/follow.js';
+import { addImport } from './order/import.js';
 import { addOrderList } from './order/list.js';
 import { addShow } from './order/show.js';
 import { addWatch } from './order/watch.js';
@@ -44,7 +45,7 @@ const entries: readonly Entry[] = [
   {
     noun: 'order',
     does: 'follow orders to their end, and show their trails',
-    verbs: [addFollow, addShow, addWatch, addRefresh, addStop, addOrderList],
+    verbs: [addFollow, addImport, addShow, addWatch, addRefresh, addStop, addOrderList],
   },
   {
     noun: 'ride',
@@ -156,7 +157,7 @@ function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Co
   const program = new Command(programName(env))
     .description('follow ride orders durably, and show what became of them')
     .usage('<command> [options]')
-    .version(readVersion(), '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .helpOption('--help', 'explain the command')
     .helpCommand(false)
     .configureHelp({
@@ -208,17 +209,4 @@ function tellError(
     if (stack.stack) stderr.write(`${toLines(stack.stack)}\n`);
   }
   return exitCode;
-}
-
-/** Two folders up from the sources, three from the compiled files. */
-function readVersion(): string {
-  for (const place of ['../../package.json', '../../../package.json']) {
-    try {
-      const { version } = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as { version: string };
-      return version;
-    } catch {
-      // try the other place
-    }
-  }
-  return 'unknown';
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import {
@@ -7,6 +8,7 @@ import {
   toCallerKey,
 } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
+import { type Items, inOrder } from '../domain/in-order.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { parseFollowOrderInput } from '../domain/order/input.js';
 import { toDeliveryId } from '../domain/parked.js';
@@ -50,6 +52,17 @@ export interface FollowOptions {
   again?: boolean;
 }
 
+/** Options of `followMany`. */
+export interface FollowManyOptions extends FollowOptions {
+  /** Orders a second. Default 100. */
+  perSecond?: number;
+  /** Orders at once. Default 16. */
+  atOnce?: number;
+}
+
+/** What became of one input of `followMany`. */
+export type FollowedOrder = { order: OrderHandle } | { error: InvalidInput };
+
 /**
  * Everything that another service can have the workers do. The client checks inputs and answers: for a wrong input it throws
  * `InvalidInput` and sends nothing, for any other failure `FaretrailClientError`. A start needs no live worker.
@@ -58,6 +71,12 @@ export interface FaretrailClient {
   /** Follows an order, once however often it is called: an open run adds what is new in `input`. Starts another run after one that
    *  failed, was cancelled or was terminated. After the end of the order the handle gives the result. */
   follow(input: FollowOrderInput, options?: FollowOptions): Promise<OrderHandle>;
+  /**
+   * `follow` for many orders, some at once and no faster than `perSecond`. Yields what became of each, in the order of `inputs`, and takes them
+   * as its caller goes on. A wrong input is told with its error, and the others go on; any other failure rejects, and all that were yielded
+   * are followed.
+   */
+  followMany(inputs: Items<FollowOrderInput>, options?: FollowManyOptions): AsyncGenerator<FollowedOrder>;
   /** A handle of an order that is or was followed. Sends no request. */
   get(account: string, orderId: string): OrderHandle;
   /** Requests a ride, once for each `requestId` however often it is called. */
@@ -77,11 +96,26 @@ export interface FaretrailClient {
 
 /** The typed client of a service that runs no worker of ours. */
 export function createFaretrailClient({ client, taskQueue = 'faretrail' }: FaretrailClientOptions): FaretrailClient {
+  async function follow(given: FollowOrderInput, { again = false }: FollowOptions = {}): Promise<OrderHandle> {
+    const input = parseFollowOrderInput(given);
+    await beginFollowing(client, { input, taskQueue, again });
+    return orderHandle(client, input);
+  }
   return {
-    async follow(given, { again = false } = {}) {
-      const input = parseFollowOrderInput(given);
-      await beginFollowing(client, { input, taskQueue, again });
-      return orderHandle(client, input);
+    follow,
+    followMany(inputs, { perSecond = 100, atOnce = 16, ...options } = {}) {
+      if (!(perSecond > 0)) throw new InvalidInput('perSecond: must be a number above 0');
+      if (!(atOnce >= 1)) throw new InvalidInput('atOnce: must be a number from 1 on');
+      const turn = paced(perSecond);
+      return inOrder(inputs, atOnce, async (input): Promise<FollowedOrder> => {
+        await turn();
+        try {
+          return { order: await follow(input, options) };
+        } catch (error) {
+          if (error instanceof InvalidInput) return { error };
+          throw error;
+        }
+      });
     },
     get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
     async request(given) {
@@ -105,6 +139,15 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
       const input = parseBusinessCallInput(given);
       return await toAnswer(BusinessCallResultSchema, carryOutCall(client, input, taskQueue));
     },
+  };
+}
+
+/** Lets calls pass at this rate, each in its turn. */
+function paced(perSecond: number): () => Promise<unknown> {
+  let next = 0;
+  return () => {
+    next = Math.max(next + 1_000 / perSecond, performance.now());
+    return sleep(next - performance.now());
   };
 }
 

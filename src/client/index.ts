@@ -6,6 +6,8 @@ export {
   createFaretrailClient,
   type FaretrailClient,
   type FaretrailClientOptions,
+  type FollowedOrder,
+  type FollowManyOptions,
   type FollowOptions,
   type PayloadKeysOptions,
   withPayloadKeys,

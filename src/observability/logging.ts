@@ -61,6 +61,13 @@ function showFields(fields: object, depth: number): Record<string, unknown> {
   );
 }
 
+let fieldsOfSpan = (): object => ({});
+
+/** From now on each line that is written within a span names it. */
+export function showSpansInLogs(read: () => object): void {
+  fieldsOfSpan = read;
+}
+
 /**
  * Writes JSON lines for one process, by default to stdout. It blanks fields that are named like secrets at any depth, also in
  * the bindings of child loggers. It does not search message texts, so these may hold ids only.
@@ -73,6 +80,7 @@ export function createLogger(
     {
       level,
       base: { process },
+      mixin: () => fieldsOfSpan(),
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: (fields) => showFields(fields, 0) },
       // The formatter has made a plain object of every error, which pino's serializer would show as an `Object`.

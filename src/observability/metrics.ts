@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RunCounts } from '../temporal/counts.js';
+import { version } from '../version.js';
 
 export interface UpstreamCallCount {
   account: string;
@@ -34,6 +35,10 @@ export const workflowBuckets = { faretrail_status_lag_seconds: [0.1, 0.25, 0.5, 
 export function openRegistry() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  new Gauge({
+    ...{ name: 'faretrail_build_info', help: 'Always 1; its labels say which release this is.', registers: [registry] },
+    labelNames: ['version'],
+  }).set({ version }, 1);
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> =>
     new Counter({ name, help, labelNames, registers: [registry] });
   return { registry, counter };

@@ -1,6 +1,8 @@
 import type * as Api from '@opentelemetry/api';
+import type { TraceProtocol } from '../config.js';
 import { readTraceparent } from '../domain/delivery.js';
-import type { Logger } from './logging.js';
+import { version } from '../version.js';
+import { type Logger, showSpansInLogs } from './logging.js';
 
 /** One piece of work in a trace. */
 export interface SpanAbout {
@@ -30,6 +32,7 @@ interface TracingOptions {
   /** Part of the service name of the spans, unless `OTEL_SERVICE_NAME` gives another. */
   process: string;
   logger: Logger;
+  protocol: TraceProtocol;
 }
 
 const closeLimitMs = 3_000;
@@ -37,23 +40,31 @@ const closeLimitMs = 3_000;
 const complainEveryMs = 60_000;
 
 /** Starts to send traces as the standard `OTEL_*` variables say. Loads the libraries only here, so that a process without traces does not. */
-export async function openTracing({ process, logger }: TracingOptions): Promise<Tracing> {
+export async function openTracing({ process, logger, protocol }: TracingOptions): Promise<Tracing> {
   const [api, { setGlobalErrorHandler }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/core'),
     import('@opentelemetry/sdk-trace-node'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
+    protocol === 'http/json'
+      ? import('@opentelemetry/exporter-trace-otlp-http')
+      : import('@opentelemetry/exporter-trace-otlp-proto'),
     import('@opentelemetry/resources'),
   ]);
   const onFailure = complainNowAndThen(logger);
   setGlobalErrorHandler(onFailure);
-  const named = resources.resourceFromAttributes({ 'service.name': `faretrail-${process}` });
+  const named = resources.resourceFromAttributes({
+    ...{ 'service.name': `faretrail-${process}`, 'service.version': version },
+  });
   const given = resources.detectResources({ detectors: [resources.envDetector] });
   const provider = new sdk.NodeTracerProvider({
     resource: resources.defaultResource().merge(named).merge(given),
     spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
   });
   provider.register({ propagator: null });
+  showSpansInLogs(() => {
+    const current = api.trace.getActiveSpan()?.spanContext();
+    return current ? { trace_id: current.traceId, span_id: current.spanId } : {};
+  });
   const limit = () => new Promise<void>((resolve) => setTimeout(resolve, closeLimitMs).unref());
   return {
     span: createSpans(api, provider.getTracer('faretrail')),

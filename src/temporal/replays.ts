@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
+import { inOrder } from '../domain/in-order.js';
 import { toWorkerDataConverter } from '../sealing/data-converter.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
 import { hasCode } from './run-errors.js';
@@ -45,15 +46,9 @@ export async function* replayRuns(
 }
 
 async function* historiesOf(client: Client, query: string): AsyncGenerator<Replay> {
-  const ahead: Promise<Replay | null>[] = [];
-  const next = async (): Promise<Replay[]> => [(await ahead.shift()) ?? []].flat();
-  for await (const { workflowId, runId } of client.workflow.list({ query })) {
-    const fetched = fetchHistory(client, workflowId, runId);
-    fetched.catch(() => undefined); // it is awaited in its turn
-    ahead.push(fetched);
-    if (ahead.length >= fetchedAhead) yield* await next();
-  }
-  while (ahead.length > 0) yield* await next();
+  const runs = client.workflow.list({ query });
+  const fetched = inOrder(runs, fetchedAhead, ({ workflowId, runId }) => fetchHistory(client, workflowId, runId));
+  for await (const history of fetched) if (history) yield history;
 }
 
 async function fetchHistory(client: Client, workflowId: string, runId: string): Promise<Replay | null> {

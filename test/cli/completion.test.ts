@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 const withVerbs = ['order', 'ride', 'subscription', 'delivery', 'notice', 'token'];
 const nouns = [...withVerbs, 'call', 'attention', 'doctor', 'probe', 'replay', 'erase', 'codec', 'completion'];
-const verbs = ['follow', 'show', 'watch', 'refresh', 'stop', 'list'];
+const verbs = ['follow', 'import', 'show', 'watch', 'refresh', 'stop', 'list'];
 
 describe.each(shells)('completion of %s', (shell) => {
   const given = it.skipIf(spawnSync(shell, ['-c', 'true']).status !== 0); // the machine does not have it

@@ -9,24 +9,27 @@ import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-
 
 function read(env: Record<string, string>) {
   const problems: string[] = [];
-  return { isOn: readTracing({ env, readFile: () => '', problems }), problems };
+  return { protocol: readTracing({ env, readFile: () => '', problems }), problems };
 }
 
 it.each([
-  [{}, false],
-  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example' }, false],
-  [{ OTEL_TRACES_EXPORTER: 'none' }, false],
-  [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
-  [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'TRUE' }, false],
-])('whether traces are on is read from %j', (env, isOn) => {
-  expect(read(env)).toEqual({ isOn, problems: [] });
+  [{}, null],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example' }, null],
+  [{ OTEL_TRACES_EXPORTER: 'none' }, null],
+  [{ OTEL_TRACES_EXPORTER: 'otlp' }, 'http/protobuf'],
+  [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, 'http/json'],
+  [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'TRUE' }, null],
+])('whether and how traces are sent is read from %j', (env, protocol) => {
+  expect(read(env)).toEqual({ protocol, problems: [] });
 });
 
 it('a worker refuses an exporter or a protocol of traces that it does not know', () => {
   const { problems: unknown } = read({ OTEL_TRACES_EXPORTER: 'zipkin' });
   expect(unknown).toEqual(['OTEL_TRACES_EXPORTER: must be one of otlp, none']);
   const { problems } = read({ OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
-  expect(problems).toEqual([expect.stringMatching(/^OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/json/)]);
+  expect(problems).toEqual([
+    expect.stringMatching(/^OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/protobuf or http\/json/),
+  ]);
 });
 
 it('tracing costs nothing while it is off: no source loads its libraries at once', () => {
@@ -40,7 +43,8 @@ beforeAll(async () => {
   receiver = await startTraceReceiver();
   for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
   vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment=test');
-  tracing = await openTracing({ process: 'worker', logger: createLogger({ level: 'silent', process: 'worker' }) });
+  const logger = createLogger({ level: 'silent', process: 'worker' });
+  tracing = await openTracing({ process: 'worker', logger, protocol: 'http/json' });
 });
 afterAll(async () => {
   await tracing.close();
@@ -79,4 +83,26 @@ it.each([
   await expect(tracing.span(about(name), () => Promise.reject(error))).rejects.toBe(error);
   expect((await arrived(name))?.status?.message).toBe(message);
   expect(receiver.text()).not.toContain('hidden-text');
+});
+
+it('a line that is logged within a span names it', async () => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'info', process: 'worker' }, { write: (line) => void lines.push(line) });
+  const traceparent = await tracing.span(about('logged'), async (span) => {
+    logger.info('within');
+    return span.traceparent;
+  });
+  logger.info('after');
+  const [, trace_id, span_id] = traceparent.split('-');
+  const [within, after] = lines.map((line) => JSON.parse(line));
+  expect(within).toMatchObject({ msg: 'within', trace_id, span_id });
+  expect(after).not.toHaveProperty('trace_id');
+});
+
+it('spans are sent as protobuf unless JSON is asked for', async () => {
+  const logger = createLogger({ level: 'silent', process: 'ingress' });
+  const other = await openTracing({ process: 'ingress', logger, protocol: 'http/protobuf' });
+  await other.span(about('packed'), async () => undefined);
+  await other.close();
+  await expect.poll(() => receiver.types()).toContain('application/x-protobuf');
 });

@@ -8,6 +8,8 @@ import { pythonWith } from '../../local/temporal/python.js';
 import { runCommand } from '../../local/temporal/run-command.js';
 import { keptFolder } from '../../local/temporal/server-cache.js';
 import { RideApiError } from '../../src/ride-api/errors.js';
+import { newRide } from '../sandbox/booking-calls.js';
+import { jsonFile } from '../support/json-file.js';
 import { isLong } from '../support/long.js';
 import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 import { signalsTo } from '../support/runs.js';
@@ -33,7 +35,9 @@ const goExample = (): Promise<ExampleProgram> =>
   madeReady('Go', async () => {
     if (!isLong) throw new Error('only with FARETRAIL_TEST_LONG=true');
     const folder = join(projectRoot, 'examples/go');
-    const sources = ['main.go', 'go.mod', 'go.sum'].map((name) => readFileSync(join(folder, name), 'utf8'));
+    const sources = ['main.go', 'faretrail/faretrail.go', 'go.mod', 'go.sum'].map((name) =>
+      readFileSync(join(folder, name), 'utf8'),
+    );
     const version = await command('go', ['version']);
     const built = await keptFolder('examples-go', [version, ...sources], say, async (made) => {
       await command('go', ['build', '-o', join(made, 'caller'), '.'], 5 * minute, folder);
@@ -57,6 +61,9 @@ function orderNotFound(): never {
   throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: 'not_found', requestId: null }, { retry: false });
 }
 
+/** Python leaves no compiled files in the checkout. */
+const withoutCache = { PYTHONDONTWRITEBYTECODE: '1' };
+
 /** An order that is completed after two seconds. */
 function newOrder(): string {
   const orderId = randomUUID();
@@ -65,6 +72,7 @@ function newOrder(): string {
   return orderId;
 }
 const fleetEnv = () => ({
+  ...withoutCache,
   TEMPORAL_ADDRESS: inject('temporalAddress'),
   FARETRAIL_TASK_QUEUE: fleet.place.config.taskQueue,
 });
@@ -97,11 +105,21 @@ describe.each([
     },
   );
 
+  it.skipIf(!program)('makes a business call, requests a ride and cancels it', async () => {
+    const riding = file.endsWith('caller') ? [file] : [file, first[0]?.replace('caller.py', 'rider.py') ?? ''];
+    const requestId = randomUUID();
+    const [rider = '', ...script] = riding;
+    const seen = await runProgram(rider, [...script, 'business', requestId, jsonFile(newRide())], fleetEnv());
+    expect(seen).toMatchObject({ code: 0 });
+    expect(JSON.parse(seen.output)).toMatchObject({ call: 200, outcome: 'cancelled' });
+    expect(fleet.sandbox.createdOrders().filter((one) => one.requestId?.endsWith(requestId))).toHaveLength(1);
+  });
+
   it.skipIf(!program)('is told when the service does not know the order', async () => {
     await stack.start((elapsedMs) => reading(elapsedMs < 1_800_000 ? 'Driving' : 'Completed'));
     const order = await stack.start(orderNotFound);
     const [, account = '', orderId = ''] = order.workflowId.split('/');
-    const env = { TEMPORAL_ADDRESS: stack.env.address, FARETRAIL_TASK_QUEUE: stack.taskQueue };
+    const env = { ...withoutCache, TEMPORAL_ADDRESS: stack.env.address, FARETRAIL_TASK_QUEUE: stack.taskQueue };
     const seen = run(account, orderId, env);
     await expect.poll(async () => (await signalsTo(order)).length).toBeGreaterThan(0); // of another caller
     await expect(order.result()).rejects.toThrow(); // from now on time is skipped

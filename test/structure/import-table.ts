@@ -93,7 +93,7 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/observability',
-    ours: ['src/contracts', 'src/domain'],
+    ours: ['src/contracts', 'src/domain', 'src/version.ts'],
     oursAsTypes: ['src/ride-api', 'src/webhooks', 'src/temporal', config],
     packages: [
       'pino',
@@ -101,6 +101,7 @@ export const importTable: readonly Part[] = [
       '@opentelemetry/api',
       '@opentelemetry/core',
       '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-proto',
       '@opentelemetry/resources',
       '@opentelemetry/sdk-trace-node',
       '@temporalio/common',

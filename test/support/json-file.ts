@@ -10,8 +10,8 @@ const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
 export const jsonFile = (content: unknown): string => textFile(JSON.stringify(content));
 
 /** The same for any text. */
-export function textFile(content: string): string {
-  const path = join(folder, randomUUID());
+export function textFile(content: string, ending = ''): string {
+  const path = join(folder, `${randomUUID()}${ending}`);
   writeFileSync(path, content);
   return path;
 }

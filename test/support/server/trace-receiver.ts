@@ -27,10 +27,13 @@ export type TraceReceiver = Awaited<ReturnType<typeof startTraceReceiver>>;
 
 export async function startTraceReceiver() {
   const bodies: string[] = [];
+  const types: (string | undefined)[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.url === '/v1/traces') bodies.push(Buffer.concat(chunks).toString());
+    const type = request.headers['content-type'];
+    if (request.url === '/v1/traces') types.push(type);
+    if (request.url === '/v1/traces' && type === 'application/json') bodies.push(Buffer.concat(chunks).toString());
     response.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -38,10 +41,13 @@ export async function startTraceReceiver() {
     /** For the environment of the processes that send traces. */
     env: {
       OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       OTEL_BSP_SCHEDULE_DELAY: '100',
     } as WorkerEnv,
     spans: (): ReceivedSpan[] => bodies.flatMap((body) => spansOf(JSON.parse(body) as Export)),
+    /** The content types of all that came. */
+    types: () => types,
     /** All that came, as text. */
     text: () => bodies.join('\n'),
     async close(): Promise<void> {

@@ -1,0 +1,242 @@
+import { createReadStream, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { FollowOrderInput } from '../../client/index.js';
+import { InvalidInput } from '../../domain/errors.js';
+import { toAccountName } from '../../domain/keys.js';
+import { checked } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandContext, reading, type Session } from '../command.js';
+import { exitCodes } from '../failure.js';
+import { type Paint, plain } from '../text.js';
+
+const help = `
+A row is an order: a line of JSON, or of CSV below a line of names. The names
+are account, orderId, reference, scheduledAt, notify (one URL). Rows without an
+account are of --account. What was done is kept in <file>.progress: the same
+command after an end of any kind goes on there. Ends with 1 if a row was
+refused; the others are followed.`;
+
+const examples = ['orders.csv --account partner', 'orders.jsonl --per-second 20', '- --account partner < orders.jsonl'];
+const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as const;
+
+/** `order import <file>`: follow many orders. */
+export const addImport: AddCommand = (order, run) => {
+  addCommand(order, 'import <file>', { does: 'follow the orders of a file, each once', examples, more: help })
+    .option('--account <name>', 'of rows that name none', checked(toAccountName, '--account'))
+    .option('--format <format>', 'csv or jsonl; default: by the name of the file, jsonl for -', checked(toFormat))
+    .option('--per-second <n>', 'orders a second', checked(toRate), 50)
+    .option('--again', 'also orders whose following was stopped or has expired')
+    .action(run(reading(toImport, importOrders)));
+};
+
+const formats = ['csv', 'jsonl'] as const;
+type Format = (typeof formats)[number];
+
+function toFormat(text: string): Format {
+  const format = formats.find((one) => one === text);
+  if (!format) throw new InvalidInput('--format: must be csv or jsonl');
+  return format;
+}
+
+function toRate(text: string): number {
+  const rate = Number(text);
+  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000) {
+    throw new InvalidInput('--per-second: must be a whole number from 1 to 1000');
+  }
+  return rate;
+}
+
+interface ImportGiven {
+  file: string;
+  account?: string;
+  format?: Format;
+  perSecond: number;
+  again?: boolean;
+}
+
+const toImport = ({ format, ...given }: ImportGiven) => ({
+  ...given,
+  format: format ?? (given.file.endsWith('.csv') ? 'csv' : 'jsonl'),
+});
+
+type Import = ReturnType<typeof toImport>;
+
+/** A row that was not followed. */
+interface RefusedRow {
+  /** 1 for the first row below the names. */
+  row: number;
+  error: string;
+}
+
+/** The first `done` rows of a file were taken, and `last` is the last one of them. */
+interface Progress {
+  done: number;
+  last: string;
+  refused: RefusedRow[];
+}
+
+async function importOrders(session: Session, wanted: Import): Promise<number> {
+  const kept = keepProgress(wanted.file);
+  const stop = new AbortController();
+  const unlisten = session.onInterrupt(() => stop.abort());
+  const taken: string[] = [];
+  const { perSecond, again = false } = wanted;
+  const tell = tellProgress(session);
+  try {
+    const rows = rowsAfter(kept.progress, readRows(wanted), { taken, signal: stop.signal });
+    for await (const followed of session.rides.followMany(rows, { perSecond, again })) {
+      kept.add(taken.shift() ?? '', 'error' in followed ? followed.error.message : null);
+      tell(kept.progress);
+    }
+  } finally {
+    kept.save();
+    unlisten();
+  }
+  return tellEnd(session, kept.progress, stop.signal.aborted);
+}
+
+function tellEnd(session: Session, { done, refused }: Progress, isInterrupted: boolean): number {
+  const state = isInterrupted ? 'interrupted' : 'done';
+  const followed = done - refused.length;
+  session.tell({ state, rows: done, followed, refused }, importText({ done, refused }, session.paint));
+  if (isInterrupted) {
+    session.note('Interrupted. The same command goes on from here.');
+    return exitCodes.interrupted;
+  }
+  return refused.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+const shownRows = 20;
+
+function importText({ done, refused }: Omit<Progress, 'last'>, paint: Paint): string {
+  const head = paint(refused.length === 0 ? 'good' : 'bad', `${done - refused.length} of ${done} orders are followed.`);
+  const lines = refused.slice(0, shownRows).map(({ row, error }) => `row ${row}: ${plain(error)}`);
+  const more = refused.length > shownRows ? [`and ${refused.length - shownRows} more; --json lists all`] : [];
+  return [head, ...lines, ...more].join('\n');
+}
+
+const tellEveryMs = 2_000;
+
+function tellProgress({ note }: CommandContext): (progress: Progress) => void {
+  const begun = Date.now();
+  let toldAt = begun;
+  let before: number | undefined;
+  return ({ done, refused }) => {
+    before ??= done - 1;
+    if (Date.now() - toldAt < tellEveryMs) return;
+    toldAt = Date.now();
+    const rate = Math.round(((done - before) * 1_000) / (toldAt - begun));
+    note(`${done} rows, ${rate} a second, ${refused.length} refused`);
+  };
+}
+
+const saveEveryMs = 500;
+
+/** The progress in the file beside the rows; nothing is kept of standard input. Throws `InvalidInput`. */
+function keepProgress(file: string) {
+  const path = file === '-' ? null : `${file}.progress`;
+  const progress: Progress = (path === null ? null : readProgress(path)) ?? { done: 0, last: '', refused: [] };
+  let savedAt = 0;
+  const save = (): void => {
+    if (path === null || progress.done === 0) return;
+    writeFileSync(`${path}.new`, JSON.stringify(progress));
+    renameSync(`${path}.new`, path);
+    savedAt = Date.now();
+  };
+  return {
+    progress,
+    save,
+    add(row: string, error: string | null): void {
+      progress.done += 1;
+      progress.last = row;
+      if (error !== null) progress.refused.push({ row: progress.done, error });
+      if (Date.now() - savedAt > saveEveryMs) save();
+    },
+  };
+}
+
+function readProgress(path: string): Progress | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new InvalidInput(`${path} cannot be read; remove it to begin with the first row`);
+  }
+}
+
+/** The rows that are not done yet. `taken` gets a name of each. Throws `InvalidInput` where the file is another one. */
+async function* rowsAfter(
+  { done, last }: Progress,
+  rows: AsyncIterable<Row>,
+  { taken, signal }: { taken: string[]; signal: AbortSignal },
+): AsyncGenerator<FollowOrderInput> {
+  let number = 0;
+  for await (const row of rows) {
+    if (signal.aborted) return;
+    number += 1;
+    const name = nameOf(row);
+    if (number === done && name !== last)
+      throw new InvalidInput('the rows differ from those of <file>.progress; remove that to begin with the first one');
+    if (number <= done) continue;
+    taken.push(name);
+    yield row as FollowOrderInput; // the client checks it
+  }
+}
+
+/** Whatever a row holds. */
+type Row = unknown;
+
+const isObject = (row: Row): row is Record<string, unknown> => typeof row === 'object' && row !== null;
+const nameOf = (row: Row): string => (isObject(row) ? `${row.account}/${row.orderId}` : '');
+
+async function* readRows({ file, format, account }: Import): AsyncGenerator<Row> {
+  const text = file === '-' ? process.stdin : createReadStream(file, { fd: open(file), encoding: 'utf8' });
+  for await (const row of format === 'csv' ? csvRows(text) : jsonRows(text))
+    yield isObject(row) && account !== undefined ? { account, ...row } : row;
+}
+
+function open(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new InvalidInput(`${file} cannot be read${code}`);
+  }
+}
+
+async function* jsonRows(text: NodeJS.ReadableStream): AsyncGenerator<Row> {
+  for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (line.trim() !== '') yield parsed(line);
+  }
+}
+
+function parsed(line: string): Row {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null; // no object, as the client will say
+  }
+}
+
+async function* csvRows(text: NodeJS.ReadableStream): AsyncGenerator<Row> {
+  const { CsvError, parse } = await import('csv-parse'); // other commands need none
+  const rows = text.pipe(parse({ bom: true, columns: toColumns, skip_empty_lines: true, trim: true }));
+  try {
+    for await (const row of rows) yield toInput(row);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new InvalidInput(`the CSV cannot be read on from line ${error.lines} (${error.code})`);
+  }
+}
+
+function toColumns(names: string[]): string[] {
+  const unknown = names.find((name) => !columns.includes(name as never));
+  if (unknown !== undefined)
+    throw new InvalidInput(`there is no column ${plain(unknown)}; the columns are ${columns.join(', ')}`);
+  return names;
+}
+
+/** An empty field is none. */
+function toInput({ notify, ...fields }: Record<string, string>): object {
+  const given = Object.entries(fields).filter(([, field]) => field !== '');
+  return { ...Object.fromEntries(given), ...(notify ? { notify: [{ url: notify }] } : {}) };
+}

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, inject, it } from 'vitest';
+import { createFaretrailClient, type FollowOrderInput } from '../../src/client/index.js';
+import { InvalidInput } from '../../src/domain/errors.js';
+import { runHere } from '../cli/fake-process.js';
+import { textFile } from '../support/json-file.js';
+import { useOrderStack } from '../support/order/stack.js';
+
+const stack = useOrderStack();
+
+const importOf = (file: string, ...more: string[]) =>
+  runHere(['order', 'import', file, '--json', ...more], {
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
+  });
+const newOrders = (many: number) => Array.from({ length: many }, () => stack.newOrder('business', [['Completed', 0]]));
+const resultOf = (orderId: string) => stack.client.workflow.getHandle(`order/business/${orderId}`).result();
+const requestsTo = async (orderId: string): Promise<number> =>
+  ((await stack.client.workflow.getHandle(`order/business/${orderId}`).fetchHistory()).events ?? []).filter(
+    ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'followRequested',
+  ).length;
+
+it('follows each order of a CSV file, and tells the rows that are none', async () => {
+  const [first = '', second = ''] = newOrders(2);
+  const file = textFile(
+    [
+      '\ufefforderId,reference,scheduledAt,notify',
+      `${first},"PO, 1",,`,
+      'a/b,,,',
+      `${second},,2031-01-01T00:00:00Z,`,
+    ].join('\r\n'),
+    '.csv',
+  );
+  const { exitCode, stdout } = await importOf(file, '--account', 'business');
+  const refused = [{ row: 2, error: expect.stringContaining('orderId: must not hold "/"') }];
+  expect(JSON.parse(stdout)).toEqual({ state: 'done', rows: 3, followed: 2, refused });
+  expect(exitCode).toBe(1);
+  expect(await resultOf(first)).toMatchObject({ reference: 'PO, 1', outcome: 'completed' });
+  expect(await resultOf(second)).toMatchObject({ outcome: 'completed' });
+});
+
+it('goes on where it was, and sends nothing again', async () => {
+  const orders = newOrders(6);
+  const lines = orders.map((orderId) => JSON.stringify({ account: 'business', orderId }));
+  const file = textFile(lines.slice(0, 3).join('\n'), '.jsonl');
+  expect(await importOf(file)).toMatchObject({ exitCode: 0 });
+  writeFileSync(file, lines.join('\n'));
+  expect(JSON.parse((await importOf(file)).stdout)).toEqual({ state: 'done', rows: 6, followed: 6, refused: [] });
+  for (const orderId of orders) expect([orderId, await requestsTo(orderId)]).toEqual([orderId, 1]);
+  writeFileSync(file, [...lines].reverse().join('\n'));
+  const { exitCode, stderr } = await importOf(file);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('remove that to begin') });
+});
+
+it.each([
+  ['a file that is not there', '/nonexistent.csv', 'cannot be read (ENOENT)'],
+  ['a column that is none', textFile('orderId,driver\n1,x', '.csv'), 'there is no column driver'],
+  ['a row with too few fields', textFile('account,orderId\nbusiness', '.csv'), 'cannot be read on from line 2'],
+])('refuses %s', async (_, file, why) => {
+  const { exitCode, stderr } = await importOf(file);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(why) });
+  expect(existsSync(`${file}.progress`)).toBe(false);
+});
+
+it('keeps no reference in what it remembers', async () => {
+  const [orderId = ''] = newOrders(1);
+  const file = textFile(JSON.stringify({ account: 'business', orderId, reference: 'Pat Example' }), '.jsonl');
+  await importOf(file);
+  expect(JSON.parse(readFileSync(`${file}.progress`, 'utf8'))).toEqual({
+    done: 1,
+    last: `business/${orderId}`,
+    refused: [],
+  });
+});
+
+it('followMany of the typed client yields what became of each, in their order', async () => {
+  const rides = createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
+  const orders = newOrders(4);
+  async function* inputs(): AsyncGenerator<FollowOrderInput> {
+    for (const orderId of orders) yield { account: 'business', orderId };
+    yield { account: 'business', orderId: 'a/b' };
+  }
+  const ids: string[] = [];
+  for await (const one of rides.followMany(inputs(), { perSecond: 500, atOnce: 3 }))
+    ids.push('order' in one ? one.order.orderId : one.error.message);
+  expect(ids).toEqual([...orders, expect.stringContaining('orderId')]);
+  expect(() => rides.followMany([], { perSecond: 0 })).toThrow(InvalidInput);
+});

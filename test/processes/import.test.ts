@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
+import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
+import { textFile } from '../support/json-file.js';
+import { isLong } from '../support/long.js';
+import { useFleet } from '../support/worker/fleet.js';
+
+const orders = isLong ? 10_000 : 200;
+const perSecond = isLong ? 100 : 40;
+const requestsPerSecond = isLong ? 32 : 50;
+const fleet = useFleet(1, { requestsPerSecond });
+
+it('an import that is killed twice goes on, each order is followed once, and the budget is kept', {
+  timeout: 1_200_000,
+}, async () => {
+  const ids = Array.from({ length: orders }, () => randomUUID());
+  for (const orderId of ids)
+    fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Completed', afterMs: 0 }] });
+  const file = textFile(ids.map((orderId) => JSON.stringify({ account: 'business', orderId })).join('\n'), '.jsonl');
+  const argv = [join(projectRoot, 'dist/src/starter.js'), 'order', 'import', file, '--per-second', String(perSecond)];
+  const begin = (): ChildProcess =>
+    spawn(process.execPath, argv, { env: fleet.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const done = (): number =>
+    existsSync(`${file}.progress`) ? JSON.parse(readFileSync(`${file}.progress`, 'utf8')).done : 0;
+
+  for (const share of [1 / 3, 2 / 3]) {
+    const killed = begin();
+    while (done() < orders * share) await sleep(50);
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+  }
+  const last = begin();
+  let said = '';
+  last.stderr?.on('data', (text) => (said += text));
+  expect(await once(last, 'exit')).toEqual([0, null]);
+  expect(done()).toBe(orders);
+  if (isLong) expect(said).toMatch(/^\d+ rows, \d+ a second, 0 refused$/m);
+
+  const ofThese = `TaskQueue = '${fleet.place.config.taskQueue}' AND WorkflowType = 'followOrder'`;
+  const count = async (more: string) => (await fleet.client.workflow.count(`${ofThese}${more}`)).count;
+  await expect.poll(() => count(" AND ExecutionStatus = 'Completed'"), { timeout: 600_000 }).toBe(orders);
+  expect(await count('')).toBe(orders);
+  const calls = fleet.sandbox.ledger({ operation: 'orderDetails' });
+  expect(new Set(calls.map(({ orderId }) => orderId)).size).toBe(orders);
+  expect(calls.length).toBeLessThan(orders * 1.05); // some were requested again after a kill
+  expect(mostCallsWithin(10_000, calls)).toBeLessThanOrEqual(1.3 * 10 * requestsPerSecond);
+});
