@@ -90,10 +90,13 @@ export function readJsonInput(file: string, option = '--input'): unknown {
     // The message of a syntax error quotes the text, which may hold personal data.
     if (error instanceof SyntaxError)
       throw new InvalidInput(`${option}: ${file === '-' ? 'standard input' : file} is not JSON`);
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new InvalidInput(`${option}: ${file} cannot be read${code}`);
+    throw new InvalidInput(`${option}: ${file} cannot be read${inBrackets(error)}`);
   }
 }
+
+/** The code of an error of the system, such as " (ENOENT)"; "" where it has none. */
+export const inBrackets = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
 
 /** A receiver of notices; may be given several times. */
 export const notifyOption = [

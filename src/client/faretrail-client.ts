@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { pMapIterable } from 'p-map';
 import {
   type BusinessCallInputSchema,
   BusinessCallResultSchema,
@@ -8,7 +9,6 @@ import {
   toCallerKey,
 } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
-import { type Items, inOrder } from '../domain/in-order.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { parseFollowOrderInput } from '../domain/order/input.js';
 import { toDeliveryId } from '../domain/parked.js';
@@ -76,7 +76,10 @@ export interface FaretrailClient {
    * as its caller goes on. A wrong input is told with its error, and the others go on; any other failure rejects, and all that were yielded
    * are followed.
    */
-  followMany(inputs: Items<FollowOrderInput>, options?: FollowManyOptions): AsyncGenerator<FollowedOrder>;
+  followMany(
+    inputs: Iterable<FollowOrderInput> | AsyncIterable<FollowOrderInput>,
+    options?: FollowManyOptions,
+  ): AsyncIterable<FollowedOrder>;
   /** A handle of an order that is or was followed. Sends no request. */
   get(account: string, orderId: string): OrderHandle;
   /** Requests a ride, once for each `requestId` however often it is called. */
@@ -105,9 +108,10 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
     follow,
     followMany(inputs, { perSecond = 100, atOnce = 16, ...options } = {}) {
       if (!(perSecond > 0)) throw new InvalidInput('perSecond: must be a number above 0');
-      if (!(atOnce >= 1)) throw new InvalidInput('atOnce: must be a number from 1 on');
+      if (!Number.isSafeInteger(atOnce) || atOnce < 1)
+        throw new InvalidInput('atOnce: must be a whole number from 1 on');
       const turn = paced(perSecond);
-      return inOrder(inputs, atOnce, async (input): Promise<FollowedOrder> => {
+      const followOne = async (input: FollowOrderInput): Promise<FollowedOrder> => {
         await turn();
         try {
           return { order: await follow(input, options) };
@@ -115,7 +119,8 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
           if (error instanceof InvalidInput) return { error };
           throw error;
         }
-      });
+      };
+      return pMapIterable(inputs, followOne, { concurrency: atOnce });
     },
     get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
     async request(given) {

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
-import { inOrder } from '../domain/in-order.js';
+import { pMapIterable, pMapSkip } from 'p-map';
 import { toWorkerDataConverter } from '../sealing/data-converter.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
 import { hasCode } from './run-errors.js';
@@ -45,11 +45,12 @@ export async function* replayRuns(
     yield { workflowId, runId, error: error === undefined ? null : error.message };
 }
 
-async function* historiesOf(client: Client, query: string): AsyncGenerator<Replay> {
-  const runs = client.workflow.list({ query });
-  const fetched = inOrder(runs, fetchedAhead, ({ workflowId, runId }) => fetchHistory(client, workflowId, runId));
-  for await (const history of fetched) if (history) yield history;
-}
+const historiesOf = (client: Client, query: string): AsyncIterable<Replay> =>
+  pMapIterable(
+    client.workflow.list({ query }),
+    async ({ workflowId, runId }) => (await fetchHistory(client, workflowId, runId)) ?? pMapSkip,
+    { concurrency: fetchedAhead },
+  );
 
 async function fetchHistory(client: Client, workflowId: string, runId: string): Promise<Replay | null> {
   try {

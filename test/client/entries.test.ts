@@ -22,7 +22,7 @@ async function bundle(entry: string): Promise<{ files: string[]; packages: strin
 it('the typed client imports no code and no package that only a worker or an ingress needs', async () => {
   const { files, packages } = await bundle('index.ts');
   const ofTemporal = ['client', 'common', 'proto', 'workflow'].map((name) => `@temporalio/${name}`);
-  expect(packages).toEqual(['@grpc/grpc-js', ...ofTemporal]);
+  expect(packages).toEqual(['@grpc/grpc-js', ...ofTemporal, 'p-map']);
   const inFolders = /^src\/((client|contracts|domain)\/|workflows\/messages\.ts$)/;
   const besideThem =
     /^src\/(temporal\/(calls|starts|follow-start|runs|run-errors|failure-type)|sealing\/(payload-codec|key-ring))\.ts$/;

@@ -62,6 +62,16 @@ it.each([
   expect(existsSync(`${file}.progress`)).toBe(false);
 });
 
+it.each(['', '{}', '{"done":-1,"last":"","refused":[]}'])(
+  'refuses to guess from a broken memory: %s',
+  async (memory) => {
+    const file = textFile(JSON.stringify({ account: 'business', orderId: '1' }), '.jsonl');
+    writeFileSync(`${file}.progress`, memory);
+    const { exitCode, stderr } = await importOf(file);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('remove it to begin') });
+  },
+);
+
 it('keeps no reference in what it remembers', async () => {
   const [orderId = ''] = newOrders(1);
   const file = textFile(JSON.stringify({ account: 'business', orderId, reference: 'Pat Example' }), '.jsonl');
@@ -85,4 +95,54 @@ it('followMany of the typed client yields what became of each, in their order', 
     ids.push('order' in one ? one.order.orderId : one.error.message);
   expect(ids).toEqual([...orders, expect.stringContaining('orderId')]);
   expect(() => rides.followMany([], { perSecond: 0 })).toThrow(InvalidInput);
+  expect(() => rides.followMany([], { atOnce: 0.5 })).toThrow(InvalidInput);
+});
+
+it('an interrupted import ends its requests under way, tells how far it came, and goes on from there', async () => {
+  const orders = newOrders(40);
+  const file = textFile(orders.map((orderId) => JSON.stringify({ account: 'business', orderId })).join('\n'), '.jsonl');
+  const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: stack.config.taskQueue };
+  const argv = ['order', 'import', file, '--per-second', '40', '--json'];
+  const interrupted = await runHere(argv, env, {
+    onInterrupt(act) {
+      setTimeout(act, 300);
+      return () => undefined;
+    },
+  });
+  expect(interrupted.exitCode).toBe(130);
+  const { state, rows } = JSON.parse(interrupted.stdout);
+  expect(state).toBe('interrupted');
+  expect(rows).toBeGreaterThan(0);
+  expect(rows).toBeLessThan(40);
+  expect(JSON.parse((await runHere(argv, env)).stdout)).toMatchObject({ state: 'done', rows: 40, followed: 40 });
+  expect(await Promise.all(orders.map(requestsTo))).toEqual(orders.map(() => 1));
+});
+
+it('followMany begins no faster than it may', async () => {
+  const rides = createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
+  const begun = performance.now();
+  const inputs = newOrders(11).map((orderId) => ({ account: 'business', orderId }));
+  for await (const one of rides.followMany(inputs, { perSecond: 20 })) expect(one).toHaveProperty('order');
+  expect(performance.now() - begun).toBeGreaterThan(490);
+});
+
+it('followMany holds no answer back until the next input comes', async () => {
+  const rides = createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
+  let answered = (): void => undefined;
+  const isAnswered = new Promise<void>((resolve) => {
+    answered = resolve;
+  });
+  const orders = newOrders(2);
+  async function* inputs(): AsyncGenerator<FollowOrderInput> {
+    for (const orderId of orders) {
+      yield { account: 'business', orderId };
+      await isAnswered;
+    }
+  }
+  const ids: string[] = [];
+  for await (const one of rides.followMany(inputs())) {
+    answered();
+    if ('order' in one) ids.push(one.order.orderId);
+  }
+  expect(ids).toEqual(orders);
 });

@@ -22,7 +22,7 @@ it('the package of the client holds no code of a worker, and needs what its call
   const { exports, dependencies, peerDependencies } = JSON.parse(
     readFileSync(join(folder, 'package/package.json'), 'utf8'),
   );
-  expect(Object.keys(dependencies)).toEqual(['@grpc/grpc-js']);
+  expect(Object.keys(dependencies)).toEqual(['@grpc/grpc-js', 'p-map']);
   const ofTemporal = ['client', 'common', 'proto', 'workflow'].map((name) => `@temporalio/${name}`);
   expect(Object.keys(peerDependencies)).toEqual([...ofTemporal, 'nexus-rpc']);
   for (const { types, default: code } of [exports['.'], exports['./workflow'], exports['./nexus']])

@@ -56,7 +56,7 @@ export const importTable: readonly Part[] = [
       'src/workflows/messages.ts',
     ],
     oursAsTypes: ['src/workflows'],
-    packages: ['@temporalio/client', '@temporalio/common', 'node'],
+    packages: ['@temporalio/client', '@temporalio/common', 'node', 'p-map'],
   },
   // These two are for the workflow code of others: what they load, workflow code may load.
   {
@@ -89,6 +89,7 @@ export const importTable: readonly Part[] = [
       '@temporalio/envconfig',
       '@temporalio/worker',
       'node',
+      'p-map',
     ],
   },
   {

@@ -1,9 +1,10 @@
 import { createReadStream, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { z } from 'zod';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { toAccountName } from '../../domain/keys.js';
-import { checked } from '../arguments.js';
+import { checked, inBrackets } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Paint, plain } from '../text.js';
@@ -59,20 +60,6 @@ const toImport = ({ format, ...given }: ImportGiven) => ({
 });
 
 type Import = ReturnType<typeof toImport>;
-
-/** A row that was not followed. */
-interface RefusedRow {
-  /** 1 for the first row below the names. */
-  row: number;
-  error: string;
-}
-
-/** The first `done` rows of a file were taken, and `last` is the last one of them. */
-interface Progress {
-  done: number;
-  last: string;
-  refused: RefusedRow[];
-}
 
 async function importOrders(session: Session, wanted: Import): Promise<number> {
   const kept = keepProgress(wanted.file);
@@ -138,8 +125,14 @@ function keepProgress(file: string) {
   let savedAt = 0;
   const save = (): void => {
     if (path === null || progress.done === 0) return;
-    writeFileSync(`${path}.new`, JSON.stringify(progress));
-    renameSync(`${path}.new`, path);
+    try {
+      writeFileSync(`${path}.new`, JSON.stringify(progress));
+      renameSync(`${path}.new`, path);
+    } catch (error) {
+      throw new InvalidInput(
+        `${path} cannot be written${inBrackets(error)}; put the rows into a folder of your own, or give them as -`,
+      );
+    }
     savedAt = Date.now();
   };
   return {
@@ -154,9 +147,17 @@ function keepProgress(file: string) {
   };
 }
 
+const ProgressSchema = z.object({
+  done: z.int().min(1),
+  last: z.string(),
+  refused: z.array(z.object({ row: z.int(), error: z.string() })),
+});
+/** The first `done` rows of a file were taken, and `last` is the last one of them. */
+type Progress = z.infer<typeof ProgressSchema>;
+
 function readProgress(path: string): Progress | null {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return ProgressSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw new InvalidInput(`${path} cannot be read; remove it to begin with the first row`);
@@ -198,8 +199,7 @@ function open(file: string): number {
   try {
     return openSync(file, 'r');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new InvalidInput(`${file} cannot be read${code}`);
+    throw new InvalidInput(`${file} cannot be read${inBrackets(error)}`);
   }
 }
 

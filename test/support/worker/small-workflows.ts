@@ -1,5 +1,6 @@
 import {
   condition,
+  continueAsNew,
   defineQuery,
   defineSignal,
   defineUpdate,
@@ -71,4 +72,10 @@ export async function holding(count: number): Promise<number> {
   const held = Array.from({ length: count }, (_, n) => ({ n }));
   await condition(() => !isHeld);
   return held.length;
+}
+
+/** Continues as new so many times, and then waits. */
+export async function renewed(times: number): Promise<void> {
+  if (times > 0) await continueAsNew<typeof renewed>(times - 1);
+  await sleep('1 day');
 }
