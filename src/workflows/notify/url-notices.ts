@@ -67,25 +67,50 @@ interface UrlNoticesOptions {
 /** A healthy receiver answers sooner. */
 const hushMs = 1_000;
 
+/** What is under way to each URL or the store. Instants are milliseconds of the run's clock. */
+function watchRequests() {
+  /** When the current request began; a row of the store begins within the workflow task. */
+  const begunAt: (number | 'withinTask' | null)[] = [];
+  const runs = (since: number): boolean => begunAt.some((begun) => typeof begun === 'number' && begun > since);
+  const isYoung = (): boolean => runs(Date.now() - hushMs);
+  const isWithinTask = (): boolean => begunAt.includes('withinTask');
+  const summary = 'Let requests under way end';
+  return {
+    begin(index: number, isWithinTask = false): void {
+      begunAt[index] = isWithinTask ? 'withinTask' : Date.now();
+    },
+    end(index: number): void {
+      begunAt[index] = null;
+    },
+    isRunning: (index: number): boolean => (begunAt[index] ?? null) !== null,
+    /** Waits until each has ended or had its second. */
+    async untilOld(): Promise<void> {
+      // Without a timer: where a query comes, the SDK (1.24.0) reports a task with the timer and the end of the local activity before the run
+      // learns of it. A replay ends the local activity first, makes no timer, and the run is blocked.
+      if (isWithinTask()) await condition(() => !isWithinTask());
+      if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
+    },
+    /** Waits for a second at most. */
+    async untilOver(): Promise<void> {
+      if (runs(0)) await condition(() => !runs(0), hushMs, { summary });
+    },
+  };
+}
+
 /** A URL that refuses or stays silent delays neither other URLs nor the run. */
 export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   const { firstRunId, maxWaiting, onChange } = options;
   const urls = [...options.urls];
-  /** When the current request to each URL began; null if there is none. A row of the store begins within the workflow task. */
-  const begunAt: (number | 'withinTask' | null)[] = urls.map(() => null);
+  const requests = watchRequests();
   let log = options.carried ?? openNoticeLog(urls.length);
   let scope = new CancellationScope();
-
-  const begin = (index: number): void => {
-    begunAt[index] = Date.now();
-  };
 
   async function pump(index: number, reader: UrlEntry): Promise<void> {
     await untilFree(log.readers[index]?.busyUntil);
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
-      begunAt[index] = isStore(reader) ? 'withinTask' : Date.now();
+      requests.begin(index, isStore(reader));
       const fate = await (isStore(reader)
-        ? recordChange(notice, firstRunId, () => begin(index))
+        ? recordChange(notice, firstRunId, () => requests.begin(index))
         : requestNotice(reader.url, notice, `msg_${firstRunId}_${notice.number}`));
       if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
@@ -95,12 +120,12 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
 
   function startPumps(): void {
     for (const [index, reader] of urls.entries()) {
-      if (scope.consideredCancelled || isRunning(index) || !nextNotice(log, index)) continue;
-      begunAt[index] = isStore(reader) && busyMs(log.readers[index]?.busyUntil) <= 0 ? 'withinTask' : Date.now();
+      if (scope.consideredCancelled || requests.isRunning(index) || !nextNotice(log, index)) continue;
+      requests.begin(index, isStore(reader) && busyMs(log.readers[index]?.busyUntil) <= 0);
       scope
         .run(() => pump(index, reader))
         .finally(() => {
-          begunAt[index] = null;
+          requests.end(index);
           startPumps(); // for notices that were added meanwhile, or after `resume`
         })
         .catch((error: unknown) => {
@@ -108,10 +133,6 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
         });
     }
   }
-
-  const isRunning = (index: number): boolean => (begunAt[index] ?? null) !== null;
-  const runs = (since: number): boolean => begunAt.some((begun) => typeof begun === 'number' && begun > since);
-  const isWithinTask = (): boolean => begunAt.includes('withinTask');
 
   function write(event: UrlEvent, only?: number): void {
     const before = countMissed(log);
@@ -138,15 +159,10 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
     },
     isIdle: () => log.notices.length === 0,
     async hush() {
-      // Without a timer: where a query comes, the SDK (1.24.0) reports a task with the timer and the end of the local activity before the run
-      // learns of it. A replay ends the local activity first, makes no timer, and the run is blocked.
-      if (isWithinTask()) await condition(() => !isWithinTask());
-      const summary = 'Let requests under way end';
-      const isYoung = (): boolean => runs(Date.now() - hushMs);
-      if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
+      await requests.untilOld();
       scope.cancel(); // ends waits for another attempt at once, but no request under way
-      if (runs(0)) await condition(() => !runs(0), hushMs, { summary });
-      markBusy(isRunning);
+      await requests.untilOver();
+      markBusy(requests.isRunning);
     },
     resume() {
       scope = new CancellationScope();
