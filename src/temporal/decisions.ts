@@ -39,7 +39,7 @@ function toDecision(event: HistoryEvent): Decision[] {
 
 function whatAndWho(event: HistoryEvent): (string | null | undefined)[] {
   const started = event.workflowExecutionStartedEventAttributes;
-  if (started) return started.continuedExecutionRunId ? [] : ['start', started.identity];
+  if (started) return ['start', started.identity]; // nobody starts a run that continues another
   const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
   if (update) return [update.input?.name, update.meta?.identity];
   const signal = event.workflowExecutionSignaledEventAttributes;
