@@ -111,8 +111,11 @@ describe.each([
     const [rider = '', ...script] = riding;
     const seen = await runProgram(rider, [...script, 'business', requestId, jsonFile(newRide())], fleetEnv());
     expect(seen).toMatchObject({ code: 0 });
-    expect(JSON.parse(seen.output)).toMatchObject({ call: 200, outcome: 'cancelled' });
-    expect(fleet.sandbox.createdOrders().filter((one) => one.requestId?.endsWith(requestId))).toHaveLength(1);
+    const { call, outcome } = JSON.parse(seen.output);
+    expect(call).toBe(200);
+    expect(outcome).toMatch(/^(cancelled|withdrawn)$/); // withdrawn: the cancel came before the create
+    const created = fleet.sandbox.createdOrders().filter((one) => one.requestId?.endsWith(requestId));
+    expect(created).toHaveLength(outcome === 'cancelled' ? 1 : 0);
   });
 
   it.skipIf(!program)('is told when the service does not know the order', async () => {
