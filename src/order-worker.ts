@@ -50,6 +50,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createFleet } from './temporal/fleet.js';
+import { keepActivationsOpen } from './temporal/open-activations.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
 import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
@@ -128,8 +129,8 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const workflowWorker = await createYieldingWorker({
     cachedRuns: shared.maxCachedWorkflows ?? cachedRuns(),
     onChange: (change) => parts.onCacheChange?.(change),
-    create: (maxCachedWorkflows) =>
-      Worker.create({
+    create: async (maxCachedWorkflows) => {
+      const worker = await Worker.create({
         ...shared,
         maxCachedWorkflows,
         taskQueue: config.taskQueue,
@@ -140,7 +141,10 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
         // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
         maxConcurrentWorkflowTaskExecutions: 40,
         workflowTaskPollerBehavior: { type: 'autoscaling' },
-      }),
+      });
+      keepActivationsOpen(worker);
+      return worker;
+    },
   });
   const accountWorkers = config.accounts.flatMap((account) => [
     Worker.create({

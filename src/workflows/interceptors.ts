@@ -1,20 +1,24 @@
 import {
+  CancellationScope,
   log,
   patched,
+  proxyActivities,
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptorsFactory,
   type WorkflowInternalsInterceptor,
+  type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
 import { askedAhead, InvalidInput } from '../domain/errors.js';
 import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
 import { leftByRunQuery } from './messages.js';
-import { refuseBadInput } from './run-kit.js';
+import { openActivations, refuseBadInput } from './run-kit.js';
 
 /** Loaded with the workflows, before any of them. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [refuseAhead()],
   inbound: [refuseUndecodable()],
+  outbound: [keepOpen()],
 });
 
 /**
@@ -42,6 +46,24 @@ function refuseAhead(): WorkflowInternalsInterceptor {
       return next(input);
     },
   };
+}
+
+/** Asks for one more activation with each local activity, which the worker leaves open meanwhile (`src/temporal/open-activations.ts`). */
+const keepOpen = (): WorkflowOutboundCallsInterceptor => ({
+  scheduleLocalActivity(input, next) {
+    const result = next(input);
+    if (patched(openActivations)) askForActivation();
+    return result;
+  },
+});
+
+const { noActivity } = proxyActivities<{ noActivity(): Promise<void> }>({ startToCloseTimeout: 1 });
+
+/** An activity that is cancelled as soon as it is scheduled leaves no event; the SDK says in another activation that it was cancelled. */
+function askForActivation(): void {
+  const scope = new CancellationScope();
+  scope.run(noActivity).catch(() => undefined);
+  scope.cancel();
 }
 
 /**

@@ -12,6 +12,9 @@ import {
 import { longCallMs } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 
+/** The patch of runs that ask for an activation with each local activity. */
+export const openActivations = 'open-activations';
+
 /** Runs a parser and turns `InvalidInput` into the failure of that type, which ends the run or refuses the update. */
 export function refuseBadInput<T>(parse: () => T): T {
   try {

@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 257, lines: 29_200 },
-  test: { lines: 37_950 },
+  src: { files: 258, lines: 29_300 },
+  test: { lines: 38_070 },
   file: { p95: 300, cap: 400 },
   function: { p95: 50, cap: 80 },
   /** A file with fewer lines and a single importer belongs into that importer. */

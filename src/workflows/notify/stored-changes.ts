@@ -14,15 +14,8 @@ const { recordChangeAtOnce } = proxyLocalActivities<StoreActivities>({
   cancellationType: 'TRY_CANCEL',
 });
 
-/**
- * Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes; then it calls
- * `onLater` first. Null: cancelled.
- */
-export async function recordChange(
-  { number, at, event }: Notice,
-  run: string,
-  onLater: () => void,
-): Promise<NoticeFate | null> {
+/** Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes. Null: cancelled. */
+export async function recordChange({ number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
   const { type, data } = event as { type: string; data: OrderChange };
   const change: StoredChange = { run, notice: number, at, type, change: data };
   const { recordChange: record } = proxyActivities<StoreActivities>({
@@ -33,10 +26,7 @@ export async function recordChange(
   });
   try {
     const isAtOnce = await recordChangeAtOnce(change).catch(notRecorded);
-    if (!isAtOnce) {
-      onLater();
-      await record(change);
-    }
+    if (!isAtOnce) await record(change);
     count(isAtOnce ? 'atOnce' : 'later');
     return { kind: 'told' };
   } catch (error) {

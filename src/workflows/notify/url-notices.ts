@@ -67,17 +67,15 @@ interface UrlNoticesOptions {
 /** A healthy receiver answers sooner. */
 const hushMs = 1_000;
 
-/** What is under way to each URL or the store. Instants are milliseconds of the run's clock. */
+/** The requests under way to each URL, and rows under way. Instants are milliseconds of the run's clock. */
 function watchRequests() {
-  /** When the current request began; a row of the store begins within the workflow task. */
-  const begunAt: (number | 'withinTask' | null)[] = [];
-  const runs = (since: number): boolean => begunAt.some((begun) => typeof begun === 'number' && begun > since);
+  const begunAt: (number | null)[] = [];
+  const runs = (since: number): boolean => begunAt.some((begun) => begun !== null && begun > since);
   const isYoung = (): boolean => runs(Date.now() - hushMs);
-  const isWithinTask = (): boolean => begunAt.includes('withinTask');
   const summary = 'Let requests under way end';
   return {
-    begin(index: number, isWithinTask = false): void {
-      begunAt[index] = isWithinTask ? 'withinTask' : Date.now();
+    begin(index: number): void {
+      begunAt[index] = Date.now();
     },
     end(index: number): void {
       begunAt[index] = null;
@@ -85,9 +83,6 @@ function watchRequests() {
     isRunning: (index: number): boolean => (begunAt[index] ?? null) !== null,
     /** Waits until each has ended or had its second. */
     async untilOld(): Promise<void> {
-      // Without a timer: where a query comes, the SDK (1.24.0) reports a task with the timer and the end of the local activity before the run
-      // learns of it. A replay ends the local activity first, makes no timer, and the run is blocked.
-      if (isWithinTask()) await condition(() => !isWithinTask());
       if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
     },
     /** Waits for a second at most. */
@@ -108,9 +103,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   async function pump(index: number, reader: UrlEntry): Promise<void> {
     await untilFree(log.readers[index]?.busyUntil);
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
-      requests.begin(index, isStore(reader));
+      requests.begin(index);
       const fate = await (isStore(reader)
-        ? recordChange(notice, firstRunId, () => requests.begin(index))
+        ? recordChange(notice, firstRunId)
         : requestNotice(reader.url, notice, `msg_${firstRunId}_${notice.number}`));
       if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
@@ -121,7 +116,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   function startPumps(): void {
     for (const [index, reader] of urls.entries()) {
       if (scope.consideredCancelled || requests.isRunning(index) || !nextNotice(log, index)) continue;
-      requests.begin(index, isStore(reader) && busyMs(log.readers[index]?.busyUntil) <= 0);
+      requests.begin(index);
       scope
         .run(() => pump(index, reader))
         .finally(() => {
@@ -191,11 +186,8 @@ const missedIn = ({ urls, log: { readers } }: LateNotices): string[] =>
     return reader ? describeMissed(reader, url) : [];
   });
 
-const busyMs = (busyUntil: string | undefined): number =>
-  busyUntil === undefined ? 0 : Date.parse(busyUntil) - Date.now();
-
 async function untilFree(busyUntil: string | undefined): Promise<void> {
-  const waitMs = busyMs(busyUntil);
+  const waitMs = busyUntil === undefined ? 0 : Date.parse(busyUntil) - Date.now();
   if (waitMs > 0) await sleep(waitMs, { summary: 'Until the last request of the run before is over' });
 }
 

@@ -21,7 +21,7 @@ import {
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type CarriedDeliveries, carryDeliveries, type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
 import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
-import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { defaultMaxEvents, openActivations, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import {
   rideAccountKey,
   rideAttentionKey,
@@ -146,7 +146,7 @@ export function openFollow(
   const earlier = (continues ?? null) === null ? null : refuseBadInput(() => toEarlierRunId(continues));
   const inbox = openInbox(input.notify, carried?.inbox);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
-  const readsAtOnce = patched('reads-at-once');
+  const readsAtOnce = patched(openActivations) || patched('reads-at-once');
   if (!carried && !readsAtOnce) writeAccount(input.account);
   const show = (): void => setCurrentDetails(describeTrail(follow.trail, notToldOf(follow)));
   const follow: Follow = {
