@@ -90,6 +90,7 @@ export const importTable: readonly Part[] = [
       '@temporalio/worker',
       'node',
       'p-map',
+      'protobufjs',
     ],
   },
   {
