@@ -3,6 +3,7 @@ import { Argument, InvalidArgumentError } from 'commander';
 import { businessOperations } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 import { readInput } from '../domain/input-fields.js';
+import { iso, readInstant } from '../domain/instant.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import { toDeliveryId } from '../domain/parked.js';
@@ -82,6 +83,18 @@ function toLimit(text: string): number {
   return limit;
 }
 
+/** How fast a command for many orders goes. */
+export const perSecondOption = (byDefault: number) =>
+  ['--per-second <n>', 'orders a second', checked(toRate), byDefault] as const;
+
+function toRate(text: string): number {
+  const rate = Number(text);
+  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000) {
+    throw new InvalidInput('--per-second: must be a whole number from 1 to 1000');
+  }
+  return rate;
+}
+
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
 export function readJsonInput(file: string, option = '--input'): unknown {
   try {
@@ -123,4 +136,19 @@ export function toDurationMs(text: string, field = 'duration'): number {
     throw new InvalidInput(`${field}: must be a duration such as 90s, 30m, 24h or 2d, or 0`);
   }
   return Number(number) * perUnit;
+}
+
+/** From when on. */
+export const sinceOption = [
+  '--since <time>',
+  'an instant, or a duration before now such as 24h',
+  checked(toSince),
+] as const;
+
+function toSince(text: string): string {
+  const instant = /^\d+[a-z]+$/.test(text) ? iso(Date.now() - toDurationMs(text, '--since')) : readInstant(text);
+  if (instant === undefined || Date.parse(instant) > Date.now()) {
+    throw new InvalidInput('--since: must be a past instant such as 2026-05-01T08:30:00Z, or a duration such as 24h');
+  }
+  return instant;
 }

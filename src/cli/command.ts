@@ -128,6 +128,18 @@ export function createContext(
   };
 }
 
+const noteEveryMs = 2_000;
+
+/** Notes how far a long command has come, every two seconds. */
+export function createProgressNote({ note }: Pick<CommandContext, 'note'>): (text: () => string) => void {
+  let notedAt = Date.now();
+  return (text) => {
+    if (Date.now() - notedAt < noteEveryMs) return;
+    notedAt = Date.now();
+    note(text());
+  };
+}
+
 /** Runs a command with its arguments and options by name, and gives the exit code. */
 export type Act<Given> = (context: CommandContext, given: Given) => Promise<number>;
 

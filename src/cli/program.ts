@@ -29,6 +29,7 @@ import { addOrderList } from './order/list.js';
 import { addShow } from './order/show.js';
 import { addWatch } from './order/watch.js';
 import { addProbe } from './probe/probe.js';
+import { addReconcile } from './reconcile/reconcile.js';
 import { addReplay } from './replay.js';
 import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
 import { addRideList, addRideShow, addRideWatch } from './ride/lookup.js';
@@ -68,6 +69,7 @@ const entries: readonly Entry[] = [
   addAttention,
   addDoctor,
   addProbe,
+  addReconcile,
   addReplay,
   addErase,
   addCodec,

@@ -2,7 +2,7 @@ import { InvalidInput } from '../domain/errors.js';
 import { quote } from '../domain/search-attribute-names.js';
 import { isGrpc } from '../temporal/run-errors.js';
 import { checked } from './arguments.js';
-import { type AddCommand, addCommand, reading, type Session } from './command.js';
+import { type AddCommand, addCommand, createProgressNote, reading, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
 import { type Paint, plain } from './text.js';
 
@@ -28,7 +28,6 @@ function toQuery(text: string): string {
   return text;
 }
 
-const tellEveryMs = 5_000;
 const mostShown = 100;
 
 interface Unreplayed {
@@ -38,19 +37,17 @@ interface Unreplayed {
 }
 
 async function replay(session: Session, query: string | undefined): Promise<number> {
-  const { client, config, note } = session;
+  const { client, config } = session;
   const { replayRuns } = await import('../temporal/replays.js'); // loads the SDK's worker
   const filter = query ?? `TaskQueue = ${quote(config.taskQueue)} AND ExecutionStatus = 'Running'`;
   const failed: Unreplayed[] = [];
   let replayed = 0;
-  let toldAt = Date.now();
+  const noteSometimes = createProgressNote(session);
   try {
     for await (const { error, ...run } of replayRuns(client, filter, config.payloads)) {
       replayed += 1;
       if (error !== null) failed.push({ ...run, error });
-      if (Date.now() - toldAt < tellEveryMs) continue;
-      toldAt = Date.now();
-      note(`${replayed} replayed, ${failed.length} do not`);
+      noteSometimes(() => `${replayed} replayed, ${failed.length} do not`);
     }
   } catch (error) {
     if (!isGrpc(error, 'INVALID_ARGUMENT')) throw error;

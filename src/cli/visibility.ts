@@ -7,27 +7,35 @@ import { grpcErrorOf, isGrpc } from '../temporal/run-errors.js';
 import { callTimeoutMs, type Session } from './command.js';
 import { CliFailure } from './failure.js';
 
+/** All runs that match, page by page as the caller goes on, open ones first. */
+export async function* eachRun({ client, within }: Session, query: string, pageSize: number) {
+  const runs = client.workflow.list({ query, pageSize })[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await within(callTimeoutMs, () => runs.next()).catch(tellRefusal);
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+function tellRefusal(error: unknown): never {
+  if (!isGrpc(error, 'INVALID_ARGUMENT')) throw error;
+  throw new CliFailure(
+    'SearchAttributesMissing',
+    `Temporal refuses the query (${grpcErrorOf(error)?.details}); the namespace may lack our search attributes, which a worker registers: faretrail doctor`,
+    { cause: error },
+  );
+}
+
 /** The first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
 export async function listRuns(
-  { client, within }: Session,
+  session: Session,
   query: string,
   limit: number,
 ): Promise<{ found: WorkflowExecutionInfo[]; hasMore: boolean }> {
   const found: WorkflowExecutionInfo[] = [];
-  try {
-    await within(callTimeoutMs, async () => {
-      for await (const info of client.workflow.list({ query, pageSize: limit + 1 })) {
-        found.push(info);
-        if (found.length > limit) break;
-      }
-    });
-  } catch (error) {
-    if (!isGrpc(error, 'INVALID_ARGUMENT')) throw error;
-    throw new CliFailure(
-      'SearchAttributesMissing',
-      `Temporal refuses the query (${grpcErrorOf(error)?.details}); the namespace may lack our search attributes, which a worker registers: faretrail doctor`,
-      { cause: error },
-    );
+  for await (const info of eachRun(session, query, limit + 1)) {
+    found.push(info);
+    if (found.length > limit) break;
   }
   return { found: found.slice(0, limit), hasMore: found.length > limit };
 }
@@ -72,6 +80,13 @@ export const newestRunsQuery = (
   { running, ...filter }: RunFilter,
 ): string =>
   allOf(`WorkflowType = ${quote(workflowType)}`, running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
+
+/** The newest runs of a type on a task queue that run, or have ended since then. */
+export const sinceQuery = (
+  workflowType: 'followOrder' | 'requestRide',
+  { since, account, taskQueue }: { since: string; account?: AccountName; taskQueue: string },
+): string =>
+  `${newestRunsQuery(workflowType, { account })} AND TaskQueue = ${quote(taskQueue)} AND (${isRunning} OR CloseTime >= ${quote(since)})`;
 
 /** The running runs of every type that need a person. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>

@@ -148,7 +148,7 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
 }
 
 /** Lets calls pass at this rate, each in its turn. */
-function paced(perSecond: number): () => Promise<unknown> {
+export function paced(perSecond: number): () => Promise<unknown> {
   let next = 0;
   return () => {
     next = Math.max(next + 1_000 / perSecond, performance.now());

@@ -143,6 +143,24 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
 }
 
+/** Identifies one read of an order, or of its receipt, that is an activity by itself. */
+export interface SingleReadKey extends FollowOrderKey {
+  /** Made for this read alone. */
+  readId: string;
+}
+
+/** Id of the activity of a key. */
+export const singleReadId = ({ account, orderId, readId }: SingleReadKey): string =>
+  `look/${account}/${orderId}/${readId}`;
+
+/** The inverse of `singleReadId`; undefined for any other id. */
+export function fromSingleReadId(activityId: string): SingleReadKey | undefined {
+  const [, account, orderId, readId] = /^look\/([a-z0-9-]{1,40})\/([^/]+)\/([0-9a-f-]{36})$/.exec(activityId) ?? [];
+  return account && orderId && readId && isOrderId(orderId)
+    ? { account: account as AccountName, orderId, readId }
+    : undefined;
+}
+
 /** Identifies the notices that a run hands over. */
 export interface LateNoticesKey {
   /** Workflow id of that run. */

@@ -126,7 +126,7 @@ export async function inputOfRead(client: Client, id: string, runId: string | un
 const withoutReads = new WeakSet<ConnectionLike>();
 
 /** An older server, or one where `activity.enableStandalone` is off. The server has begun nothing. */
-const isNotOffered = (error: unknown): boolean => isGrpc(error, 'UNIMPLEMENTED');
+export const isNotOffered = (error: unknown): boolean => isGrpc(error, 'UNIMPLEMENTED');
 
 /** False where the call has to be a workflow, or is one already. */
 async function beginRead(client: Client, input: BusinessCallInput, taskQueue: string): Promise<boolean> {

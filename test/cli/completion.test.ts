@@ -42,7 +42,18 @@ beforeAll(async () => {
 });
 
 const withVerbs = ['order', 'ride', 'subscription', 'delivery', 'notice', 'token'];
-const nouns = [...withVerbs, 'call', 'attention', 'doctor', 'probe', 'replay', 'erase', 'codec', 'completion'];
+const nouns = [
+  ...withVerbs,
+  'call',
+  'attention',
+  'doctor',
+  'probe',
+  'reconcile',
+  'replay',
+  'erase',
+  'codec',
+  'completion',
+];
 const verbs = ['follow', 'import', 'show', 'watch', 'refresh', 'stop', 'list'];
 
 describe.each(shells)('completion of %s', (shell) => {

@@ -18,6 +18,7 @@ import { PayloadCodecError } from '../../sealing/payload-codec.js';
 import { findRead, inputOfRead, listReads } from '../../temporal/calls.js';
 import { isGrpc } from '../../temporal/run-errors.js';
 import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
+import { listSingleReads } from '../../temporal/single-reads.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { readEach } from '../visibility.js';
 
@@ -74,16 +75,17 @@ export async function findRunsAbout(session: Session, key: FollowOrderKey): Prom
 }
 
 /** The reads whose input names the order. */
-async function findReadsAbout({ client }: Session, { account, orderId }: FollowOrderKey): Promise<RunAbout[]> {
+async function findReadsAbout({ client }: Session, key: FollowOrderKey): Promise<RunAbout[]> {
   const reads: ActivityExecutionInfo[] = [];
-  for await (const info of listReads(client, { account })) reads.push(info);
-  return await readEach(reads, async ({ activityId, activityRunId, status }) => {
-    const input = await inputOfRead(client, activityId, activityRunId).catch(noValue);
-    if (!input.some((one) => asText(ownValue(one, 'orderId')) === orderId)) return [];
+  for await (const info of listReads(client, { account: key.account })) reads.push(info);
+  const about = await readEach(reads, async (info) => {
+    const input = await inputOfRead(client, info.activityId, info.activityRunId).catch(noValue);
+    return input.some((one) => asText(ownValue(one, 'orderId')) === key.orderId) ? [info] : [];
+  });
+  for await (const info of listSingleReads(client, key)) about.push(info);
+  return about.map(({ activityId, activityRunId, status }) => {
     const state = status.toLowerCase().replaceAll('_', ' ');
-    return [
-      { kind: readKind, workflowId: activityId, runId: activityRunId ?? '', state, isOpen: status === 'RUNNING' },
-    ];
+    return { kind: readKind, workflowId: activityId, runId: activityRunId ?? '', state, isOpen: status === 'RUNNING' };
   });
 }
 

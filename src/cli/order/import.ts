@@ -4,8 +4,15 @@ import { z } from 'zod';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { toAccountName } from '../../domain/keys.js';
-import { checked, inBrackets } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, reading, type Session } from '../command.js';
+import { checked, inBrackets, perSecondOption } from '../arguments.js';
+import {
+  type AddCommand,
+  addCommand,
+  type CommandContext,
+  createProgressNote,
+  reading,
+  type Session,
+} from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Paint, plain } from '../text.js';
 
@@ -24,7 +31,7 @@ export const addImport: AddCommand = (order, run) => {
   addCommand(order, 'import <file>', { does: 'follow the orders of a file, each once', examples, more: help })
     .option('--account <name>', 'of rows that name none', checked(toAccountName, '--account'))
     .option('--format <format>', 'csv or jsonl; default: by the name of the file, jsonl for -', checked(toFormat))
-    .option('--per-second <n>', 'orders a second', checked(toRate), 50)
+    .option(...perSecondOption(50))
     .option('--again', 'also orders whose following was stopped or has expired')
     .action(run(reading(toImport, importOrders)));
 };
@@ -36,14 +43,6 @@ function toFormat(text: string): Format {
   const format = formats.find((one) => one === text);
   if (!format) throw new InvalidInput('--format: must be csv or jsonl');
   return format;
-}
-
-function toRate(text: string): number {
-  const rate = Number(text);
-  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000) {
-    throw new InvalidInput('--per-second: must be a whole number from 1 to 1000');
-  }
-  return rate;
 }
 
 interface ImportGiven {
@@ -101,18 +100,17 @@ function importText({ done, refused }: Omit<Progress, 'last'>, paint: Paint): st
   return [head, ...lines, ...more].join('\n');
 }
 
-const tellEveryMs = 2_000;
-
-function tellProgress({ note }: CommandContext): (progress: Progress) => void {
+function tellProgress(context: CommandContext): (progress: Progress) => void {
   const begun = Date.now();
-  let toldAt = begun;
+  const noteSometimes = createProgressNote(context);
   let before: number | undefined;
   return ({ done, refused }) => {
     before ??= done - 1;
-    if (Date.now() - toldAt < tellEveryMs) return;
-    toldAt = Date.now();
-    const rate = Math.round(((done - before) * 1_000) / (toldAt - begun));
-    note(`${done} rows, ${rate} a second, ${refused.length} refused`);
+    const from = before;
+    noteSometimes(() => {
+      const rate = Math.round(((done - from) * 1_000) / (Date.now() - begun));
+      return `${done} rows, ${rate} a second, ${refused.length} refused`;
+    });
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { createRunCounts } from '../../../src/temporal/counts.js';
+import { readEndedOrder } from '../../../src/temporal/single-reads.js';
 import { readCallStart } from '../../../src/temporal/starts.js';
 import { runHere } from '../../cli/fake-process.js';
 import { workerEnv } from '../../support/accounts.js';
@@ -172,6 +173,8 @@ it('a read is a workflow where the server starts no activities by themselves; it
   }
   expect(asked.filter((name) => name === 'StartActivityExecution')).toHaveLength(1);
   expect(asked.filter((name) => name === 'StartWorkflowExecution')).toHaveLength(2);
+  const ended = readEndedOrder(client, 'q', newRead(), { rawStatus: null, since: new Date().toISOString() });
+  await expect(ended).rejects.toMatchObject({ code: 'NotOffered' });
 });
 
 describe('what a read shows', () => {
