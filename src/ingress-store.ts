@@ -2,13 +2,16 @@ import type { IngressConfig } from './config.js';
 import type { IngressMetrics } from './observability/ingress-metrics.js';
 import type { Logger } from './observability/logging.js';
 import { createForwarder, type ForwarderOptions } from './webhooks/forward/forwarder.js';
-import { createDirectForwarding } from './webhooks/forward/routing.js';
-import type { DeliveryFact } from './webhooks/ingress-observer.js';
+import { createDirectForwarding, type OnForwarded } from './webhooks/forward/routing.js';
+import { type DeliveryFact, isRefused } from './webhooks/ingress-observer.js';
 import type { DeliveryStore } from './webhooks/intake.js';
 import { openJournal } from './webhooks/journal/journal.js';
+import { openTally } from './webhooks/tally/file.js';
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
 export interface IngressStore extends DeliveryStore {
+  /** Keeps in the tally what was refused; with the journal off there is none. */
+  noteAnswer(fact: DeliveryFact): void;
   /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
   close(): Promise<void>;
 }
@@ -28,22 +31,23 @@ const forwardLimitMs = 10_000;
 /** The journal and its forwarder; with the journal off, Temporal itself. Throws `JournalError`. */
 export async function openIngressStore(parts: IngressStoreParts): Promise<IngressStore> {
   const { config, metrics } = parts;
-  const routing = { ...parts.routing, onForwarded: metrics.countForwarded };
-  if (config.journalDir === null) {
-    const forward = createDirectForwarding(routing);
-    return { accept: forward, whyNotReady: parts.whyTemporalIsOut, close: async () => {} };
-  }
-  return await openJournalStore(config.journalDir, routing, parts);
+  if (config.journalDir !== null) return await openJournalStore(config.journalDir, parts);
+  const forward = createDirectForwarding({ ...parts.routing, onForwarded: metrics.countForwarded });
+  return { accept: forward, noteAnswer: () => {}, whyNotReady: parts.whyTemporalIsOut, close: async () => {} };
 }
 
-async function openJournalStore(
-  folder: string,
-  routing: Omit<ForwarderOptions, 'journal'>,
-  parts: IngressStoreParts,
-): Promise<IngressStore> {
+async function openJournalStore(folder: string, parts: IngressStoreParts): Promise<IngressStore> {
   const { config, metrics, logger } = parts;
   const maxBytes = config.journalMaxMb * 1024 * 1024;
   const journal = await openJournal({ folder, maxBytes });
+  const onFailure = (error: unknown) => logger.warn({ err: error }, 'the tally of deliveries was not kept');
+  const tally = await openTally({ folder, onFailure }); // after the journal, which locks the folder
+  const onForwarded: OnForwarded = (about, outcome, count) => {
+    metrics.countForwarded(about, outcome, count);
+    const { account, eventType, orderId } = about;
+    if (outcome === 'late') tally.add({ account, eventType, outcome, orderId, count });
+  };
+  const routing = { ...parts.routing, onForwarded };
   metrics.showJournal({ ...journal, maxBytes });
   const tellFailure = createFailureLog(logger);
   const forwarder = createForwarder({
@@ -65,9 +69,13 @@ async function openJournalStore(
   const forward = createDirectForwarding(routing);
   return {
     accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
+    noteAnswer({ account, eventType, outcome }) {
+      if (isRefused(outcome)) tally.add({ account, eventType, outcome, count: 1 });
+    },
     whyNotReady: () => journal.whyUnwritable(),
     async close() {
       await forwarder.stop(forwardLimitMs);
+      await tally.close();
       await journal.close();
     },
   };

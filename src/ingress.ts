@@ -105,7 +105,6 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
   const { profile, webhookKeys } = config;
   const sealer = createSealer(webhookKeys);
   const verification = createVerification(profile.delivery.verification);
-  const observer = createObserver(logger, metrics);
   const subscriptions = createAcceptedSubscriptions({
     read: (key) => port.readSubscription(key).catch((error) => tellUnread(logger, key, error)),
     unseal: sealer.unseal,
@@ -123,6 +122,7 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
   const limited = { ...newOrders, ...parked };
   const routing = { ...limited, port: tracing ? traceSignals(limited.port, tracing) : limited.port, check };
   const store = await openIngressStore({ config, routing, metrics, logger, whyTemporalIsOut });
+  const observer = createObserver(logger, metrics, store);
   const intake = createDeliveryIntake({
     accounts: config.accounts,
     readCapability: createWebhookPaths(webhookKeys).readCapability,
@@ -155,12 +155,13 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 }
 
 /** What happens becomes metrics, and log lines without any part of a request. */
-function createObserver(logger: Logger, metrics: IngressMetrics): IngressObserver {
+function createObserver(logger: Logger, metrics: IngressMetrics, { noteAnswer }: IngressStore): IngressObserver {
   const places = new Set<string>();
   const tellRefusal = createRefusalLog(logger);
   return {
     delivery(fact) {
       metrics.countDelivery(fact);
+      noteAnswer(fact);
       tellRefusal(fact);
       const { account, eventType, outcome } = fact;
       if (outcome !== 'accepted') logger.debug({ account, eventType, outcome }, 'delivery not accepted as usual');

@@ -15,6 +15,7 @@ import {
   withProgramName,
 } from './command.js';
 import { addCompletion } from './completion.js';
+import { addDeliveryList } from './delivery/list.js';
 import { addDiscard, addParked, addRoute } from './delivery/parked.js';
 import { addSend } from './delivery/send.js';
 import { addShapes } from './delivery/shapes.js';
@@ -60,8 +61,8 @@ const entries: readonly Entry[] = [
   },
   {
     noun: 'delivery',
-    does: 'place parked deliveries, send a test one, show shapes',
-    verbs: [addParked, addRoute, addDiscard, addSend, addShapes],
+    does: 'list and place deliveries, send a test one, show shapes',
+    verbs: [addDeliveryList, addParked, addRoute, addDiscard, addSend, addShapes],
   },
   { noun: 'notice', does: 'what receivers of notices need', verbs: [addNoticeSecret] },
   addCall,

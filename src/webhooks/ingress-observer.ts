@@ -48,6 +48,11 @@ export const intakeOutcomes = [
 /** One of `intakeOutcomes`. */
 export type IntakeOutcome = (typeof intakeOutcomes)[number];
 
+const acknowledged: readonly IntakeOutcome[] = ['accepted', 'parked', 'unchecked', 'test'];
+
+/** Did the sender get another answer than 202, or none? */
+export const isRefused = (outcome: IntakeOutcome): boolean => !acknowledged.includes(outcome);
+
 /** What metrics and logs may show of one request to a delivery address. */
 export interface DeliveryFact {
   /** Empty unless the address is ours. */

@@ -49,6 +49,8 @@ describe('wrong usage', () => {
     [[...sent, 'status_changed', '--order', '1'], '--status: missing'],
     [[...sent, 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
     [[...sent, 'status_changed', '--order', '1', '--status', 'x', '--url', 'http://far.example'], '--url: must be'],
+    [['delivery', 'list'], '--since'],
+    [['delivery', 'list', '--since', '1h', '--outcome', 'lost'], '--outcome: must be one of refused, parked, late'],
     [['reconcile'], '--since'],
     [['reconcile', '--since', 'yesterday'], '--since: must be a past instant'],
     [['reconcile', '--since', '3w'], '--since: must be a duration'],

@@ -15,6 +15,7 @@ import { nowhere, runHere } from '../cli/fake-process.js';
 import { encodedKey } from '../settings/env.js';
 import type { WorkerEnv } from '../support/accounts.js';
 import { jsonFile, textFile } from '../support/json-file.js';
+import { endedWith } from '../support/runs.js';
 import { type IngressProcess, runIngressProcess, startIngressProcess } from '../support/worker/process.js';
 import { useTemporal } from '../support/worker/runtime.js';
 
@@ -152,6 +153,53 @@ describe('an ingress and Temporal, without a worker', () => {
     const secrets = { secretId, mac, name: 'Ada Lovelace', orderId };
     const file = readFileSync(join(folder, 'journal', 'shapes.json'));
     expect(findLeaks(secrets, { file, shown: Buffer.from(stdout) })).toEqual([]);
+  });
+
+  it('keeps what it refused and what came late, by minute, and nothing of a body', async () => {
+    await publish('g2');
+    const orderId = `order-${randomUUID()}`;
+    const key = { account, orderId: toOrderId(orderId) };
+    await endedWith(temporal.client, followOrderId(key), { ...key, status: 'Completed', outcome: 'completed' });
+    const ingress = await start({ ...withTemporal(), FARETRAIL_DELIVERIES_PER_SECOND: '1' });
+    await knowsTemporal(ingress);
+    const name = 'Ada Lovelace';
+    for (const body of [
+      { order_id: orderId, name },
+      { order_id: orderId, name, status: 'Driving' },
+    ])
+      expect((await post(ingress, 'g2', body)).status).toBe(202);
+    // A flood at an address that has ended, and at one that is none.
+    for (let sent = 0; sent < 100; sent += 1) {
+      expect((await post(ingress, 'g1', { order_id: `${sent}`, name })).status).toBeGreaterThan(400);
+      expect(
+        (await fetch(`${ingress.url}/webhooks/${account}/status_changed/g3.${name}-${sent}`, { method: 'POST' }))
+          .status,
+      ).toBe(404);
+    }
+    const file = join(folder, 'journal', 'tally.json');
+    const list = async (...more: string[]) => {
+      const { stdout } = await runHere(['delivery', 'list', '--since', '1h', '--json', ...more], {
+        ...nowhere,
+        ...env,
+      });
+      const { deliveries } = JSON.parse(stdout) as {
+        deliveries: { outcome: string; reason: string | null; count: number; orders: string[] }[];
+      };
+      return deliveries;
+    };
+    const countOf = async (outcome: string, reason: string | null) =>
+      (await list('--outcome', outcome)).reduce((sum, one) => sum + (one.reason === reason ? one.count : 0), 0);
+    await expect.poll(() => countOf('late', null), { timeout: 30_000 }).toBe(2);
+    expect((await list('--outcome', 'late')).at(-1)?.orders).toEqual([orderId]);
+    expect(await countOf('refused', 'notFound')).toBe(100);
+    expect(await countOf('refused', 'tooMany')).toBeGreaterThan(30);
+    expect((await countOf('refused', 'tooMany')) + (await countOf('refused', 'ended'))).toBeGreaterThanOrEqual(101);
+    await ingress.kill();
+    expect(await countOf('refused', 'notFound')).toBe(100);
+    const kept = readFileSync(file);
+    expect(kept.length).toBeLessThan(4_000);
+    const [, mac = ''] = pathOf('g2').split('.');
+    expect(findLeaks({ secretId, mac, name, key: webhookKeys.split(':')[1] ?? '' }, { kept })).toEqual([]);
   });
 
   it('acknowledges with the journal off only what Temporal has taken', async () => {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { expect, vi } from 'vitest';
 import { patient } from './patience.js';
 
@@ -69,3 +71,25 @@ export async function runsOf({ workflow }: Client, workflowId: string): Promise<
 /** Rejects with `InvalidInput` and names what is wrong: of a run, or of an update. */
 export const refusesInput = (act: Promise<unknown>, naming = ''): Promise<void> =>
   expect(act).rejects.toMatchObject({ cause: { type: 'InvalidInput', message: expect.stringContaining(naming) } });
+
+const completeRun = 4; // COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION
+
+/** A run of `followOrder` that has ended with this result, without a worker. */
+export async function endedWith(
+  client: Client,
+  workflowId: string,
+  result: object,
+  encode = async (payload: Payload): Promise<Payload[]> => [payload],
+): Promise<void> {
+  const taskQueue = `unserved-${randomUUID()}`;
+  await client.workflow.start('followOrder', { workflowId, taskQueue });
+  const here = { namespace: 'default', identity: 'test' };
+  const { taskToken } = await client.withDeadline(Date.now() + 60_000, () =>
+    client.workflowService.pollWorkflowTaskQueue({ ...here, taskQueue: { name: taskQueue } }),
+  );
+  const payloads = await encode(defaultPayloadConverter.toPayload(result));
+  const completeWorkflowExecutionCommandAttributes = { result: { payloads } };
+  const commands = [{ commandType: completeRun, completeWorkflowExecutionCommandAttributes }];
+  await client.workflowService.respondWorkflowTaskCompleted({ ...here, taskToken, commands });
+  expect(await client.workflow.getHandle(workflowId).describe()).toMatchObject({ status: { name: 'COMPLETED' } });
+}

@@ -2,15 +2,18 @@ import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkRea
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
-import type { OrderClaim, SubscriptionKey } from '../../domain/workflow-ids.js';
+import type { OrderClaim } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
 
 /** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
 export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
 
-/** Receives the results of forwarded deliveries, for metrics. */
-export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
+/** What forwarded deliveries were about. */
+export type ForwardedAbout = Pick<JournaledDelivery, 'account' | 'eventType' | 'orderId'>;
+
+/** Receives the results of forwarded deliveries, for metrics and the tally. */
+export type OnForwarded = (about: ForwardedAbout, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 export interface RoutingPorts {
   port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'toRide' | 'park'>;
@@ -65,14 +68,13 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
   async function signal(judged: readonly Judged[]): Promise<ParkReason | null> {
     const [first] = judged;
     if (!first) return null;
-    const { account, eventType } = first.delivery;
     const deliveries = judged.map(({ delivery }) => toDeliveryNotice(delivery));
     const [result] = await Promise.all([
-      signalByType[eventType](port, first.delivery, deliveries),
+      signalByType[first.delivery.eventType](port, first.delivery, deliveries),
       ...claimsOf(judged).map((claim) => port.toRide(claim).catch(() => undefined)), // a hint holds up no delivery
     ]);
     if (isEndParkReason(result)) return result;
-    onForwarded?.({ account, eventType }, result, judged.length);
+    onForwarded?.(first.delivery, result, judged.length);
     return null;
   }
 
@@ -81,7 +83,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     if (reason === null) return null;
     const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
     await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
-    onForwarded?.({ account, eventType }, 'parked', 1);
+    onForwarded?.(delivery, 'parked', 1);
     return null;
   }
 

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { createFaretrailClient } from '../../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
@@ -21,6 +20,7 @@ import {
   takenBack,
 } from '../../support/order/ends.js';
 import { useOrderStack } from '../../support/order/stack.js';
+import { endedWith } from '../../support/runs.js';
 
 const stack = useOrderStack();
 
@@ -47,29 +47,14 @@ async function deliver(
   return { outcome: outcomes[0] ?? '', delivery };
 }
 
-const completeRun = 4; // COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION
-
 /** A run that has ended as the order has, its result encrypted with these keys. */
-async function endedUnder(keys: KeyRing, order: AnOrder): Promise<void> {
-  const { workflow, workflowService } = stack.client;
-  const taskQueue = `unserved-${randomUUID()}`;
-  const { workflowId } = await workflow.start('followOrder', {
-    workflowId: orderRunOf(stack, order).workflowId,
-    taskQueue,
-  });
-  const here = { namespace: 'default', identity: 'test' };
-  const { taskToken } = await stack.client.withDeadline(Date.now() + 60_000, () =>
-    workflowService.pollWorkflowTaskQueue({ ...here, taskQueue: { name: taskQueue } }),
+const endedUnder = (keys: KeyRing, order: AnOrder): Promise<void> =>
+  endedWith(
+    stack.client,
+    orderRunOf(stack, order).workflowId,
+    { ...order, status: 'Completed', outcome: 'completed' },
+    (payload) => createPayloadCodec({ keys, encrypts: true }).encode([payload]),
   );
-  const result = { ...order, status: 'Completed', outcome: 'completed' };
-  const payloads = await createPayloadCodec({ keys, encrypts: true }).encode([
-    defaultPayloadConverter.toPayload(result),
-  ]);
-  const completeWorkflowExecutionCommandAttributes = { result: { payloads } };
-  const commands = [{ commandType: completeRun, completeWorkflowExecutionCommandAttributes }];
-  await workflowService.respondWorkflowTaskCompleted({ ...here, taskToken, commands });
-  expect(await workflow.getHandle(workflowId).describe()).toMatchObject({ status: { name: 'COMPLETED' } });
-}
 
 const faretrail = () => createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
 const parkedOf = ({ account, deliveryId }: JournaledDelivery) => faretrail().getParked(account, deliveryId);
