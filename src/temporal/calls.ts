@@ -150,16 +150,22 @@ async function beginRead(client: Client, input: BusinessCallInput, taskQueue: st
 
 async function readResult(client: Client, input: BusinessCallInput): Promise<unknown> {
   const id = businessCallId(input);
+  try {
+    return await resultOfActivity(client, id);
+  } catch (error) {
+    throw toClientError(error instanceof ActivityExecutionFailedError ? asOfWorkflow(error, input) : error, id);
+  }
+}
+
+/** Waits for the result of an activity by itself. Rejects with the errors of the SDK, or with why the result cannot be decoded, such as a
+ *  missing key, which the SDK hides. */
+export async function resultOfActivity(client: Client, id: string): Promise<unknown> {
   const handle = client.activity.getHandle(id);
   try {
     return await handle.result();
   } catch (error) {
-    if (error instanceof ActivityExecutionFailedError) throw toClientError(asOfWorkflow(error, input), id);
-    // The SDK hides why it cannot decode a result, such as a missing key.
-    if (error instanceof ServiceError && error.cause === undefined) {
-      return await (await handle.describe({ includeOutcome: true })).getResult();
-    }
-    throw toClientError(error, id);
+    if (!(error instanceof ServiceError && error.cause === undefined)) throw error;
+    return await (await handle.describe({ includeOutcome: true })).getResult();
   }
 }
 

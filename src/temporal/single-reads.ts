@@ -8,7 +8,7 @@ import type { ReceiptObservation } from '../domain/report.js';
 import { quote, searchAttributeNames } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
 import { type FollowOrderKey, fromSingleReadId, singleReadId } from '../domain/workflow-ids.js';
-import { isNotOffered } from './calls.js';
+import { isNotOffered, resultOfActivity } from './calls.js';
 import { FaretrailClientError, toClientError } from './run-errors.js';
 
 // An order whose run has ended is read by the activity of such runs, started by itself: in the form that the workers' contract profile
@@ -29,8 +29,6 @@ const startOf = (key: FollowOrderKey, taskQueue: string, summary: string) => ({
   summary,
 });
 
-type Start = ReturnType<typeof startOf>;
-
 /** Reads an order whose run has ended. `last`: what that run knew. Throws `FaretrailClientError`, `NotOffered` where the server starts no
  *  activities by themselves. */
 export async function readEndedOrder(
@@ -45,9 +43,9 @@ export async function readEndedOrder(
     shown: { rawStatus, attention: 'orderNotFound' as const }, // so that a 404 is an answer at once
     ...{ scheduledAt: null, pushed: false, notBefore: null, mayBeUnknown: false },
   };
-  return await inOneRead(startOf(key, taskQueue, `Order ${key.orderId}, whose run has ended`), (start) =>
-    client.activity.typed<OrderActivities>().execute('readOrder', { ...start, args: [look] }),
-  );
+  const start = startOf(key, taskQueue, `Order ${key.orderId}, whose run has ended`);
+  const begin = () => client.activity.typed<OrderActivities>().start('readOrder', { ...start, args: [look] });
+  return (await resultOf(client, start.id, begin)) as OrderObservation;
 }
 
 /** Reads the receipt of an order. Throws as `readEndedOrder`. */
@@ -57,16 +55,17 @@ export async function readReceiptOf(
   { account, orderId }: FollowOrderKey,
 ): Promise<ReceiptObservation> {
   const look = { account, orderId, shown: 'notReady' as const, notBefore: null }; // so that a 404 is an answer at once
-  return await inOneRead(startOf({ account, orderId }, taskQueue, `Receipt of order ${orderId}`), (start) =>
-    client.activity.typed<ReceiptActivities>().execute('readReceipt', { ...start, args: [look] }),
-  );
+  const start = startOf({ account, orderId }, taskQueue, `Receipt of order ${orderId}`);
+  const begin = () => client.activity.typed<ReceiptActivities>().start('readReceipt', { ...start, args: [look] });
+  return (await resultOf(client, start.id, begin)) as ReceiptObservation;
 }
 
-async function inOneRead<Seen>(start: Start, execute: (start: Start) => Promise<Seen>): Promise<Seen> {
+async function resultOf(client: Client, id: string, begin: () => Promise<unknown>): Promise<unknown> {
   try {
-    return await execute(start);
+    await begin();
+    return await resultOfActivity(client, id);
   } catch (error) {
-    if (!isNotOffered(error)) throw toClientError(error, start.id);
+    if (!isNotOffered(error)) throw toClientError(error, id);
     const message = 'this Temporal server starts no activities by themselves, so what has ended cannot be read';
     throw new FaretrailClientError('NotOffered', message, { cause: error });
   }

@@ -1,4 +1,5 @@
-import { afterEach, expect, inject, it, vi } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { afterEach, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
 import { type AnOrder, anOrderOf, orderRunOf } from '../support/order/ends.js';
 import { type OrderStack, shows, startOrderStack, trailOf, useOrderStack } from '../support/order/stack.js';
@@ -195,4 +196,33 @@ it('reads nothing where no worker runs', async () => {
   await gone.close();
   expect({ exitCode, told }).toEqual({ exitCode: 1, told: null });
   expect(stderr).toContain('"code":"NoWorker"');
+});
+
+it('reads encrypted runs with their key, and says where it is missing', async () => {
+  const FARETRAIL_PAYLOAD_KEYS = `p1:${randomBytes(32).toString('base64url')}`;
+  const sealed = await startOrderStack({ env: { ...day, FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' } });
+  onTestFinished(() => sealed.close());
+  const order = anOrderOf(sealed);
+  await sealed.follow('business', order.orderId, { followForMs: 1_000 });
+  const ended = sealed.newOrder('business', [['Completed', 0]]);
+  await sealed.follow('business', ended);
+  await isListed([order, { account: 'business', orderId: ended }], 'Completed', sealed);
+  const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: sealed.config.taskQueue };
+  const argv = ['reconcile', '--since', '1h', '--json'];
+  const without = await runHere(argv, env);
+  expect(without.exitCode).toBe(1);
+  expect(JSON.parse(without.stdout).differences).toHaveLength(2);
+  for (const { done, hint } of JSON.parse(without.stdout).differences)
+    expect({ done, hint }).toEqual({
+      done: 'unread',
+      hint: expect.stringMatching(/^PayloadKeyMissing: .*FARETRAIL_PAYLOAD_KEYS/),
+    });
+  const told = {
+    told: JSON.parse(
+      (await runHere(argv, { ...env, FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' })).stdout,
+    ),
+  };
+  expect(told).toMatchObject({ told: { checked: 2 } });
+  expect(about(told, order)).toEqual(['expired at Routing > Routing: followedAgain']);
+  expect(about(told, { account: 'business', orderId: ended })).toEqual([]);
 });
