@@ -24,6 +24,7 @@ import {
   createReadsAtOnce,
   createReceiptActivities,
   createReceiptReader,
+  createReplayActivities,
   createRideChangeActivities,
   createSilenceActivities,
   createStoreActivities,
@@ -53,6 +54,7 @@ import { createFleet } from './temporal/fleet.js';
 import { keepActivationsOpen } from './temporal/open-activations.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
 import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
+import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
@@ -252,6 +254,7 @@ function createActivities(
           now,
         }),
       }),
+      ...createReplayActivities({ replay: replayAside }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createStoreActivities({ store, now }),
       ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),

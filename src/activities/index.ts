@@ -6,6 +6,7 @@ export * from './order.js';
 export type { ReliabilityOfDeliveries, Reliance } from './order-pace.js';
 export { createReadAtOnceActivities, createReadsAtOnce } from './reads-at-once.js';
 export * from './receipt.js';
+export { createReplayActivities, type ReplayPort, type ReplayReport } from './replay.js';
 export * from './runs.js';
 export { createStoreActivities, type StorePort } from './store.js';
 export { createSubscriberCalls } from './subscriber-calls.js';

@@ -7,6 +7,7 @@ import { changeRide, requestRide } from './ride/request-ride.js';
 
 export { accessToken } from './access-token.js';
 export { parkedDelivery } from './parked-delivery.js';
+export { replayGate } from './replay-gate.js';
 export { subscription } from './subscription/subscription.js';
 export { businessCall, changeRide, companyReport, followOrder, lateNotices, requestRide };
 

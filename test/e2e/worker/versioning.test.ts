@@ -24,6 +24,7 @@ const onSandbox = (buildId: string) => ({ env: { ...workerEnv(plain.sandbox.url)
 useOrderStack(() => onSandbox('1.0'));
 const nextWorkflows = () => bundleOf('worker/next-version-workflows.ts');
 useOrderStack(async () => ({ ...onSandbox('2.0'), workflowBundle: await nextWorkflows() }));
+useOrderStack(() => onSandbox('3.0'));
 
 /** As `temporal worker deployment set-current-version` does. A version is known once its workers have polled. */
 async function makeCurrent(buildId: string): Promise<void> {
@@ -36,6 +37,15 @@ async function makeCurrent(buildId: string): Promise<void> {
       );
   await expect.poll(set).toBe('set');
 }
+
+/** As `temporal workflow update-options --versioning-override-behavior auto_upgrade` does. */
+const moveAlong = (workflowId: string) =>
+  plain.client.workflowService.updateWorkflowExecutionOptions({
+    namespace: 'default',
+    workflowExecution: { workflowId },
+    workflowExecutionOptions: { versioningOverride: { autoUpgrade: true } },
+    updateMask: { paths: ['versioning_override'] },
+  });
 
 /** Which version the last task of a run was done by; empty: by a worker that is not versioned. */
 async function versionOf(handle: Pick<FollowHandle, 'describe'>): Promise<string> {
@@ -69,7 +79,7 @@ async function findLease() {
   return undefined;
 }
 
-it('a deployment keeps an order on the version that it began on, and takes a token lease along to each new one', async () => {
+it('a deployment keeps an order on the version that it began on, takes a token lease along to each new one, and an order that is moved', async () => {
   const beforeAny = await follow();
   await expect.poll(findLease).toBeDefined();
   const lease = plain.client.workflow.getHandle((await findLease()) ?? '');
@@ -86,6 +96,7 @@ it('a deployment keeps an order on the version that it began on, and takes a tok
   expect(await versionOf(beforeAny.handle)).toBe('1.0');
   expect(await readStatus()).toBe(200);
   const onFirst = await follow();
+  const toBeMoved = await follow();
 
   await makeCurrent('2.0');
   await expect.poll(leaseAfterTask).toBe('2.0');
@@ -94,4 +105,12 @@ it('a deployment keeps an order on the version that it began on, and takes a tok
   expect(await onFirst.end()).toBe('completed');
   expect(await onSecond.end()).toBe('completed');
   expect([await versionOf(onFirst.handle), await versionOf(onSecond.handle)]).toEqual(['1.0', '2.0']);
+
+  await makeCurrent('3.0');
+  await toBeMoved.handle.executeUpdate('refreshOrder');
+  expect(await versionOf(toBeMoved.handle)).toBe('1.0');
+  await moveAlong(toBeMoved.handle.workflowId);
+  await toBeMoved.handle.executeUpdate('refreshOrder');
+  expect(await versionOf(toBeMoved.handle)).toBe('3.0');
+  expect(await toBeMoved.end()).toBe('completed');
 });
