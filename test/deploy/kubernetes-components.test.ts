@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadWorkerConfig } from '../../src/config.js';
+import { replayGate } from '../../src/workflows/replay-gate.js';
 import { workerEnv } from '../support/accounts.js';
 import { inProject, kubernetesObjects } from './deployment-files.js';
 
@@ -102,9 +103,10 @@ it('the autoscaler asks the Temporal server of the settings for the queue of the
     minReplicaCount: worker.spec.replicas,
   });
   const { taskQueue } = loadWorkerConfig({ ...workerEnv('http://127.0.0.1:1'), FARETRAIL_TASK_QUEUE: '' });
-  const [trigger] = scaled?.spec.triggers ?? [];
+  const [trigger, slots] = scaled?.spec.triggers ?? [];
   const { TEMPORAL_ADDRESS: endpoint, TEMPORAL_NAMESPACE: namespace } = settings;
   expect(trigger).toMatchObject({ type: 'temporal', metadata: { endpoint, namespace, taskQueue } });
+  expect(JSON.stringify(slots)).toContain(`job=\\"${labelOf(worker)}\\"`);
 });
 
 it('the worker controller connects to the Temporal server of the settings, and a worker reads the version that it sets', () => {
@@ -114,6 +116,7 @@ it('the worker controller connects to the Temporal server of the settings, and a
   expect(connection?.spec).toEqual({ hostPort: settings.TEMPORAL_ADDRESS });
   const workerOptions = { connectionRef: connection?.metadata, temporalNamespace: settings.TEMPORAL_NAMESPACE };
   expect(deployment?.spec).toMatchObject({ replicas: worker.spec.replicas, workerOptions });
+  expect(deployment?.spec).toMatchObject({ rollout: { gate: { workflowType: replayGate.name } } });
   const version = { TEMPORAL_DEPLOYMENT_NAME: 'rides/faretrail-worker', TEMPORAL_WORKER_BUILD_ID: '1.4.0-1a2b' };
   const { deployment: read } = loadWorkerConfig(workerEnv('http://127.0.0.1:1', version));
   expect(read).toMatchObject({ buildId: '1.4.0-1a2b' });

@@ -1,5 +1,6 @@
 // Command check reads the files of a deployment with the programs' own code: the Dockerfile as BuildKit does, the compose
-// file as `docker compose` does, and the Kubernetes base as `kubectl apply --kustomize` does, with unknown fields refused.
+// file as `docker compose` does, the Kubernetes base and its components as `kubectl apply --kustomize` does, with unknown
+// fields refused, and custom resources as kubeconform does.
 // It prints one line for each thing that is wrong, and exits with 1 when there is one.
 package main
 
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
@@ -70,22 +72,54 @@ func checkCompose(root string) (problems []string) {
 	return problems
 }
 
+// What an overlay may add to the base, one set of components for each way that is checked.
+var overlays = [][]string{
+	{},
+	{"network-policy", "prometheus", "keda"},
+	{"network-policy", "prometheus", "worker-controller"},
+}
+
 func checkKubernetes(root string) (problems []string) {
-	kustomizer := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
-	resources, err := kustomizer.Run(filesys.MakeFsOnDisk(), filepath.Join(root, "deploy/kubernetes"))
-	if err != nil {
-		return []string{"deploy/kubernetes: " + err.Error()}
-	}
-	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
-	for _, resource := range resources.Resources() {
-		text, err := resource.AsYAML()
-		if err == nil {
-			_, _, err = strict.Decode(text, nil, nil)
+	builtIn := 0
+	var custom [][]byte
+	for _, components := range overlays {
+		resources, err := build(root, components)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("deploy/kubernetes %v: %v", components, err))
+			continue
 		}
-		if runtime.IsStrictDecodingError(err) || err != nil {
-			problems = append(problems, fmt.Sprintf("deploy/kubernetes: %s %s: %v", resource.GetKind(), resource.GetName(), err))
+		strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+		for _, resource := range resources.Resources() {
+			text, err := resource.AsYAML()
+			if err == nil {
+				_, _, err = strict.Decode(text, nil, nil)
+			}
+			if runtime.IsNotRegisteredError(err) {
+				custom = append(custom, text)
+			} else if builtIn += 1; err != nil {
+				problems = append(problems, fmt.Sprintf("deploy/kubernetes: %s %s: %v", resource.GetKind(), resource.GetName(), err))
+			}
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%d Kubernetes objects read\n", len(resources.Resources()))
-	return problems
+	fmt.Fprintf(os.Stderr, "%d Kubernetes objects read, %d custom ones\n", builtIn, len(custom))
+	return append(problems, checkCustom(custom)...)
+}
+
+// build makes the objects of an overlay with these components, as a user of the base writes one.
+func build(root string, components []string) (resmap.ResMap, error) {
+	overlay := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../deploy/kubernetes]\n"
+	for i, name := range components {
+		if i == 0 {
+			overlay += "components:\n"
+		}
+		overlay += "  - ../deploy/kubernetes/components/" + name + "\n"
+	}
+	folder := filepath.Join(root, "overlay")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(overlay), 0o600); err != nil {
+		return nil, err
+	}
+	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 }
