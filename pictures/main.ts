@@ -8,6 +8,7 @@ import { runFleet } from './fleet-run.js';
 import { savePicture } from './manifest.js';
 import { type BenchResults, drawPlot, plots } from './plots.js';
 import { shootUi } from './ui.js';
+import { shootViews } from './views.js';
 
 const say = (line: string) => console.log(line);
 const program = new Command('npm run pictures --').description('Makes the pictures of the documentation.');
@@ -21,6 +22,16 @@ program
   .option('--ui <url>', 'address of the Temporal UI of the local stack', 'http://127.0.0.1:8233')
   .option('--browser <path>', 'a Chromium; by default that of the system')
   .action(shootUi);
+
+program
+  .command('views')
+  .description(
+    'lists of runs in the Temporal UI, with orders that it makes: run `npm start` beside it, and read its settings\n' +
+      'first: set -a; . .faretrail/local.env; set +a',
+  )
+  .option('--ui <url>', 'address of the Temporal UI of the local stack', 'http://127.0.0.1:8233')
+  .option('--browser <path>', 'a Chromium; by default that of the system')
+  .action(shootViews);
 
 program
   .command('figures')

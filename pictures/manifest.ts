@@ -11,6 +11,7 @@ interface Origin {
 }
 
 const ui = 'npm run pictures -- ui, beside npm start';
+const views = { command: 'npm run pictures -- views, beside npm start', shows: ['pictures/views.ts'] };
 const samples = ['sandbox/sample-orders.ts', 'local/stack/sample-rides.ts'];
 const encryption = ['src/sealing/payload-codec.ts', 'src/cli/codec.ts', 'pictures/encrypted-stack.ts'];
 const plotted = {
@@ -24,6 +25,8 @@ export const origins: Readonly<Record<string, Origin>> = {
   'order-run.png': { command: ui, shows: ['src/workflows/order', ...samples] },
   'encrypted.png': { command: ui, shows: encryption },
   'decrypted.png': { command: ui, shows: [...encryption, 'src/domain/ride/ride.ts'] },
+  'view-account.png': views,
+  'view-attention.png': views,
   'history.svg': plotted,
   'acknowledgement.svg': plotted,
   'orders-per-second.svg': plotted,

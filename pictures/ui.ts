@@ -16,19 +16,29 @@ const inputAndResult = { ...besideMenu, y: 0, height: 600 };
 /** From the id of the run to the end of its details. */
 const details = { ...besideMenu, y: 105, height: 640 };
 
-interface Flags {
+/** What the command line names. */
+export interface Flags {
   ui: string;
   browser?: string;
 }
 
-/** Takes the pictures of the Temporal UI. */
-export async function shootUi({ ui: url, browser: given }: Flags): Promise<void> {
+/** Takes the pictures of single runs. */
+export const shootUi = (flags: Flags): Promise<void> =>
+  inBrowser(flags, async (browser) => {
+    await shootOrder(browser, flags.ui);
+    await shootEncryption(browser);
+  });
+
+/** Closes the browser, whatever becomes of the pictures. */
+export async function inBrowser(
+  { browser: given }: Flags,
+  shootAll: (browser: Browser) => Promise<void>,
+): Promise<void> {
   const executablePath = given ?? findBrowser();
   if (executablePath === undefined) throw new Error('no Chromium found: install one, or name it with --browser');
   const browser = await openBrowser(executablePath);
   try {
-    await shootOrder(browser, url);
-    await shootEncryption(browser);
+    await shootAll(browser);
   } finally {
     await browser.close();
   }
@@ -72,10 +82,12 @@ async function shootEncryption(browser: Browser): Promise<void> {
   }
 }
 
-async function openUi(browser: Browser, url: string): Promise<TemporalUi> {
-  const look = { colorScheme: 'light', timezoneId: 'UTC', deviceScaleFactor: sharpness } as const;
-  return driveTemporalUi(await browser.newPage({ viewport: size, ...look }), url);
-}
+/** A page of the browser, as all pictures have it. */
+export const openPage = (browser: Browser): Promise<Page> =>
+  browser.newPage({ viewport: size, colorScheme: 'light', timezoneId: 'UTC', deviceScaleFactor: sharpness });
+
+const openUi = async (browser: Browser, url: string): Promise<TemporalUi> =>
+  driveTemporalUi(await openPage(browser), url);
 
 async function shoot(page: Page, name: string, clip: Clip): Promise<void> {
   savePicture(name, await page.screenshot({ ...(clip && { clip }) }));

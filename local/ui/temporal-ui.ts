@@ -15,6 +15,8 @@ export interface TemporalUi {
   page: Page;
   /** Opens the page of the newest run with this workflow id. */
   openRun(workflowId: string): Promise<void>;
+  /** Opens the list of workflows under this filter. */
+  openList(query: string): Promise<void>;
   /** Opens a tab of that page by its id, such as `history`. Resolves once the UI has drawn it. */
   openTab(id: string): Promise<void>;
   /** The ids of all its tabs. */
@@ -45,6 +47,11 @@ export function driveTemporalUi(page: Page, url: string): TemporalUi {
     async openRun(workflowId) {
       await page.goto(`${url}/namespaces/default/workflows/${encodeURIComponent(workflowId)}`);
       await page.getByTestId('history-tab').waitFor();
+      await settle();
+    },
+    async openList(query) {
+      await page.goto(`${url}/namespaces/default/workflows?query=${encodeURIComponent(query)}`);
+      await page.getByText('Workflow ID').first().waitFor();
       await settle();
     },
     async openTab(id) {
