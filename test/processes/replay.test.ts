@@ -118,7 +118,9 @@ it('replays many histories in the memory of a few', { timeout: 3_600_000 }, asyn
   let said = '';
   replay.stdout.on('data', (text) => (said += text));
   const resident: number[] = [];
-  const sampling = setInterval(() => void residentOf(replay.pid ?? 0).then((size) => resident.push(size)), 1_000);
+  const isOver = () => undefined; // the process has ended meanwhile
+  const sample = () => residentOf(replay.pid ?? 0).then((size) => resident.push(size), isOver);
+  const sampling = setInterval(() => void sample(), 1_000);
   const ended = await once(replay, 'exit');
   clearInterval(sampling);
   expect({ ended, ...JSON.parse(said) }).toEqual({ ended: [0, null], replayed: histories, failed: [] });
