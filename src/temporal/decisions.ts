@@ -8,8 +8,10 @@ export interface Decision {
   at: string;
   /** `start`, `cancel`, `terminate`, or the name of the update or signal. */
   what: string;
-  /** The identity that the caller's Temporal client gave, which nothing proves unless the server checks it. */
+  /** The identity that the caller's Temporal client gave, which nothing proves. */
   by: string;
+  /** Whom the server's authorizer has seen; null unless the server keeps that. */
+  principal: string | null;
 }
 
 type HistoryEvent = Awaited<ReturnType<ReturnType<typeof runOf>['events']>>[number];
@@ -34,7 +36,7 @@ function toDecision(event: HistoryEvent): Decision[] {
   const [what, by] = whatAndWho(event);
   if (!what || !by) return [];
   const { seconds, nanos } = event.eventTime ?? {};
-  return [{ at: new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString(), what, by }];
+  return [{ at: new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString(), what, by, principal: event.principal?.name || null }];
 }
 
 function whatAndWho(event: HistoryEvent): (string | null | undefined)[] {

@@ -144,8 +144,9 @@ export const decisionsOf = ({ client }: Session, workflowId: string): Promise<De
 
 /** A line for each decision. */
 export function decisionsText(decisions: readonly Decision[] | null, paint: Paint): string {
-  const lines = (decisions ?? []).map(({ at, what, by }) => {
-    return paint('faint', `${utc(at)}  ${plain(what)} by ${plain(by)}`);
+  const lines = (decisions ?? []).map(({ at, what, by, principal }) => {
+    const proved = principal === null ? '' : ` (proved: ${plain(principal)})`;
+    return paint('faint', `${utc(at)}  ${plain(what)} by ${plain(by)}${proved}`);
   });
   return ['', ...lines].join('\n');
 }
