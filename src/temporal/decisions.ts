@@ -36,7 +36,14 @@ function toDecision(event: HistoryEvent): Decision[] {
   const [what, by] = whatAndWho(event);
   if (!what || !by) return [];
   const { seconds, nanos } = event.eventTime ?? {};
-  return [{ at: new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString(), what, by, principal: event.principal?.name || null }];
+  return [
+    {
+      at: new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString(),
+      what,
+      by,
+      principal: event.principal?.name || null,
+    },
+  ];
 }
 
 function whatAndWho(event: HistoryEvent): (string | null | undefined)[] {
