@@ -172,10 +172,7 @@ const short = (value: number): string => value.toLocaleString('en-US', { maximum
 /** A value in the unit that Grafana would choose. */
 function valueText(value: number, unit: string): string {
   if (value === 0) return '0';
-  if (unit === 's' || unit === 'ms') {
-    const seconds = unit === 's' ? value : value / 1_000;
-    return seconds < 1 ? `${short(seconds * 1_000)} ms` : `${short(seconds)} s`;
-  }
+  if (unit === 's') return value < 1 ? `${short(value * 1_000)} ms` : `${short(value)} s`;
   if (unit === 'bytes') return `${short(value / 2 ** 20)} MiB`;
   if (unit === 'percentunit') return `${short(value * 100)} %`;
   return unit === 'short' ? short(value) : `${short(value)}/s`;

@@ -6,7 +6,8 @@ import { createRefusalLog, type IngressStore, openIngressStore } from './ingress
 import { createIngressMetrics, type IngressMetrics } from './observability/ingress-metrics.js';
 import { createLogger, type Logger } from './observability/logging.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
-import { traceIntake, traceSignals } from './observability/traced-work.js';
+import { traceIntake } from './observability/traced-http.js';
+import { traceSignals } from './observability/traced-work.js';
 import { openTracing, type Tracing } from './observability/tracing.js';
 import { failProcess } from './process-failure.js';
 import { createSealer } from './sealing/sealer.js';
@@ -22,6 +23,7 @@ import { limitParked } from './webhooks/forward/parked-share.js';
 import type { IngressObserver } from './webhooks/ingress-observer.js';
 import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
+import { statusOf } from './webhooks/problems.js';
 import { startIngressServer } from './webhooks/server.js';
 import { openShapeNotebook } from './webhooks/shapes/file.js';
 import { createLook } from './webhooks/shapes/look.js';
@@ -42,7 +44,7 @@ async function main(): Promise<void> {
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
-    intake: tracing ? traceIntake(intake, tracing) : intake,
+    intake: tracing ? traceIntake(intake, tracing, statusOf) : intake,
     rates: createAddressRates(config.deliveriesPerSecond),
     observer,
     shapes,

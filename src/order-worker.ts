@@ -87,6 +87,8 @@ interface OrderWorkerParts {
   now?: () => number;
   /** In which changes are recorded. */
   store?: StorePort;
+  /** Sees each request of a notice. */
+  watchNotices?: (send: NotifySender['send']) => NotifySender['send'];
   /** Metrics about deliveries that come or do not. */
   reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
@@ -115,7 +117,10 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
-  const { accountActivities, tokenActivities, mainActivities } = createActivities(parts, notifySender);
+  const { watchNotices = (send) => send } = parts;
+  const { accountActivities, tokenActivities, mainActivities } = createActivities(parts, {
+    send: watchNotices(notifySender.send),
+  });
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
@@ -187,7 +192,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
  */
 function createActivities(
   { config, rideApi, client, now = Date.now, reliabilityWatch: watch, store = 'none' }: OrderWorkerParts,
-  { send }: NotifySender,
+  { send }: Pick<NotifySender, 'send'>,
 ): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));

@@ -6,11 +6,13 @@ import { loadWorkerConfig, type WorkerConfig } from './config.js';
 import { createLogger, type Logger, toTemporalLogger } from './observability/logging.js';
 import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './observability/metrics.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
-import { traceActivities } from './observability/traced-work.js';
+import { traceHttp, traceNotices } from './observability/traced-http.js';
+import { traceActivities, traceMessages } from './observability/traced-work.js';
 import { openTracing } from './observability/tracing.js';
 import { countCalls, traceCalls, watchCalls } from './observability/watched-ride-api.js';
 import { createOrderWorker, type OrderWorker } from './order-worker.js';
 import { failProcess } from './process-failure.js';
+import { createHttp } from './ride-api/http.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts } from './temporal/counts.js';
@@ -28,11 +30,16 @@ async function main(): Promise<void> {
   const { checkedBy } = await ensureSearchAttributes(connection, namespace);
   if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
   const tracing = config.traces ? await openTracing({ process: 'worker', logger, protocol: config.traces }) : null;
-  const client = new Client({ connection, namespace, dataConverter });
+  const client = new Client({
+    ...{ connection, namespace, dataConverter },
+    ...(tracing && { interceptors: { workflow: [traceMessages(tracing)] } }),
+  });
   const metrics = createWorkerMetrics();
   metrics.showRuns(electedCounts(client, config.taskQueue, createRunCounts(client, config.taskQueue)));
   metrics.showCacheLimit(cachedRuns());
+  const http = createHttp();
   const rideApi = createRideApi({
+    http: tracing ? traceHttp(http, tracing) : http,
     profile: config.profile,
     keepsPersonalData: config.payloads.encrypts,
     retryAfterMaxMs: config.retryAfterMaxMs,
@@ -49,8 +56,14 @@ async function main(): Promise<void> {
       metrics.showCacheLimit(change.cachedRuns);
       tellCacheChange(logger, change);
     },
-    rideApi: watchCalls(tracing ? watchCalls(rideApi, traceCalls(tracing)) : rideApi, countCalls(metrics)),
-    ...(tracing ? { options: { interceptors: { activity: [traceActivities(tracing)] } } } : {}),
+    rideApi: watchCalls(
+      tracing ? watchCalls(rideApi, traceCalls(tracing, config.profile)) : rideApi,
+      countCalls(metrics),
+    ),
+    ...(tracing && {
+      options: { interceptors: { activity: [traceActivities(tracing)] } },
+      watchNotices: traceNotices(tracing),
+    }),
   });
   const pages = await servePages(config, { metrics, worker, connection, sdkMetricsPort });
   const accounts = config.accounts.map(({ name }) => name);
@@ -82,7 +95,12 @@ function tellCacheChange(logger: Logger, { cachedRuns, cachedRunsBefore, heap }:
 
 /** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */
 function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {
-  const prometheus = { bindAddress: `127.0.0.1:${sdkMetricsPort}`, histogramBucketOverrides: workflowBuckets };
+  const prometheus = {
+    bindAddress: `127.0.0.1:${sdkMetricsPort}`,
+    histogramBucketOverrides: workflowBuckets,
+    // The names that Prometheus advises. The SDK appends the suffixes to the metrics of workflows, too.
+    ...{ countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
+  };
   Runtime.install({
     logger: toTemporalLogger(logger),
     telemetryOptions: {

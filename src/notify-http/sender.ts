@@ -18,6 +18,8 @@ export interface NotifyInput {
   id: string;
   /** Sent as JSON. */
   event: object;
+  /** Of the trace that the receiver may continue (W3C Trace Context). */
+  traceparent?: string;
 }
 
 /** What became of one request. */
@@ -80,7 +82,7 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
   }
 
   return {
-    async send({ url, id, event }) {
+    async send({ url, id, event, traceparent }) {
       const target = new URL(url);
       const sign = signs.get(target.origin);
       if (!sign) return { kind: 'originNotAllowed' };
@@ -90,6 +92,7 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
       const headers = {
         'content-type': 'application/json',
         'user-agent': 'faretrail',
+        ...(traceparent !== undefined && { traceparent }),
         ...sign(id, new Date(now()), body),
       };
       count(target.origin, 1);

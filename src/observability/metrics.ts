@@ -28,8 +28,8 @@ export interface WorkerMetrics {
 // The deadline of a call is 30 s at most. Operators look for 429 and slow answers.
 const callSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Buckets of a histogram that workflows record, by its name: half a second after a delivery, minutes between slow polls. */
-export const workflowBuckets = { faretrail_status_lag_seconds: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
+/** Buckets of a histogram that workflows record, by its name there: half a second after a delivery, minutes between slow polls. */
+export const workflowBuckets = { faretrail_status_lag: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
 
 /** Opens a registry for one worker or ingress, so that two in one process (tests) do not count together. */
 export function openRegistry() {

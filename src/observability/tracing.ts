@@ -1,6 +1,6 @@
 import type * as Api from '@opentelemetry/api';
 import type { TraceProtocol } from '../config.js';
-import { readTraceparent } from '../domain/delivery.js';
+import { readTraceparent } from '../domain/trace-context.js';
 import { version } from '../version.js';
 import { type Logger, showSpansInLogs } from './logging.js';
 
@@ -12,18 +12,26 @@ export interface SpanAbout {
   attributes: Record<string, string | number>;
   /** Traceparents of its causes, newest last: the span continues the last one and links the others. Default: the current span. */
   after?: readonly string[];
+  /** Traceparents to which the span has links. */
+  links?: readonly string[];
 }
 
 /** The work's view of its span. */
 export interface RunningSpan {
   traceparent: string;
   note(attributes: SpanAbout['attributes']): void;
+  /** It went wrong, though the work throws nothing: why, as a short code. */
+  fail(code: string): void;
 }
 
 /** Where the spans of this process go. */
 export interface Tracing {
   /** Does the work within a span, and gives or throws the same. */
   span<T>(about: SpanAbout, work: (span: RunningSpan) => Promise<T>): Promise<T>;
+  /** The traceparent of the span that this code runs in. */
+  current(): string | undefined;
+  /** Adds attributes to the span that this code runs in. */
+  note(attributes: SpanAbout['attributes']): void;
   /** Sends the remaining spans, within seconds. */
   close(): Promise<void>;
 }
@@ -67,7 +75,12 @@ export async function openTracing({ process, logger, protocol }: TracingOptions)
   });
   const limit = () => new Promise<void>((resolve) => setTimeout(resolve, closeLimitMs).unref());
   return {
-    span: createSpans(api, provider.getTracer('faretrail')),
+    span: createSpans(api, provider.getTracer('faretrail', version)),
+    current() {
+      const current = api.trace.getActiveSpan()?.spanContext();
+      return current && toTraceparent(current);
+    },
+    note: (attributes) => void api.trace.getActiveSpan()?.setAttributes(attributes),
     close: () => Promise.race([provider.shutdown().catch(onFailure), limit()]),
   };
 }
@@ -88,20 +101,26 @@ function createSpans(api: typeof Api, tracer: Api.Tracer): Tracing['span'] {
     consumer: api.SpanKind.CONSUMER,
     client: api.SpanKind.CLIENT,
   };
-  return ({ name, kind, attributes, after = [] }, work) => {
-    const causes = after.map(readTraceparent).filter((cause) => cause !== null);
+  const contextsOf = (traceparents: readonly string[]) =>
+    traceparents.map(readTraceparent).filter((context) => context !== null);
+  return ({ name, kind, attributes, after = [], links: others = [] }, work) => {
+    const causes = contextsOf(after);
     const parent = causes.pop();
     const around = parent ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true }) : undefined;
-    const links = causes.map((context) => ({ context }));
+    const links = [...contextsOf(others), ...causes].map((context) => ({ context }));
     const options = { kind: kinds[kind], attributes, links };
     return tracer.startActiveSpan(name, options, around ?? api.context.active(), async (span) => {
+      const fail = (code: string): void => {
+        span.setAttribute('error.type', code).setStatus({ code: api.SpanStatusCode.ERROR, message: code });
+      };
       try {
         return await work({
           traceparent: toTraceparent(span.spanContext()),
           note: (more) => void span.setAttributes(more),
+          fail,
         });
       } catch (error) {
-        if (!isBenign(error)) span.setStatus({ code: api.SpanStatusCode.ERROR, message: codeOf(error) });
+        if (!isBenign(error)) fail(codeOf(error));
         throw error;
       } finally {
         span.end();

@@ -1,4 +1,4 @@
-import type { OperationName } from '../contracts/contract-profile.js';
+import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -76,11 +76,23 @@ export function countCalls(metrics: WorkerMetrics): CallWatch {
   };
 }
 
-/** Makes a span of each call, without address and headers. The service gets no trace. */
+/** Makes a span of each call. The service gets no trace. */
 export const traceCalls =
-  (tracing: Tracing): CallWatch =>
-  ({ account, operation }, call) =>
-    tracing.span(
-      { name: `call ${operation}`, kind: 'client', attributes: { 'faretrail.account': account.name, operation } },
+  (tracing: Tracing, { operations }: Pick<ContractProfile, 'operations'>): CallWatch =>
+  ({ account, operation }, call) => {
+    const template = operation === 'requestToken' ? undefined : operations[operation].path.split('?')[0];
+    const method = operation === 'requestToken' ? 'POST' : operations[operation].method;
+    return tracing.span(
+      {
+        name: template === undefined ? method : `${method} ${template}`,
+        kind: 'client',
+        attributes: {
+          'http.request.method': method,
+          ...(template !== undefined && { 'url.template': template }),
+          'faretrail.account': account.name,
+          'faretrail.operation': operation,
+        },
+      },
       call,
     );
+  };

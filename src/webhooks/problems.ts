@@ -42,6 +42,10 @@ export const problems: Readonly<
   failed: problem(500, 'Internal Server Error', 'The delivery was not taken.'),
 };
 
+/** The status of the answer to an outcome. */
+export const statusOf = (outcome: IntakeOutcome): number =>
+  (problems as Partial<Record<IntakeOutcome, Problem>>)[outcome]?.status ?? 202;
+
 /** Answers to what Node cannot read as a request: there is a socket, but no response. */
 export const brokenRequests = {
   400: problem(400, 'Bad Request', 'This is not an HTTP request that can be read.'),

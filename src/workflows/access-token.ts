@@ -149,11 +149,7 @@ const countRenewal = (
   { before, after }: { before: TokenLease; after: TokenLease },
 ): void =>
   metricMeter
-    .createCounter(
-      'faretrail_token_renewals_total',
-      undefined,
-      'Renewals of access tokens by their reason and outcome.',
-    )
+    .createCounter('faretrail_token_renewals', undefined, 'Renewals of access tokens by their reason and outcome.')
     .add(1, {
       account,
       scope: scope || 'unscoped',

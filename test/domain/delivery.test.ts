@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDeliveries, readTraceparent } from '../../src/domain/delivery.js';
+import { readDeliveries } from '../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { describeParked, type ParkedDelivery } from '../../src/domain/parked.js';
 import { forAny } from '../support/for-any.js';
@@ -70,15 +70,9 @@ describe('a traceparent', () => {
   const trace = '0af7651916cd43dd8448eb211c80319c';
   const span = 'b7ad6b7169203331';
 
-  it('names trace, span and whether it is recorded', () => {
-    expect(readTraceparent(`00-${trace}-${span}-01`)).toEqual({ traceId: trace, spanId: span, traceFlags: 1 });
-    expect(readTraceparent(`00-${trace}-${span}-fe`)).toEqual({ traceId: trace, spanId: span, traceFlags: 0 });
-  });
-
   const ofZeros = [`00-${'0'.repeat(32)}-${span}-01`, `00-${trace}-${'0'.repeat(16)}-01`];
   const misspelt = [`00-${trace}-${span}`, `00-${trace.toUpperCase()}-${span}-01`, `00-${trace}-${span}-01 and more`];
   it.each([undefined, 7, '', ...ofZeros, ...misspelt])('is not read from %j', (value) => {
-    expect(readTraceparent(value)).toBeNull();
     expect(readDeliveries({ deliveries: [{ ...notice, traceparent: value }] }, '')).toEqual([notice]);
   });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
 import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
@@ -13,6 +14,7 @@ import { usePostgres } from '../support/store/postgres.js';
 import type { IngressProcess } from '../support/worker/process.js';
 import { active, business, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
+const [readPath] = defaultContractProfile.operations.orderDetails.path.split('?');
 const page = (name: string): string => readFileSync(join(projectRoot, 'docs', name), 'utf8');
 
 const postgres = usePostgres();
@@ -90,11 +92,11 @@ it('the worker counts each change of status, and how late it saw the change', as
 it('one trace leads from the delivery through journal and run to the read at the service', async () => {
   const find = (name: string) => receiver.spans().filter((span) => span.name === name);
   const chain = () => {
-    const [delivery] = find('delivery status_changed');
+    const [delivery] = find('POST /webhooks/:account/:eventType/:capability');
     const reads = [...find('activity readOrderAtOnce'), ...find('activity readOrder')];
     const ofDelivery = reads.filter(({ parentSpanId }) => parentSpanId === delivery?.spanId);
     const callOf = (read?: { spanId: string }) =>
-      find('call orderDetails').find(({ parentSpanId }) => parentSpanId === read?.spanId);
+      find(`GET ${readPath}`).find(({ parentSpanId }) => parentSpanId === read?.spanId);
     const read = ofDelivery.find(callOf); // a read at once makes no call where the account must wait
     const call = callOf(read);
     const signal = find('signal order').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);

@@ -96,7 +96,7 @@ export const importTable: readonly Part[] = [
   {
     part: 'src/observability',
     ours: ['src/contracts', 'src/domain', 'src/version.ts'],
-    oursAsTypes: ['src/ride-api', 'src/webhooks', 'src/temporal', config],
+    oursAsTypes: ['src/ride-api', 'src/notify-http', 'src/webhooks', 'src/temporal', config],
     packages: [
       'pino',
       'prom-client',
@@ -106,6 +106,7 @@ export const importTable: readonly Part[] = [
       '@opentelemetry/exporter-trace-otlp-proto',
       '@opentelemetry/resources',
       '@opentelemetry/sdk-trace-node',
+      '@temporalio/client',
       '@temporalio/common',
       '@temporalio/worker',
       'node',

@@ -40,7 +40,7 @@ export async function recordChange({ number, at, event }: Notice, run: string): 
 /** Not during replay. */
 const count = (outcome: 'atOnce' | 'later' | 'expired'): void =>
   metricMeter
-    .createCounter('faretrail_stored_changes_total', undefined, 'Changes for the store by when they were recorded.')
+    .createCounter('faretrail_stored_changes', undefined, 'Changes for the store by when they were recorded.')
     .add(1, { outcome });
 
 /** The process stood still. */

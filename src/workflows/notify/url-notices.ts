@@ -268,5 +268,5 @@ interface CountedNotices {
 /** Counts what became of notices to URLs, but not during replay. */
 const countNotices = ({ outcome, origin = 'other', count = 1 }: CountedNotices): void =>
   metricMeter
-    .createCounter('faretrail_notices_total', undefined, 'Notices to URLs by what became of them.')
+    .createCounter('faretrail_notices', undefined, 'Notices to URLs by what became of them.')
     .add(count, { origin, outcome });

@@ -221,21 +221,17 @@ export function countChange({ before, after, seen, claims, lastReadAt }: Seen): 
   if (after.status === null || after.status === before.status) return;
   const foundBy = before.status === null ? 'first' : claims.length > 0 ? 'delivery' : 'read';
   metricMeter
-    .createCounter(
-      'faretrail_status_changes_total',
-      undefined,
-      'Changes of the status of orders by how they were seen.',
-    )
+    .createCounter('faretrail_status_changes', undefined, 'Changes of the status of orders by how they were seen.')
     .add(1, { account: after.account, status: toKnownStatus(after.status) ?? 'other', seen_by: foundBy });
   const lagMs = statusLagMs({ seen, claims, lastReadAt, now: Date.now() });
   if (foundBy === 'first' || lagMs === undefined) return;
   metricMeter
-    .createHistogram('faretrail_status_lag_seconds', 'float', 's', 'How late changes of the status were seen.')
+    .createHistogram('faretrail_status_lag', 'float', 'seconds', 'How late changes of the status were seen.')
     .record(lagMs / 1_000, { seen_by: foundBy });
 }
 
 /** Counts the end of a run; without an outcome the service does not know the order. */
 export const countEnd = ({ account, outcome }: OrderTrail): void =>
   metricMeter
-    .createCounter('faretrail_order_ends_total', undefined, 'Runs that followed an order, by how they ended.')
+    .createCounter('faretrail_order_ends', undefined, 'Runs that followed an order, by how they ended.')
     .add(1, { account, outcome: outcome ?? 'notFound' });

@@ -22,6 +22,8 @@ interface ReceivedNotice {
   status: number;
   /** About a ride `data` has other fields. */
   event: Omit<OrderEvent, 'type'> & { type: string };
+  /** The header of that name. */
+  traceparent: string;
 }
 
 /** A service that takes notices at URLs. It answers 401 to what is not signed for it. */
@@ -51,7 +53,8 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
     const status = statuses.length > 1 ? (statuses.shift() ?? 204) : (statuses[0] ?? 204);
     try {
       const event = verifierOf(origin).verify(Buffer.concat(chunks), headers as Record<string, string>) as OrderEvent;
-      received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event });
+      const traceparent = String(headers.traceparent);
+      received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event, traceparent });
       await held.get(path);
       response.writeHead(status).end();
     } catch {

@@ -11,14 +11,22 @@ interface ReceivedSpan {
   spanId: string;
   parentSpanId?: string;
   kind: number;
+  attributes: Record<string, string | number>;
   status?: { code?: number; message?: string };
   links?: { traceId: string; spanId: string }[];
 }
 
+interface Attribute {
+  key: string;
+  value: { stringValue?: string; intValue?: number };
+}
+
 interface Export {
   resourceSpans: {
-    resource: { attributes: { key: string; value: { stringValue?: string } }[] };
-    scopeSpans: { spans: Omit<ReceivedSpan, 'service'>[] }[];
+    resource: { attributes: Attribute[] };
+    scopeSpans: {
+      spans: (Omit<ReceivedSpan, 'service' | 'attributes'> & { attributes: Attribute[] })[];
+    }[];
   }[];
 }
 
@@ -60,5 +68,9 @@ export async function startTraceReceiver() {
 const spansOf = ({ resourceSpans }: Export): ReceivedSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
-    return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ service, ...span })));
+    const read = (attributes: Attribute[]) =>
+      Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
+    return scopeSpans.flatMap(({ spans }) =>
+      spans.map((span) => ({ service, ...span, attributes: read(span.attributes) })),
+    );
   });

@@ -1,0 +1,199 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
+import { defaultPayloadConverter, type Headers } from '@temporalio/common';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createFaretrailClient } from '../../src/client/index.js';
+import { toAccountName } from '../../src/domain/keys.js';
+import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { startNotifyReceiver } from '../support/notify/receiver.js';
+import { patient } from '../support/patience.js';
+import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
+import type { IngressProcess } from '../support/worker/process.js';
+import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
+
+const business = toAccountName('business');
+
+let collector: TraceReceiver;
+let receiver: Awaited<ReturnType<typeof startNotifyReceiver>>;
+let scene: DeliveryScene;
+let ingress: IngressProcess;
+beforeAll(async () => {
+  [collector, receiver] = await Promise.all([startTraceReceiver(), startNotifyReceiver()]);
+  const pace = { FARETRAIL_POLL_ACTIVE_MS: '1000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
+  scene = await openDeliveryScene({ ...collector.env, ...receiver.env, ...pace });
+  scene.fleet.sandbox.setDeliverySettings({ enabled: false });
+  ingress = await scene.startIngress();
+  await active(await scene.subscribe('status_changed', ingress.url));
+}, 120_000);
+afterAll(async () => {
+  await scene.close();
+  await receiver.close();
+  await collector.close();
+}, 60_000);
+
+interface Trace {
+  id: string;
+  traceparent: string;
+}
+
+function newTrace(): Trace {
+  const id = randomBytes(16).toString('hex');
+  return { id, traceparent: `00-${id}-${randomBytes(8).toString('hex')}-01` };
+}
+
+/** A client with an interceptor that puts the trace where those of all SDKs put it. */
+function tracedClient(trace?: Trace) {
+  const carrier = { traceparent: trace?.traceparent, tracestate: 'vendor=1', baggage: 'user=baggage-of-the-caller' };
+  const headers: Headers = trace ? { '_tracer-data': defaultPayloadConverter.toPayload(carrier) } : {};
+  const interceptor: WorkflowClientInterceptor = {
+    signalWithStart: (input, next) => next({ ...input, headers }),
+    startUpdate: (input, next) => next({ ...input, headers }),
+  };
+  const { connection } = scene.fleet.client;
+  const client = new Client({ connection, interceptors: { workflow: [interceptor] } });
+  return createFaretrailClient({ client, taskQueue: scene.fleet.env.FARETRAIL_TASK_QUEUE ?? '' });
+}
+
+async function follow(trace?: Trace) {
+  const orderId = scene.newOrder('Pending');
+  const path = `/${randomUUID()}?secret=of-the-receiver`;
+  const order = await tracedClient(trace).follow({
+    account: business,
+    orderId,
+    notify: [{ url: receiver.origin + path }],
+  });
+  await toldOf(path, 'Pending');
+  return { orderId, path, order };
+}
+
+const noticesAt = (path: string) => receiver.received.filter((one) => one.path === path);
+const toldOf = (path: string, status: string) =>
+  vi.waitFor(() => expect(noticesAt(path).at(-1)?.event.data).toMatchObject({ rawStatus: status }), patient);
+
+const spansOf = ({ id }: Trace) => collector.spans().filter(({ traceId }) => traceId === id);
+/** Resolves with the span of this trace whose name has this form. */
+const spanOf = (trace: Trace, name: RegExp) =>
+  vi.waitFor(() => {
+    const found = spansOf(trace).find((span) => name.test(span.name));
+    if (!found) throw new Error(`no span ${name} among ${spansOf(trace).map((span) => span.name)}`);
+    return found;
+  }, patient);
+
+const read = /^activity (readOrder|readOrderAtOnce|observeOrder)$/;
+const call = /^GET \/v1\/orders/;
+
+it("reads, polls and notices of an order go on with the caller's trace, and the receiver of the notices may go on with it", async () => {
+  const trace = newTrace();
+  const { orderId, path } = await follow(trace);
+  scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
+  await toldOf(path, 'Driving');
+  const notices = noticesAt(path).map(({ traceparent }) => traceparent);
+  expect(notices.map((traceparent) => traceparent.split('-')[1])).toEqual([trace.id, trace.id]);
+  await spanOf(trace, /^activity observeOrder$/);
+  const called = await spanOf(trace, call);
+  const told = await spanOf(trace, /^activity notifyUrl$/);
+  const byId = (id?: string) => spansOf(trace).find(({ spanId }) => spanId === id);
+  await vi.waitFor(() => expect(byId(called.parentSpanId)?.name).toMatch(read), patient);
+  expect(byId(called.parentSpanId)?.parentSpanId).toBe(trace.traceparent.split('-')[2]);
+  expect(notices.map((traceparent) => traceparent.split('-')[2])).toContain(
+    spansOf(trace).find((span) => span.parentSpanId === told.spanId)?.spanId,
+  );
+});
+
+it('spans have the attributes of the conventions, and none that may hold a secret', async () => {
+  const trace = newTrace();
+  const { orderId, path } = await follow(trace);
+  const { hostname, port } = new URL(receiver.origin);
+  const told = await spanOf(trace, /^activity notifyUrl$/);
+  const posted = spansOf(trace).find(({ parentSpanId }) => parentSpanId === told.spanId);
+  expect(posted?.attributes).toEqual({
+    ...{ 'http.request.method': 'POST', 'http.response.status_code': 204 },
+    ...{ 'server.address': hostname, 'server.port': Number(port), 'url.full': `${receiver.origin}/REDACTED` },
+  });
+  const service = new URL(scene.fleet.sandbox.url);
+  expect((await spanOf(trace, call)).attributes).toEqual({
+    ...{ 'http.request.method': 'GET', 'http.response.status_code': 200, 'url.template': '/v1/orders/{order_id}' },
+    ...{ 'server.address': service.hostname, 'server.port': Number(service.port) },
+    'url.full': expect.stringMatching(new RegExp(`^${service.origin}.*/v1/orders/${orderId}$`)),
+    ...{ 'faretrail.account': 'business', 'faretrail.operation': 'orderDetails' },
+  });
+  expect(told.attributes).toEqual({
+    ...{
+      'messaging.system': 'temporal',
+      'messaging.operation.name': 'activity',
+      'messaging.operation.type': 'process',
+    },
+    'messaging.destination.name': scene.fleet.env.FARETRAIL_TASK_QUEUE,
+    ...{ 'faretrail.attempt': 1, temporalWorkflowID: followOrderId({ account: business, orderId }) },
+    temporalRunID: expect.any(String),
+  });
+  for (const secret of [path, 'of-the-receiver', 'baggage-of-the-caller'])
+    expect(collector.text()).not.toContain(secret);
+});
+
+it("the reads and notices after a delivery go on with its sender's trace, and the read has a link to that of the caller", async () => {
+  const trace = newTrace();
+  const { orderId, path } = await follow(trace);
+  await deliver(orderId, newTrace()); // the first delivery makes the polls rare
+  await vi.waitFor(
+    async () => expect((await tracedClient().get(business, orderId).trail()).pushed).toBe(true),
+    patient,
+  );
+  scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
+  const sent = newTrace();
+  await deliver(orderId, sent);
+  await toldOf(path, 'Driving');
+  expect(noticesAt(path).at(-1)?.traceparent.split('-')[1]).toBe(sent.id);
+  const taken = await spanOf(sent, /^POST \/webhooks\/:account\/:eventType\/:capability$/);
+  expect(taken.parentSpanId).toBe(sent.traceparent.split('-')[2]);
+  expect(taken.attributes).toMatchObject({
+    ...{ 'http.request.method': 'POST', 'http.route': '/webhooks/:account/:eventType/:capability' },
+    ...{ 'http.response.status_code': 202, 'url.path': '/webhooks/business/status_changed/REDACTED' },
+    ...{
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(ingress.url).port),
+      'faretrail.outcome': 'accepted',
+    },
+  });
+  expect((await spanOf(sent, /^signal order$/)).attributes).toMatchObject({
+    ...{ 'messaging.system': 'temporal', 'messaging.operation.type': 'send', 'messaging.destination.name': 'order' },
+  });
+  expect((await spanOf(sent, read)).links?.map(({ traceId }) => traceId)).toContain(trace.id);
+});
+
+async function deliver(orderId: string, { traceparent }: Trace): Promise<void> {
+  const [subscriber] = scene.fleet.sandbox.subscribers();
+  const body = JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving', n: randomUUID() });
+  const headers = { 'content-type': 'application/json', traceparent };
+  const answer = await fetch(subscriber?.hookAddress ?? '', { method: 'POST', headers, body });
+  expect(answer.status).toBe(202);
+}
+
+it("what a person asks for goes on with that person's trace", async () => {
+  const { orderId } = await follow(newTrace());
+  const asked = newTrace();
+  await tracedClient(asked).get(business, orderId).refresh();
+  await spanOf(asked, call);
+});
+
+it('a trace adds no event, and to an event no more than its header', async () => {
+  const sizes = await Promise.all(
+    [undefined, newTrace()].map(async (trace) => {
+      const { orderId, path, order } = await follow(trace);
+      scene.fleet.sandbox.setStatus('business', orderId, 'Completed');
+      await toldOf(path, 'Completed');
+      await order.result();
+      const handle = scene.fleet.client.workflow.getHandle(followOrderId({ account: business, orderId }));
+      const history = await handle.fetchHistory();
+      const types = (history.events ?? []).map(({ eventType }) => eventType);
+      return { types, bytes: historyToJSON(history).length, text: historyToJSON(history) };
+    }),
+  );
+  const [plain, traced] = sizes;
+  expect(traced?.types.length).toBe(plain?.types.length);
+  const headers = traced?.text.match(/_tracer-data/g)?.length ?? 0;
+  expect(headers).toBeGreaterThan(2);
+  // In the JSON of a history, whose bytes are in base64; the start also holds what else the caller sent.
+  expect((traced?.bytes ?? 0) - (plain?.bytes ?? 0)).toBeLessThan(400 * headers);
+});
