@@ -30,14 +30,35 @@ const goTools = {
   toxiproxy: { module: 'github.com/Shopify/toxiproxy/v2', package: 'github.com/Shopify/toxiproxy/v2/cmd/server' },
   vegeta: { module: 'github.com/tsenart/vegeta/v12', package: 'github.com/tsenart/vegeta/v12' },
   fosite: { module: 'github.com/ory/fosite', package: './fosite', ours: 'fosite/main.go' },
-} as const satisfies Record<string, { module: string; package: string; ours?: string }>;
+  collector: {
+    ...{ module: 'go.opentelemetry.io/collector/otelcol', package: './collector', ours: 'collector/main.go' },
+    folder: 'telemetry',
+  },
+  jaeger: {
+    ...{ module: 'github.com/jaegertracing/jaeger', package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
+    folder: 'telemetry',
+  },
+} as const satisfies Record<string, GoTool>;
+
+interface GoTool {
+  module: string;
+  package: string;
+  ours?: string;
+  /** Of its go.mod. Default: `go`. */
+  folder?: string;
+}
 
 /** Builds it once with Go; go.mod and go.sum pin it. Throws `ServerNotFound`. */
 export async function goTool(name: keyof typeof goTools, say: Report): Promise<Tool> {
-  const { module, package: goPackage, ours }: { module: string; package: string; ours?: string } = goTools[name];
-  const version = versionIn(read('go/go.mod'), `${module} v`);
+  const { module, package: goPackage, ours, folder = 'go' }: GoTool = goTools[name];
+  const version = versionIn(read(`${folder}/go.mod`), `${module} v`);
   const what = `${name} ${version}`;
-  const program = { what, folder: 'counterparts/programs/go', package: goPackage, fileName: `${name}-${version}` };
+  const program = {
+    what,
+    folder: `counterparts/programs/${folder}`,
+    package: goPackage,
+    fileName: `${name}-${version}`,
+  };
   const source = builtWithGo(ours ? { ...program, ours } : program);
   const path = await findServer({ what, sources: [source], remedy: 'install Go 1.26' }, say);
   return { name: module, version, program: path, args: [] };

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { scrapeEverySeconds, type TimeSeries } from '../local/prometheus.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { composeSvg, ink, toSvg } from './chart.js';
 import type { FleetRun } from './fleet-run.js';
-import { scrapeEverySeconds, type TimeSeries } from './prometheus.js';
 
 /** A panel of the dashboard with what Prometheus answers to its expressions. */
 export interface Panel {

@@ -3,9 +3,9 @@ import { createPlan } from '../chaos/plan.js';
 import type { PlannedWork } from '../chaos/plan-work.js';
 import { openStage, type Stage } from '../chaos/stage.js';
 import { startWork, subscribe } from '../chaos/work.js';
+import { type Prometheus, startPrometheus } from '../local/prometheus.js';
 import { findDevServer } from '../local/temporal/dev-server.js';
 import type { FaultInput } from '../sandbox/faults.js';
-import { type Prometheus, startPrometheus } from './prometheus.js';
 
 /** What the dashboard shows: a deployment under load, and what happened to it. */
 export interface FleetRun {
@@ -79,7 +79,7 @@ export async function runFleet(say: (line: string) => void): Promise<FleetRun> {
     ...{ instance, host: new URL(url).host },
     job: instance === 'ingress' ? 'faretrail-ingress' : 'faretrail-worker',
   }));
-  const prometheus = await startPrometheus(stage.folder, targets);
+  const prometheus = await startPrometheus({ folder: stage.folder, targets });
   const close = async () => {
     await prometheus.stop();
     await stage.close();

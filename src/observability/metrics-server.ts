@@ -96,11 +96,15 @@ async function metricsPage({ registry, sdkMetricsUrl }: MetricsServerOptions): P
   return { status: 200, body: own + sdk, type: registry.contentType };
 }
 
+/** The SDK adds these labels to the metrics that workflows count. In its own it names them as Prometheus advises. */
+const withUsualLabels = (text: string): string =>
+  text.replaceAll('taskQueue="', 'task_queue="').replaceAll('workflowType="', 'workflow_type="');
+
 /** Gives a comment while the exporter is not up, since our metrics are of use without those of the SDK. */
 async function fetchSdkMetrics(url: string): Promise<string> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(sdkTimeoutMs) });
-    if (reply.ok) return await reply.text();
+    if (reply.ok) return withUsualLabels(await reply.text());
     await reply.body?.cancel();
   } catch {
     // The comment below says so.

@@ -7,7 +7,7 @@ export interface DescribedMetric {
 }
 
 /** Part of each histogram, or added by the Temporal SDK to all that it shows. */
-const labelsOfOthers = ['le', 'namespace', 'task_queue', 'taskQueue', 'workflow_type', 'workflowType', 'service_name'];
+const labelsOfOthers = ['le', 'namespace', 'task_queue', 'workflow_type', 'service_name'];
 
 /** The rows `| \`name\` | type | labels | meaning |` of a Markdown text. */
 export function describedMetrics(markdown: string): DescribedMetric[] {

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../local/temporal/free-port.js';
-import { startServerProcess } from '../local/temporal/server-process.js';
+import { freePort } from './temporal/free-port.js';
+import { startServerProcess } from './temporal/server-process.js';
 
 /** One line of a panel: its labels, and a value for each instant that has one. */
 export interface TimeSeries {
@@ -13,6 +13,8 @@ export interface TimeSeries {
 
 /** A Prometheus that scrapes the processes of one run. */
 export interface Prometheus {
+  /** The `data` of an answer of its API. */
+  ask<T>(path: string): Promise<T>;
   queryRange(expression: string, range: { fromMs: number; toMs: number }): Promise<TimeSeries[]>;
   stop(): Promise<void>;
 }
@@ -27,8 +29,23 @@ interface Target {
   host: string;
 }
 
-/** Starts the `prometheus` of the system in `folder`. */
-export async function startPrometheus(folder: string, targets: readonly Target[]): Promise<Prometheus> {
+interface PrometheusOptions {
+  /** Holds its files. */
+  folder: string;
+  targets: readonly Target[];
+  /** A file of rules. Default: none. */
+  rules?: string;
+  /** Default: the `prometheus` of the system. */
+  program?: string;
+}
+
+/** Starts it. Rejects with the remedy where there is none. */
+export async function startPrometheus({
+  folder,
+  targets,
+  rules,
+  program = 'prometheus',
+}: PrometheusOptions): Promise<Prometheus> {
   const config = join(folder, 'prometheus.yml');
   const jobs = [...new Set(targets.map(({ job }) => job))].map((job_name) => ({
     job_name,
@@ -38,11 +55,12 @@ export async function startPrometheus(folder: string, targets: readonly Target[]
   }));
   const interval = `${scrapeEverySeconds}s`;
   // JSON is YAML.
-  writeFileSync(config, JSON.stringify({ global: { scrape_interval: interval }, scrape_configs: jobs }));
+  const global = { scrape_interval: interval, evaluation_interval: interval };
+  writeFileSync(config, JSON.stringify({ global, scrape_configs: jobs, rule_files: rules ? [rules] : [] }));
   const address = `127.0.0.1:${await freePort()}`;
   const data = join(folder, 'prometheus');
   const args = [`--config.file=${config}`, `--storage.tsdb.path=${data}`, `--web.listen-address=${address}`];
-  const server = await startServerProcess('prometheus', args).catch((error: Error) => {
+  const server = await startServerProcess(program, args).catch((error: Error) => {
     throw new Error(`Prometheus does not start, install it (apt-get install prometheus): ${error.message}`);
   });
   const deadline = Date.now() + readyWithinMs;
@@ -50,7 +68,14 @@ export async function startPrometheus(folder: string, targets: readonly Target[]
     if (server.hasEnded() || Date.now() > deadline) throw new Error(`Prometheus is not ready:\n${server.logTail()}`);
     await sleep(200);
   }
-  return { queryRange: (expression, range) => queryRange(address, expression, range), stop: server.stop };
+  return {
+    async ask<T>(path: string) {
+      const { data } = (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as { data: T };
+      return data;
+    },
+    queryRange: (expression, range) => queryRange(address, expression, range),
+    stop: server.stop,
+  };
 }
 
 const isReady = async (address: string): Promise<boolean> =>
