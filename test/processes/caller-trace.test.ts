@@ -4,10 +4,15 @@ import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createFaretrailClient } from '../../src/client/index.js';
-import { toAccountName } from '../../src/domain/keys.js';
+import { type OrderId, toAccountName } from '../../src/domain/keys.js';
+import type { Notify } from '../../src/domain/notify/receivers.js';
+import { readTraceHeader } from '../../src/domain/trace-context.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { newRide } from '../sandbox/booking-calls.js';
 import { startNotifyReceiver } from '../support/notify/receiver.js';
+import { shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
+import { continued, eventsOf } from '../support/runs.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
 import type { IngressProcess } from '../support/worker/process.js';
 import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
@@ -43,25 +48,28 @@ function newTrace(): Trace {
 }
 
 /** A client with an interceptor that puts the trace where those of all SDKs put it. */
-function tracedClient(trace?: Trace) {
+function tracedClient(trace?: Trace): Client {
   const carrier = { traceparent: trace?.traceparent, tracestate: 'vendor=1', baggage: 'user=baggage-of-the-caller' };
   const headers: Headers = trace ? { '_tracer-data': defaultPayloadConverter.toPayload(carrier) } : {};
   const interceptor: WorkflowClientInterceptor = {
+    startWithDetails: (input, next) => next({ ...input, headers }),
     signalWithStart: (input, next) => next({ ...input, headers }),
     startUpdate: (input, next) => next({ ...input, headers }),
   };
   const { connection } = scene.fleet.client;
-  const client = new Client({ connection, interceptors: { workflow: [interceptor] } });
-  return createFaretrailClient({ client, taskQueue: scene.fleet.env.FARETRAIL_TASK_QUEUE ?? '' });
+  return new Client({ connection, interceptors: { workflow: [interceptor] } });
 }
 
-async function follow(trace?: Trace) {
+const callerWith = (trace?: Trace) =>
+  createFaretrailClient({ client: tracedClient(trace), ...scene.fleet.place.config });
+
+async function follow(trace?: Trace, more: Notify[] = []) {
   const orderId = scene.newOrder('Pending');
   const path = `/${randomUUID()}?secret=of-the-receiver`;
-  const order = await tracedClient(trace).follow({
+  const order = await callerWith(trace).follow({
     account: business,
     orderId,
-    notify: [{ url: receiver.origin + path }],
+    notify: [{ url: receiver.origin + path }, ...more],
   });
   await toldOf(path, 'Pending');
   return { orderId, path, order };
@@ -136,10 +144,7 @@ it("the reads and notices after a delivery go on with its sender's trace, and th
   const trace = newTrace();
   const { orderId, path } = await follow(trace);
   await deliver(orderId, newTrace()); // the first delivery makes the polls rare
-  await vi.waitFor(
-    async () => expect((await tracedClient().get(business, orderId).trail()).pushed).toBe(true),
-    patient,
-  );
+  await vi.waitFor(async () => expect((await callerWith().get(business, orderId).trail()).pushed).toBe(true), patient);
   scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
   const sent = newTrace();
   await deliver(orderId, sent);
@@ -173,8 +178,54 @@ async function deliver(orderId: string, { traceparent }: Trace): Promise<void> {
 it("what a person asks for goes on with that person's trace", async () => {
   const { orderId } = await follow(newTrace());
   const asked = newTrace();
-  await tracedClient(asked).get(business, orderId).refresh();
+  await callerWith(asked).get(business, orderId).refresh();
   await spanOf(asked, call);
+});
+
+it('an order that a ride makes goes on with the trace of the caller of the ride', async () => {
+  const trace = newTrace();
+  const ride = await callerWith(trace).request({ account: business, requestId: randomUUID(), order: newRide() });
+  await spanOf(trace, /^POST \/v1\/orders$/);
+  await spanOf(trace, call);
+  expect(spansOf(trace).map(({ attributes }) => attributes.temporalWorkflowID)).toContain(
+    followOrderId({ account: business, orderId: (await ride.status()).orderId as OrderId }),
+  );
+});
+
+it('a run that continues as new goes on with the trace', async () => {
+  const trace = newTrace();
+  const place = { ...scene.fleet.place, client: tracedClient(trace) };
+  const orderId = scene.newOrder('Pending');
+  const handle = await startFollowing(
+    place,
+    { account: business, orderId },
+    { limits: { maxEvents: 5, maxSignals: 99 } },
+  );
+  await shows(handle, { status: 'Pending' });
+  scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
+  await continued(handle);
+  const runIds = () => new Set(spansOf(trace).flatMap(({ attributes }) => attributes.temporalRunID ?? []));
+  await vi.waitFor(() => expect(runIds().size).toBeGreaterThan(1), patient);
+});
+
+it("the last notices and those to workflows go on with the caller's trace, too", async () => {
+  const trace = newTrace();
+  const workflowId = `receiver-${randomUUID()}`;
+  const told = await scene.fleet.client.workflow.start('receiver', { workflowId, taskQueue: `none-${workflowId}` });
+  const { orderId, path, order } = await follow(trace, [{ workflowId, signal: 'rideChanged' }]);
+  receiver.answer(path, 503, 204);
+  scene.fleet.sandbox.setStatus('business', orderId, 'Completed');
+  await order.result();
+  await toldOf(path, 'Completed');
+  await vi.waitFor(() => {
+    const ids = spansOf(trace).map(({ attributes }) => String(attributes.temporalWorkflowID));
+    expect(ids.some((id) => id.startsWith('notices/'))).toBe(true);
+  }, patient);
+  const signals = (await eventsOf(told)).flatMap((event) => event.workflowExecutionSignaledEventAttributes ?? []);
+  const headers = signals.map(({ header }) => readTraceHeader(header?.fields?.['_tracer-data'] ?? undefined));
+  expect(headers.length).toBeGreaterThan(1);
+  for (const header of headers) expect(header).toEqual({ traceparent: trace.traceparent });
+  await told.terminate();
 });
 
 it('a trace adds no event, and to an event no more than its header', async () => {

@@ -1,0 +1,95 @@
+import type { Context } from '@temporalio/activity';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { expect, it } from 'vitest';
+import type { AccountName } from '../../src/domain/keys.js';
+import type { NotifyOutcome } from '../../src/notify-http/sender.js';
+import { traceIntake, traceNotices } from '../../src/observability/traced-http.js';
+import { traceActivities } from '../../src/observability/traced-work.js';
+import type { SpanAbout, Tracing } from '../../src/observability/tracing.js';
+import { statusOf } from '../../src/webhooks/problems.js';
+
+interface Recorded extends SpanAbout {
+  failed?: string;
+}
+
+/** Keeps the spans in a list. */
+function recordedTracing(): { spans: Recorded[]; tracing: Tracing } {
+  const spans: Recorded[] = [];
+  const tracing: Tracing = {
+    async span(about, work) {
+      const span: Recorded = { ...about };
+      spans.push(span);
+      return await work({
+        traceparent: ours,
+        note: (more) => Object.assign(span, { attributes: { ...span.attributes, ...more } }),
+        fail: (code) => Object.assign(span, { failed: code }),
+      });
+    },
+    current: () => ours,
+    note: () => undefined,
+    close: () => Promise.resolve(),
+  };
+  return { spans, tracing };
+}
+
+const ours = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+const callers = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
+const deliverys = `00-${'e'.repeat(32)}-${'f'.repeat(16)}-01`;
+
+it.each([
+  [1, { after: [callers, deliverys] }],
+  [100, { after: [callers, deliverys] }],
+  [101, { links: [callers, deliverys] }],
+])('attempt %i of an activity has these causes: %j', async (attempt, causes) => {
+  const { spans, tracing } = recordedTracing();
+  const info = { activityType: 'observeOrder', attempt, taskQueue: 'q' };
+  const { inbound } = traceActivities(tracing)({ info } as Context);
+  const headers = { '_tracer-data': defaultPayloadConverter.toPayload({ traceparent: callers }) };
+  await inbound?.execute?.({ args: [{ traceparents: [deliverys] }], headers }, async () => undefined);
+  const [{ after, links } = {}] = spans;
+  expect({ ...(after && { after }), ...(links && { links }) }).toEqual(causes);
+});
+
+it.each<[NotifyOutcome, number | undefined, string | undefined]>([
+  [{ kind: 'answered', status: 204, retryAfter: undefined }, 204, undefined],
+  [{ kind: 'answered', status: 410, retryAfter: undefined }, 410, '410'],
+  [{ kind: 'unreachable', code: 'ECONNREFUSED' }, undefined, 'ECONNREFUSED'],
+  [{ kind: 'originNotAllowed' }, undefined, 'originNotAllowed'],
+])('the span of a notice that came to %j has status %s and error %s', async (outcome, status, error) => {
+  const { spans, tracing } = recordedTracing();
+  const sent: unknown[] = [];
+  const send = traceNotices(tracing)(async (input) => {
+    sent.push(input);
+    return outcome;
+  });
+  const notice = { url: 'https://name:secret@shop.example/hidden?secret', id: '1', event: {} };
+  expect(await send(notice)).toBe(outcome);
+  expect(sent).toEqual([{ ...notice, traceparent: ours }]);
+  expect(spans[0]?.attributes['http.response.status_code']).toBe(status);
+  expect(spans[0]?.failed).toBe(error);
+  expect(spans[0]?.attributes).toMatchObject({ 'url.full': 'https://shop.example/REDACTED', 'server.port': 443 });
+  expect(JSON.stringify(spans)).not.toMatch(/secret|hidden/);
+});
+
+it.each([
+  ['accepted', 202, undefined, 'in.example:8480', { 'server.address': 'in.example', 'server.port': 8480 }],
+  ['wrongSecret', 401, undefined, 'in.example', { 'server.address': 'in.example' }],
+  ['journalFull', 503, 'journalFull', 'no host <script>', {}],
+] as const)(
+  'the span of a delivery that came to %s has status %i and error %s',
+  async (outcome, status, error, host, seen) => {
+    const { spans, tracing } = recordedTracing();
+    const intake = { admit: () => null, take: async () => ({ outcome }) };
+    const arrival = {
+      account: 'a' as AccountName,
+      eventType: 'status_changed',
+      generation: 'g',
+      arrivedAt: 0,
+    } as const;
+    await traceIntake(intake, tracing, statusOf).take(arrival, { host, traceparent: callers }, Buffer.alloc(0));
+    const { attributes, failed, after } = spans[0] as Recorded;
+    expect(attributes).toMatchObject({ 'http.response.status_code': status, 'faretrail.outcome': outcome, ...seen });
+    expect([failed, after]).toEqual([error, [callers]]);
+    expect(attributes['server.address']).toBe('server.address' in seen ? seen['server.address'] : undefined);
+  },
+);
