@@ -43,6 +43,7 @@ const vocabulary: readonly Entry[] = [
     not: ['job', 'jobs', 'saga'],
     where: everywhere,
     except: [
+      { path: 'local/prometheus.ts', line: /jobs?\b|job_name/, why: "Prometheus's word for the targets of one kind" },
       { path: 'src/workflows/interceptors.ts', line: /activation|jobs\?/, why: "the SDK's word for parts of a task" },
     ],
   },
