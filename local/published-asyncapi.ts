@@ -239,6 +239,11 @@ const noticeHeaders = {
       pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
       description: 'Of Standard Webhooks 1.0; several while the secret changes.',
     },
+    traceparent: {
+      type: 'string',
+      pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
+      description: 'Of W3C Trace Context, where the worker sends traces.',
+    },
   },
   required: Object.values(signatureHeaders),
 };
