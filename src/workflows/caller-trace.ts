@@ -1,5 +1,14 @@
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type {
+  ActivityInput,
+  ContinueAsNewInput,
+  LocalActivityInput,
+  Next,
+  SignalInput,
+  SignalWorkflowInput,
+  StartChildWorkflowExecutionInput,
+  UpdateInput,
+  WorkflowExecuteInput,
   WorkflowInboundCallsInterceptor,
   WorkflowInterceptorsFactory,
   WorkflowOutboundCallsInterceptor,
@@ -9,76 +18,88 @@ import type { OrderActivities } from '../activities/order.js';
 import type { ReadAtOnceActivities } from '../activities/reads-at-once.js';
 import { readTraceHeader, type TraceData, toTraceData, traceHeader } from '../domain/trace-context.js';
 
-/**
- * Hands a caller's trace on to what the run does. Loaded with the workflows, before any of them.
- *
- * The trace of the newest start, signal or update that brings one holds until another message brings one. It changes no command
- * but its headers, which a replay does not compare, and adds no turn of the event loop.
- */
+/** Loaded with the workflows, before any of them. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
-  const traces = followTraces();
-  return { inbound: [takeTraces(traces)], outbound: [handTracesOn(traces)] };
+  const traces = [new CallerTrace()];
+  return { inbound: traces, outbound: traces };
 };
-
-/** What led to the next activity. */
-interface Traces {
-  caller: TraceData | undefined;
-  /** Of the newest delivery that the last read answered. A change that a poll finds has none. */
-  delivery: TraceData | undefined;
-}
-
-const followTraces = (): Traces => ({ caller: undefined, delivery: undefined });
-
-function takeTraces(traces: Traces): WorkflowInboundCallsInterceptor {
-  const take = ({ headers }: { headers: Headers }): void => {
-    traces.caller = readTraceHeader(headers[traceHeader]) ?? traces.caller;
-  };
-  return {
-    execute(input, next) {
-      take(input);
-      return next(input);
-    },
-    handleSignal(input, next) {
-      take(input);
-      return next(input);
-    },
-    handleUpdate(input, next) {
-      take(input);
-      return next(input);
-    },
-  };
-}
 
 /** Activities that look at an order. The run tells its receivers what the last of them has found. */
 const looks: readonly string[] = ['observeOrder', 'readOrder', 'readOrderAtOnce'] satisfies (keyof (OrderActivities &
   ReadAtOnceActivities))[];
 const notice: keyof NotifyActivities = 'notifyUrl';
 
-function handTracesOn(traces: Traces): WorkflowOutboundCallsInterceptor {
-  const noticed = (): TraceData | undefined => traces.delivery ?? traces.caller;
-  function afterLook<T>(
-    { activityType, args }: { activityType: string; args: unknown[] },
-    result: Promise<T>,
-  ): Promise<T> {
+type Inbound = WorkflowInboundCallsInterceptor;
+type Outbound = WorkflowOutboundCallsInterceptor;
+
+/**
+ * Hands a caller's trace on to what the run does. The trace of the newest start, signal or update that brings one holds until another
+ * message brings one. It changes no command but its headers, which a replay does not compare, and adds no turn of the event loop.
+ *
+ * A class, since each run has one: functions of its own would take a kilobyte.
+ */
+class CallerTrace implements Inbound, Outbound {
+  #caller: TraceData | undefined;
+  /** Of the newest delivery that the last look answered. A change that a poll finds has none. */
+  #delivery: TraceData | undefined;
+
+  execute(input: WorkflowExecuteInput, next: Next<Inbound, 'execute'>) {
+    this.#take(input);
+    return next(input);
+  }
+
+  handleSignal(input: SignalInput, next: Next<Inbound, 'handleSignal'>) {
+    this.#take(input);
+    return next(input);
+  }
+
+  handleUpdate(input: UpdateInput, next: Next<Inbound, 'handleUpdate'>) {
+    this.#take(input);
+    return next(input);
+  }
+
+  scheduleActivity(input: ActivityInput, next: Next<Outbound, 'scheduleActivity'>) {
+    const trace = input.activityType === notice ? this.#noticed() : this.#caller;
+    return this.#afterLook(input, next(withHeader(input, trace)));
+  }
+
+  scheduleLocalActivity(input: LocalActivityInput, next: Next<Outbound, 'scheduleLocalActivity'>) {
+    return this.#afterLook(input, next(withHeader(input, this.#caller)));
+  }
+
+  signalWorkflow(input: SignalWorkflowInput, next: Next<Outbound, 'signalWorkflow'>) {
+    return next(withHeader(input, this.#noticed()));
+  }
+
+  startChildWorkflowExecution(
+    input: StartChildWorkflowExecutionInput,
+    next: Next<Outbound, 'startChildWorkflowExecution'>,
+  ) {
+    return next(withHeader(input, this.#caller));
+  }
+
+  continueAsNew(input: ContinueAsNewInput, next: Next<Outbound, 'continueAsNew'>) {
+    return next(withHeader(input, this.#caller));
+  }
+
+  #take({ headers }: { headers: Headers }): void {
+    this.#caller = readTraceHeader(headers[traceHeader]) ?? this.#caller;
+  }
+
+  #noticed(): TraceData | undefined {
+    return this.#delivery ?? this.#caller;
+  }
+
+  #afterLook<T>({ activityType, args }: { activityType: string; args: unknown[] }, result: Promise<T>): Promise<T> {
     if (!looks.includes(activityType)) return result;
     const [asked] = args as [{ traceparents?: string[] } | undefined];
     const settle = (): void => {
-      traces.delivery = toTraceData(asked?.traceparents?.at(-1));
+      this.#delivery = toTraceData(asked?.traceparents?.at(-1));
     };
     // A cancelled look is no reason to forget.
     void result.then(settle, () => undefined);
     return result;
   }
-  return {
-    scheduleActivity(input, next) {
-      const trace = input.activityType === notice ? noticed() : traces.caller;
-      return afterLook(input, next(withHeader(input, trace)));
-    },
-    scheduleLocalActivity: (input, next) => afterLook(input, next(withHeader(input, traces.caller))),
-    signalWorkflow: (input, next) => next(withHeader(input, noticed())),
-    startChildWorkflowExecution: (input, next) => next(withHeader(input, traces.caller)),
-    continueAsNew: (input, next) => next(withHeader(input, traces.caller)),
-  };
 }
 
 const withHeader = <Input extends { headers: Headers }>(input: Input, trace: TraceData | undefined): Input =>

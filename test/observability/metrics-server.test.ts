@@ -38,6 +38,13 @@ it('/metrics adds the metrics of the Temporal SDK', async () => {
   expect((await get('/metrics')).body).toMatch(/faretrail_token_requests_total[\s\S]*\ntemporal_request 7\n$/);
 });
 
+it('/metrics names the labels that the Temporal SDK adds as in the other metrics', async () => {
+  const page = 'faretrail_notices_total{namespace="n",taskQueue="q",workflowType="w",outcome="workflowType"} 1\n';
+  const { get } = await start({ sdkMetricsUrl: await exporterOf(200, page) });
+  const shown = 'faretrail_notices_total{namespace="n",task_queue="q",workflow_type="w",outcome="workflowType"} 1\n';
+  expect((await get('/metrics')).body).toContain(shown);
+});
+
 it('/metrics shows our metrics alone while those of the SDK are not available', async () => {
   const { get } = await start({ sdkMetricsUrl: await exporterOf(500, 'oops') });
   const { status, body } = await get('/metrics');
