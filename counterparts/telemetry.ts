@@ -85,7 +85,7 @@ async function rideBoth(tool: Tool, stage: Stage, env: Record<string, string>): 
     [orders.polled, false],
     [orders.announced, true],
   ] as const) {
-    await sandbox.setDeliverySettings({ enabled });
+    await sandbox.setDeliverySettings({ enabled, delayUpToMs: 0, duplicated: 0 });
     for (const status of ['Confirmed', 'Driving', 'Completed']) {
       await sandbox.setStatus('business', orderId, status);
       await shows(orderId, status);
@@ -160,7 +160,7 @@ async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory
   return {
     ...{ tool, version },
     tried: 'an order whose changes deliveries announce',
-    came: `${whole.length} traces from a delivery to its read and its notice, ${linked.length} with a link to the caller's trace; one has ${best.length} spans of ${serviceOf(best)}`,
+    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice, ${linked.length} with a link to the caller's trace; one has ${best.length} spans of ${serviceOf(best)}`,
     wrong:
       linked.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
   };
