@@ -213,11 +213,12 @@ function createActivities(
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
   const fleet = createFleet(client);
+  const stores = typeof store === 'object';
   const reading = {
     account,
     readOrder: createOrderReader({ rideApi, call, provenPaths }),
     readSince: createSinceReader(client),
-    stores: typeof store === 'object',
+    stores,
     now,
   };
   const deliveries = createDeliveryActivities({
@@ -240,16 +241,19 @@ function createActivities(
         reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
         longestWaitMs,
       }),
-      ...createCallActivities({ account, rideApi, call, now }),
+      ...createCallActivities({ account, rideApi, call, stores, now }),
       ...createClaimActivities({ account, rideApi, call, now }),
-      ...createReceiptActivities({ account, readReceipt: createReceiptReader({ rideApi, call }), longestWaitMs, now }),
+      ...createReceiptActivities({
+        ...{ account, readReceipt: createReceiptReader({ rideApi, call }) },
+        ...{ stores, longestWaitMs, now },
+      }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
       ...deliveries,
     },
     tokenActivities,
     mainActivities: {
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
-      ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue) }),
+      ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue), stores }),
       ...createNotifyActivities({ send }),
       ...createReadAtOnceActivities({
         ...reading,

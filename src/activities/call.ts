@@ -16,6 +16,7 @@ import {
   passingTrouble,
   type ServiceCall,
   showsInOrder,
+  storeAnswer,
   withDoubt,
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
@@ -38,6 +39,8 @@ export interface CallActivityPorts {
   account(name: AccountName): Account;
   rideApi: Pick<RideApi, 'callOperation' | 'readEffect' | 'knowsRepeats' | 'knowsSearch'> & SearchPorts['rideApi'];
   call: AuthorizedCall;
+  /** Are changes recorded in a store? */
+  stores?: boolean;
   now?: () => number;
 }
 
@@ -69,6 +72,7 @@ export function createCallActivities({
   account: accountOf,
   rideApi,
   call: authorized,
+  stores = false,
   now = Date.now,
 }: CallActivityPorts) {
   const search = createSearch({ rideApi, call: authorized, now });
@@ -128,13 +132,14 @@ export function createCallActivities({
 
   return {
     /** One call for a caller. A failure with one of `callFailureTypes` is about the call; Temporal repeats any other. */
-    async callService(call: ServiceCall): Promise<BusinessCallResult> {
+    async callService({ asksForStore, ...call }: ServiceCall): Promise<BusinessCallResult & { stores?: true }> {
+      const answers = stores && asksForStore ? [storeAnswer] : [];
       const before = doubtBefore(call.operation);
       const end = await attempt(call, before);
-      if (end.kind === 'done') return end.result;
+      if (end.kind === 'done') return Object.assign({}, end.result, ...answers);
       const { left, trouble } = afterAttempt(call, before, end);
       leave(left);
-      throw trouble ? toFailure(trouble) : end.error;
+      throw trouble ? toFailure({ ...trouble, details: [...trouble.details, ...answers] }) : end.error;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { toReceiptAmounts } from '../contracts/kept-answer.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import { iso } from '../domain/instant.js';
@@ -34,6 +35,8 @@ export const createReceiptReader =
 /** The ports of the activities. */
 export interface ReceiptActivityPorts extends LookingPorts {
   readReceipt: ReceiptReader;
+  /** Are receipts recorded in a store? */
+  stores?: boolean;
 }
 
 /** The activities that read receipts, as workflows see them. */
@@ -43,7 +46,7 @@ export type ReceiptActivities = ReturnType<typeof createReceiptActivities>;
  * Activities that look at a receipt. They complete with the receipt, or with trouble that has lasted too long. Otherwise Temporal's retry
  * repeats them without history events, and the heartbeat details carry state from attempt to attempt.
  */
-export function createReceiptActivities({ account, readReceipt, ...ports }: ReceiptActivityPorts) {
+export function createReceiptActivities({ account, readReceipt, stores = false, ...ports }: ReceiptActivityPorts) {
   const looking = createLooking(ports);
   const { now } = looking;
 
@@ -69,7 +72,10 @@ export function createReceiptActivities({ account, readReceipt, ...ports }: Rece
         if (!before) looking.waitUntil(input.notBefore, shown ? looking.slowest(receiptPaceMs(shown)) : 0);
         return await readReceipt(account(input.account), input.orderId, cancellationSignal());
       },
-      answer: (receipt) => ({ kind: 'receipt', receipt, at: iso(now()), reads }),
+      answer: (receipt) => ({
+        ...{ kind: 'receipt', receipt, at: iso(now()), reads },
+        ...(stores && { amounts: toReceiptAmounts(receipt) }),
+      }),
       toTrouble: (error) =>
         asReceipts(toReadTrouble(error, { account: input.account, operation: 'orderReceipt' }, now())),
       settle(struggle, error) {

@@ -26,12 +26,21 @@ export interface FollowedOrders {
   refresh(key: FollowOrderKey): Promise<OrderTrail | null>;
 }
 
+/** What an activity says of a worker that has a store. */
+interface StoreAnswer {
+  stores: true;
+}
+
 /** The activities by which a ride uses the run that follows its order, as workflows see them. */
 export type FollowingActivities = ReturnType<typeof createFollowingActivities>;
 
-/** See `FollowingActivities`. */
-export const createFollowingActivities = ({ orders }: { orders: FollowedOrders }) => ({
-  startFollowing: (follow: StartFollowingInput): Promise<void> => orders.start(follow),
+/** See `FollowingActivities`. `stores`: changes are recorded in a store. */
+export const createFollowingActivities = ({ orders, stores }: { orders: FollowedOrders; stores: boolean }) => ({
+  /** The answer says whether this worker has a store; workers of earlier releases give none. */
+  async startFollowing(follow: StartFollowingInput): Promise<StoreAnswer | undefined> {
+    await orders.start(follow);
+    return stores ? { stores } : undefined;
+  },
 
   /** Waits for the end of the run by Temporal's retry, which holds no slot and adds no event. */
   async awaitFollowed({ isEndTold, ...key }: AwaitFollowedInput): Promise<FollowedEnd> {

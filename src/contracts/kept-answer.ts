@@ -1,6 +1,7 @@
 import type { BusinessOperation } from '../domain/call.js';
 import { readInstant } from '../domain/instant.js';
 import { statusKey, toKnownStatus } from '../domain/order/status.js';
+import type { ReceiptAmounts } from '../domain/report.js';
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue, parentPointer, pointerTokens } from './json.js';
 
@@ -172,6 +173,22 @@ export const impersonalOrder = (order: unknown): unknown => only(order, orderFie
 
 /** The same of a receipt. */
 export const impersonalReceipt = (receipt: JsonObject): JsonObject => onlyFields(receipt, orInData(receiptFields), {});
+
+/** The sums of a receipt. */
+export function toReceiptAmounts(receipt: JsonObject): ReceiptAmounts {
+  const { payment_summary, data } = impersonalReceipt(receipt);
+  const summary = payment_summary ?? ownValue(data, 'payment_summary');
+  const text = (name: string): string | null => {
+    const value = ownValue(summary, name);
+    return value === undefined ? null : String(value);
+  };
+  return {
+    currency: text('currency_code'),
+    total: text('total_inc_tax'),
+    net: text('total_exc_tax'),
+    tax: text('total_tax'),
+  };
+}
 
 /** What the reader of an answer to a call has to know of the call. */
 export interface KeptCall extends Keeping {

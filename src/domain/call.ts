@@ -35,7 +35,16 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** The same in every attempt. Sent in the header, if the profile names one, by which the service may know a repeat (assumed). */
   requestId: string;
+  /** The run wants to know whether the worker has a store. */
+  asksForStore?: true;
 }
+
+/** What a worker with a store adds to the result, and to the details of a failure, where it is asked. */
+export const storeAnswer = Object.freeze({ stores: true });
+
+/** Is this detail of a failure that answer? */
+export const isStoreAnswer = (detail: unknown): boolean =>
+  typeof detail === 'object' && detail !== null && 'stores' in detail;
 
 /** Does a call of this operation change something at the service? */
 export const isChanging = (operation: BusinessOperation): boolean => operationTerms[operation].effect !== 'none';

@@ -39,9 +39,19 @@ export interface ReceiptLookInput {
   notBefore: string | null;
 }
 
-/** What a look at a receipt found. `reads` counts its attempts. */
+/** The sums of a receipt, as decimal text, and their currency. Null: the receipt does not name it. */
+export interface ReceiptAmounts {
+  currency: string | null;
+  /** With tax. */
+  total: string | null;
+  /** Without tax. */
+  net: string | null;
+  tax: string | null;
+}
+
+/** What a look at a receipt found. `reads` counts its attempts. `amounts` only where the worker has a store. */
 export type ReceiptObservation =
-  | { kind: 'receipt'; receipt: Record<string, unknown>; at: string; reads: number }
+  | { kind: 'receipt'; receipt: Record<string, unknown>; at: string; reads: number; amounts?: ReceiptAmounts }
   | { kind: 'trouble'; trouble: ReceiptTrouble; notBefore: string; reads: number };
 
 /** The payload of a `notify` signal of a report. */

@@ -10,14 +10,29 @@ export interface Store {
   record(change: StoredChange): Promise<void>;
   /** Makes or upgrades the tables. Rejects within seconds when the store does not answer. */
   prepare(): Promise<void>;
-  countChanges(key: FollowOrderKey): Promise<number>;
-  /** Removes an order with its changes. Returns how many changes there were. */
+  /** The rows about an order: its changes, its ride, receipts and attention. */
+  countRows(key: FollowOrderKey): Promise<number>;
+  /** Removes them, and the order. Returns how many there were. */
   erase(key: FollowOrderKey): Promise<number>;
   close(): Promise<void>;
 }
 
 const schema = 'faretrail';
-const ordersOf = `${schema}.orders where account = $1 and order_id = $2`;
+
+/** The tables with rows about an order, and which rows these are. */
+const ofOrder = 'account = $1 and order_id = $2';
+const rides = `${schema}.rides where ${ofOrder}`;
+const attention = `${schema}.attention where account = $1 and (kind = 'order' and id = $2
+  or kind = 'ride' and id in (select request_id from ${rides}))`;
+const receipts = `${schema}.receipts where ${ofOrder}`;
+const counting = `select ${[`${schema}.order_changes where ${ofOrder}`, rides, receipts, attention]
+  .map((rows) => `(select count(*) from ${rows})`)
+  .join(' + ')} as rows`;
+/** All parts of a statement see what was there before it, so it counts what it removes. */
+const erasing = `with ${[`${schema}.orders where ${ofOrder}`, rides, receipts, attention]
+  .map((rows, n) => `removed_${n} as (delete from ${rows})`)
+  .join(', ')} ${counting}`;
+
 const connectWithinMs = 2_000;
 const answerWithinMs = 3_000;
 /** Changes in one transaction. */
@@ -63,9 +78,9 @@ export function openStore(connectionString: string): Store {
     }
   }
 
-  async function changesIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
-    const { rows } = await query<{ changes: number }>(text, [account, orderId]);
-    return rows[0]?.changes ?? 0;
+  async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
+    const { rows } = await query<{ rows: string }>(text, [account, orderId]);
+    return Number(rows[0]?.rows);
   }
 
   /** One transaction at a time; what comes meanwhile goes into the next. */
@@ -84,7 +99,7 @@ export function openStore(connectionString: string): Store {
       toStorable,
     );
     try {
-      await query(`select ${schema}.record_order_changes($1)`, [changes]);
+      await query(`select ${schema}.record_changes($1)`, [changes]);
       for (const { resolve } of batch) resolve();
     } catch (error) {
       // One that can never be written must not hold up the others.
@@ -100,8 +115,8 @@ export function openStore(connectionString: string): Store {
         writing ??= writeAll();
       }),
     prepare,
-    countChanges: (key) => changesIn(`select changes from ${ordersOf}`, key),
-    erase: (key) => changesIn(`delete from ${ordersOf} returning changes`, key),
+    countRows: (key) => rowsIn(counting, key),
+    erase: (key) => rowsIn(erasing, key),
     async close() {
       await writing;
       await pool.end();

@@ -15,6 +15,7 @@ import {
   callTerms,
   callWaits,
   isChanging,
+  isStoreAnswer,
   parseBusinessCallInput,
   type ServiceCall,
   toCallFailure,
@@ -43,18 +44,20 @@ function showWaiting(attention: Attention | null): void {
 
 /**
  * Makes one call and repeats it, within a bounded time, while that is safe and may help. Throws a cancellation, or an `ApplicationFailure`
- * that is not retryable and has one of `callFailureTypes`. Calls `show` if the call takes long, and with null at its end.
+ * that is not retryable and has one of `callFailureTypes`. Calls `show` if the call takes long, and with null at its end; `onStore` if the
+ * call asks for the store and the worker has one.
  */
 export const performCall = (
   call: ServiceCall,
   show: (attention: Attention | null) => void,
+  onStore: () => void = () => undefined,
 ): Promise<BusinessCallResult> =>
   whileLong(
     (since) => show(since === null ? null : callWaits(call, since)),
-    () => perform(call),
+    () => perform(call, onStore),
   );
 
-async function perform(call: ServiceCall): Promise<BusinessCallResult> {
+async function perform(call: ServiceCall, onStore: () => void): Promise<BusinessCallResult> {
   const { callService } = proxyActivities<CallActivities>({
     ...callTerms(call.operation),
     taskQueue: accountQueue(call.account),
@@ -63,13 +66,14 @@ async function perform(call: ServiceCall): Promise<BusinessCallResult> {
     summary: callSummary(call),
   });
   try {
-    return await callService(call);
+    const { stores, ...result } = await callService(call);
+    if (stores) onStore();
+    return result;
   } catch (error) {
-    throw isCancellation(error) || !(error instanceof ActivityFailure) ? error : toFailure(error, call);
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    const failure = toCallFailure(error.cause instanceof ApplicationFailure ? error.cause : null, call);
+    if (failure.details.some(isStoreAnswer)) onStore();
+    const details = failure.details.filter((detail) => !isStoreAnswer(detail));
+    throw ApplicationFailure.create({ ...failure, details, nonRetryable: true });
   }
-}
-
-function toFailure({ cause }: ActivityFailure, call: ServiceCall): ApplicationFailure {
-  const failure = toCallFailure(cause instanceof ApplicationFailure ? cause : null, call);
-  return ApplicationFailure.create({ ...failure, nonRetryable: true });
 }

@@ -98,7 +98,7 @@ describe('the store', () => {
         change: { ...change, terminal: true, rawStatus: `odd \0 \ud800 ${n}` } as OrderChange,
       });
     const erase = () => runHere(['erase', 'business', orderId, '--yes', '--json'], env);
-    expect(JSON.parse((await erase()).stdout)).toMatchObject({ erased: [], storedChanges: 2 });
+    expect(JSON.parse((await erase()).stdout)).toMatchObject({ erased: [], storedRows: 2 });
     expect(await changesOf(orderId)).toEqual([]);
     expect(await erase()).toMatchObject({ exitCode: 3 });
   });

@@ -31,9 +31,9 @@ export const addErase: AddCommand = (program, run) => {
 async function erase(session: Session, { account, orderId, running = false, yes = false }: Given): Promise<number> {
   const key = { account, orderId };
   const runs = await findRunsAbout(session, key);
-  const inStore = await withStore(session, (store) => store.countChanges(key));
+  const inStore = await withStore(session, (store) => store.countRows(key));
   if (runs.length === 0 && !inStore) {
-    const where = inStore === null ? 'Temporal keeps no run' : 'Temporal keeps no run, and the store no change,';
+    const where = inStore === null ? 'Temporal keeps no run' : 'Temporal keeps no run, and the store no row,';
     throw new CliFailure('NothingKept', `${where} about order ${orderId} of account ${account}`);
   }
   const open = runs.filter(({ kind, isOpen }) => isOpen && ['order', 'ride', 'call', 'read'].includes(kind));
@@ -48,8 +48,8 @@ async function erase(session: Session, { account, orderId, running = false, yes 
   const left = await removeRuns(session, runs);
   const erased = runs.filter((run) => !left.includes(run));
   // After the runs, which may have recorded more until now.
-  const storedChanges = await withStore(session, (store) => store.erase(key));
-  const store = storedChanges === null ? {} : { storedChanges };
+  const storedRows = await withStore(session, (store) => store.erase(key));
+  const store = storedRows === null ? {} : { storedRows };
   session.tell({ ...key, erased, left, ...store, stays }, erasedText({ erased, left, ...store }, session.paint));
   return left.length > 0 ? exitCodes.failed : exitCodes.done;
 }
@@ -71,8 +71,8 @@ async function ask(session: Session, runs: readonly RunAbout[], inStore: number 
     throw new InvalidInput('--yes: needed, since nobody can be asked here; nothing was removed');
   }
   session.note([runsText(runs, session.paint), '', ...warningsOf(runs)].join('\n'));
-  const changes = inStore ? ` and ${inStore} changes in the store` : '';
-  const answer = await session.question(`Remove these ${runs.length} runs${changes} for good? [y/N] `);
+  const rows = inStore ? ` and ${inStore} rows of the store` : '';
+  const answer = await session.question(`Remove these ${runs.length} runs${rows} for good? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return;
   throw new CliFailure('NotConfirmed', 'nothing was removed');
 }
@@ -95,12 +95,11 @@ const stays = [
 interface Removed {
   erased: readonly RunAbout[];
   left: readonly RunAbout[];
-  storedChanges?: number;
+  storedRows?: number;
 }
 
-function erasedText({ erased, left, storedChanges }: Removed, paint: Paint): string {
-  const inStore =
-    storedChanges === undefined ? '' : ` In the store, removed the order and its ${storedChanges} changes.`;
+function erasedText({ erased, left, storedRows }: Removed, paint: Paint): string {
+  const inStore = storedRows === undefined ? '' : ` Removed ${storedRows} rows of the store.`;
   return [
     `Removed ${erased.length} runs.${inStore}`,
     ...(erased.length > 0 ? [runsText(erased, paint)] : []),

@@ -94,9 +94,11 @@ export function createNotifier<Subject, Notice extends object>(
         if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }
     },
-    /** Records changes in the store from now on, and the present state if others were told of it. */
-    addStore(subject: Subject): void {
-      if (!urls.left().urls.some(isStore)) urls.welcome(storeEntry, last && toEvent(toNotice(subject), null));
+    /** Records changes in the store from now on, and the present state if others were told of it. False: it does so already. */
+    addStore(subject: Subject): boolean {
+      if (urls.left().urls.some(isStore)) return false;
+      urls.welcome(storeEntry, last && toEvent(toNotice(subject), null));
+      return true;
     },
     /** Have all workflows accepted or refused their signals? */
     isQuiet: (): boolean => queued === 0,

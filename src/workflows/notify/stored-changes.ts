@@ -1,7 +1,6 @@
 import { isCancellation, log, metricMeter, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { StoreActivities } from '../../activities/store.js';
 import type { Notice, NoticeFate } from '../../domain/notify/notice-log.js';
-import type { OrderChange } from '../../domain/order/trail.js';
 import type { StoredChange } from '../../domain/stored-change.js';
 
 /** For so long a change waits for a store that does not answer. */
@@ -16,7 +15,7 @@ const { recordChangeAtOnce } = proxyLocalActivities<StoreActivities>({
 
 /** Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes. Null: cancelled. */
 export async function recordChange({ number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
-  const { type, data } = event as { type: string; data: OrderChange };
+  const { type, data } = event as { type: string; data: StoredChange['change'] };
   const change: StoredChange = { run, notice: number, at, type, change: data };
   const { recordChange: record } = proxyActivities<StoreActivities>({
     startToCloseTimeout: 30_000,

@@ -39,6 +39,8 @@ export interface UrlNotices {
   tell(event: UrlEvent): void;
   /** Adds a URL or the store, and sends `event` only there. */
   welcome(receiver: UrlEntry, event: UrlEvent | null): void;
+  /** Tells only the store, if it was added. */
+  tellStore(event: UrlEvent): void;
   /** Has every URL got or missed every notice? */
   isIdle(): boolean;
   /** Sends no more requests. Requests under way get a second to end, so that another run need not repeat them. */
@@ -151,6 +153,10 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
       const only = urls.push(receiver) - 1;
       log = addReader(log, isStore(receiver) ? { isStore: true } : {});
       if (event !== null) write(event, only);
+    },
+    tellStore(event) {
+      const store = urls.findIndex(isStore);
+      if (store >= 0) write(event, store);
     },
     isIdle: () => log.notices.length === 0,
     async hush() {

@@ -27,7 +27,7 @@ export async function startFollowing(ride: Ride): Promise<void> {
   const { input } = ride;
   const scheduledAt = readInstant(input.order.scheduled_at);
   const me = { workflowId: workflowInfo().workflowId, signal: rideOrderChangedSignal.name };
-  await following(`Follow order ${ride.standing.orderId}`).startFollowing({
+  const answer = await following(`Follow order ${ride.standing.orderId}`).startFollowing({
     input: {
       ...orderKey(ride),
       reference: input.requestId,
@@ -35,6 +35,7 @@ export async function startFollowing(ride: Ride): Promise<void> {
     },
     receivers: [me, ...(input.notify ?? [])],
   });
+  if (answer?.stores) ride.notifier.addStore(ride);
 }
 
 /** Waits for the end of the run that follows the order. Undefined if `mustLeave` became true first. */

@@ -2,11 +2,13 @@ import { sleep } from '@temporalio/workflow';
 import {
   type CompanyReport,
   openReport,
+  type ReceiptAmounts,
   type ReceiptLookInput,
   type ReceiptObservation,
   recordReceipt,
 } from '../../domain/report.js';
 import type { RideOutcome, RideStanding } from '../../domain/ride/ride.js';
+import type { StoredReceipt } from '../../domain/stored-change.js';
 import { receiptLooks } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
 import { orderKey } from './following.js';
@@ -65,7 +67,16 @@ function record(ride: Ride, before: CompanyReport, seen: ReceiptObservation): vo
   const { receipt, attention } = ride.report;
   const isNews = JSON.stringify(receipt) !== JSON.stringify(before.receipt);
   if (isNews && ride.receiptTimes) ride.receiptTimes.unchangedSince = new Date().toISOString();
+  if (seen.kind === 'receipt' && seen.amounts) store(ride, seen.amounts, isNews);
   setStanding(ride, { attention });
+}
+
+/** Receipts are recorded in the store, and told nobody else. */
+function store(ride: Ride, amounts: ReceiptAmounts, isNews: boolean): void {
+  const { account, orderId } = ride.standing;
+  const isFirst = ride.notifier.addStore(ride);
+  const data: StoredReceipt = { account, orderId, ...amounts };
+  if (isNews || isFirst) ride.notifier.urls.tellStore({ type: 'ride.receipt', data });
 }
 
 const lookForFirst = (ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> =>

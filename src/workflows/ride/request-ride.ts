@@ -114,9 +114,11 @@ async function orderRide(ride: Ride): Promise<void> {
 async function create(ride: Ride): Promise<void> {
   const { account, order } = ride.input;
   ride.isSent = true;
-  const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(ride.standing) } as const;
+  const about = { account, body: order, requestId: rideCallId(ride.standing) };
+  const call = { ...about, operation: 'createOrder', asksForStore: true } as const;
+  const onStore = (): void => void ride.notifier.addStore(ride);
   try {
-    const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride)));
+    const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride), onStore));
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
     setStanding(ride, { orderId });

@@ -2,8 +2,8 @@ import { type ApplicationFailure, patched, setCurrentDetails } from '@temporalio
 import type { Attention } from '../../domain/attention.js';
 import type { OrderId } from '../../domain/keys.js';
 import { messageCell } from '../../domain/markdown.js';
-import type { NoticeLog } from '../../domain/notify/notice-log.js';
-import { isUrlReceiver } from '../../domain/notify/receivers.js';
+import { addReader, type NoticeLog } from '../../domain/notify/notice-log.js';
+import { isUrlReceiver, urlEntries } from '../../domain/notify/receivers.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
@@ -94,7 +94,14 @@ const toNotice = ({ standing, failure, isCancelled }: RideTold) => {
   return toRideNotice(standing, { type: String(failure.type), message: failure.message });
 };
 
-/** Tells URLs of the ride itself. The run of its order tells all receivers of the order. */
+/** The notices of the run before. Where it told only the store, since it began on an earlier release, the URLs are added. */
+function fitted(log: NoticeLog, urls: number): NoticeLog | undefined {
+  const missing = urls - log.readers.filter(({ isStore }) => !isStore).length;
+  if (missing < 0) return undefined; // this run began on an earlier release
+  return Array.from({ length: missing }).reduce((longer: NoticeLog) => addReader(longer), log);
+}
+
+/** Tells URLs of the ride itself, and the store. The run of its order tells all receivers of the order. */
 export function createRideNotifier(
   { notify = [] }: RequestRideInput,
   carried: CarriedRide | undefined,
@@ -102,10 +109,11 @@ export function createRideNotifier(
 ): Notifier<RideTold> {
   // A run that began on an earlier release tells nothing of itself.
   const isTelling = notify.some(isUrlReceiver) && patched('ride-notices');
-  const notices = isTelling ? carried?.notices : undefined;
+  const receivers = isTelling ? notify : [];
+  const notices = carried?.notices && fitted(carried.notices, urlEntries(receivers).length);
   return createNotifier(
     {
-      receivers: isTelling ? notify : [],
+      receivers,
       told: carried && notices ? toRideNotice(carried.standing, null) : null,
       notices,
       onUndelivered,

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, describe, expect, inject, it, vi } from 'vitest';
+import { toOrderId } from '../../../src/domain/keys.js';
+import { openStore, type Store } from '../../../src/store/store.js';
+import { runHere } from '../../cli/fake-process.js';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { useOrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
+import {
+  account,
+  completes,
+  failureOf,
+  goesOn,
+  ordersOf,
+  requestedRide,
+  rideUnderWay,
+  shortLimits,
+  standingOf,
+  stands,
+} from '../../support/ride/rides.js';
+import { usePostgres } from '../../support/store/postgres.js';
+
+const postgres = usePostgres();
+let store: Store;
+const stack = useOrderStack(() => {
+  store = openStore(postgres.url);
+  return { store };
+});
+afterAll(() => store.close());
+
+const rideOf = async (requestId: string) =>
+  (await postgres.rows('select * from faretrail.rides where request_id = $1', [requestId]))[0];
+const attentionOf = (id: string) =>
+  postgres.rows('select kind, code, cleared_at from faretrail.attention where id = $1 order by since', [id]);
+const receiptsOf = (orderId: string) =>
+  postgres.rows('select version, currency, total, net, tax from faretrail.receipts where order_id = $1 order by 1', [
+    orderId,
+  ]);
+
+/** The service loses the answer to the create of a ride. */
+async function doubtful() {
+  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
+  stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
+  const ride = await requestedRide(stack);
+  await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
+  return ride;
+}
+
+describe('the store', () => {
+  it('has a ride, its end, and each receipt with other amounts', async () => {
+    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 1_200 });
+    const { handle, requestId } = await requestedRide(stack, { receipt: true });
+    await stands(handle, { orderId: expect.any(String) });
+    expect(await rideOf(requestId)).toMatchObject({ ended: false, outcome: null });
+    const { orderId } = await handle.result();
+    expect(await rideOf(requestId)).toMatchObject({
+      ...{ account: 'business', order_id: orderId, ended: true, outcome: 'completed' },
+      ...{ failure: null, attention: null },
+    });
+    expect(await receiptsOf(orderId ?? '')).toEqual([
+      { version: 1, currency: 'EUR', total: '22.00', net: '20', tax: '2.00' },
+      { version: 2, currency: 'EUR', total: '24.20', net: '22', tax: '2.20' },
+    ]);
+    expect(await attentionOf(requestId)).toEqual([]);
+  });
+
+  it('shows that a ride waits for a person, and until when', async () => {
+    const { handle, requestId } = await doubtful();
+    expect(await rideOf(requestId)).toMatchObject({ order_id: null, ended: false, attention: 'outcomeUnknown' });
+    expect(await attentionOf(requestId)).toEqual([{ kind: 'ride', code: 'outcomeUnknown', cleared_at: null }]);
+    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
+    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    expect(await rideOf(requestId)).toMatchObject({ order_id: orderId, attention: null });
+    expect(await attentionOf(requestId)).toEqual([
+      { kind: 'ride', code: 'outcomeUnknown', cleared_at: expect.any(Date) },
+    ]);
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    expect(await rideOf(requestId)).toMatchObject({ ended: true, outcome: 'cancelled' });
+  });
+
+  it('has a ride that a person gave up, without that person’s words', async () => {
+    const { handle, requestId } = await doubtful();
+    const ending = failureOf(handle.result());
+    await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'Jane Doe took a bus' }] });
+    expect(await ending).toMatchObject({ details: [] });
+    const row = await rideOf(requestId);
+    expect(row).toMatchObject({ order_id: null, ended: true, outcome: null, failure: 'OutcomeUnknown' });
+    expect(JSON.stringify(row)).not.toContain('Jane');
+    expect(await attentionOf(requestId)).toMatchObject([{ cleared_at: expect.any(Date) }]);
+  });
+
+  it('has a ride that the service refused, whose caller sees nothing of the store', async () => {
+    const { handle, requestId } = await requestedRide(stack, { order: newRide({ product_id: randomUUID() }) });
+    const { details } = await failureOf(handle.result());
+    expect(details).toEqual([{ status: 422, code: 'PRODUCT_NOT_FOUND', message: null }]);
+    expect(await rideOf(requestId)).toMatchObject({ order_id: null, ended: true, failure: 'Refused' });
+  });
+
+  it('that is away holds no ride up, and gets its end and its receipt when it is back', async () => {
+    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 1_200 });
+    await postgres.stop();
+    const { handle, requestId } = await requestedRide(stack, { receipt: true });
+    const { orderId, outcome, receipt } = await handle.result();
+    expect(outcome).toBe('completed');
+    await postgres.start();
+    await vi.waitFor(async () => expect(await rideOf(requestId)).toMatchObject({ ended: true, outcome }), patient);
+    const last = (await receiptsOf(orderId ?? '')).at(-1);
+    expect(receipt).toMatchObject({ payment_summary: { total_inc_tax: last?.total } });
+  });
+
+  it('keeps a ride that continues as new', async () => {
+    const { handle, requestId } = await rideUnderWay(stack, {}, { ...shortLimits, maxEvents: 20 });
+    await vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId), patient);
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    expect(await rideOf(requestId)).toMatchObject({ ended: true, run: handle.firstExecutionRunId });
+  });
+
+  it('forgets the ride, its receipts and its attention with the order', async () => {
+    const { handle, requestId } = await doubtful();
+    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
+    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    await handle.executeUpdate('cancelRide');
+    await handle.result();
+    await vi.waitFor(async () => expect((await standingOf(handle)).stage).toBe('ended'), patient);
+    const at = new Date().toISOString();
+    const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
+    const change = { account, orderId: toOrderId(orderId), ...amounts };
+    await store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
+    const { stdout } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
+    const { storedRows } = JSON.parse(stdout);
+    expect(storedRows).toBeGreaterThan(3);
+    expect(await rideOf(requestId)).toBeUndefined();
+    expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,205 @@
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Attention } from '../../src/domain/attention.js';
+import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import type { RideNotice } from '../../src/domain/ride/notice.js';
+import type { StoredChange } from '../../src/domain/stored-change.js';
+import { openStore, type Store } from '../../src/store/store.js';
+import { usePostgres } from '../support/store/postgres.js';
+
+const postgres = usePostgres();
+let store: Store;
+
+const account = toAccountName('business');
+const secondOf = (second: number): string => new Date(Date.UTC(2031, 0, 1, 0, 0, second)).toISOString();
+const attention = (code: Attention['code'], since = secondOf(0)): Attention => ({ code, message: code, since });
+const unknown = { attention: attention('outcomeUnknown') };
+const named = { orderId: toOrderId('7b21') };
+const ended = { ...named, stage: 'ended', outcome: 'completed' } as const;
+
+/** A change of a ride: the number of its notice, the second in which it was recorded, and what the ride shows then. */
+type Told = [notice: number, second: number, shows: Partial<RideNotice>];
+
+const recordRide = async (requestId: string, [notice, second, shows]: Told, run = 'run'): Promise<void> => {
+  const blank = { stage: 'requesting', orderId: null, outcome: null, attention: null, failure: null } as const;
+  const change: RideNotice = { account, requestId, ...blank, ...shows };
+  await store.record({ run, notice, at: secondOf(second), type: 'ride.changed', change });
+};
+
+/** A change of an order, as a worker records it that knows nothing of rides. */
+const orderChange = (notice: number, orderId: string, more: object = {}): StoredChange => {
+  const at = secondOf(notice);
+  const change = { account, orderId, status: 'Driving', rawStatus: `word ${notice}`, since: at, terminal: false };
+  return {
+    ...{ run: orderId, notice, at, type: 'order.changed' },
+    change: { ...change, outcome: null, attention: null, ...more } as StoredChange['change'],
+  };
+};
+
+const periodsOf = async (id: string): Promise<[string, boolean][]> =>
+  (
+    await postgres.rows<{ code: string; is_over: boolean }>(
+      'select code, cleared_at is not null as is_over from faretrail.attention where id = $1 order by since, cleared_at',
+      [id],
+    )
+  ).map(({ code, is_over }) => [code, is_over]);
+
+const late = [
+  orderChange(1, 'late'),
+  orderChange(2, 'late', { attention: attention('latePickup', secondOf(2)) }),
+  orderChange(3, 'late', { attention: attention('customerCare', secondOf(3)) }),
+];
+
+beforeAll(async () => {
+  await runner({
+    databaseUrl: postgres.url,
+    dir: fileURLToPath(new URL('../../src/store/migrations', import.meta.url)),
+    ...{ direction: 'up', count: 1, schema: 'faretrail', createSchema: true, migrationsSchema: 'faretrail' },
+    ...{ migrationsTable: 'migrations', log: () => undefined },
+  });
+  await postgres.rows('select faretrail.record_order_changes($1)', [JSON.stringify(late)]);
+  store = openStore(postgres.url);
+});
+afterAll(() => store.close());
+
+it('attention that was recorded before there was a table of it is in that table', async () => {
+  await store.prepare();
+  expect(await periodsOf('late')).toEqual([
+    ['latePickup', true],
+    ['customerCare', false],
+  ]);
+});
+
+it('attention about an order is one period until it goes, or until the order is followed no longer', async () => {
+  const concern = { attention: attention('latePickup', secondOf(5)) };
+  const changes = [
+    orderChange(4, 'late'),
+    orderChange(5, 'late', concern),
+    orderChange(5, 'late', concern),
+    orderChange(6, 'late', { ...concern, status: 'Waiting' }),
+  ];
+  for (const change of changes) await store.record(change);
+  expect(await periodsOf('late')).toEqual([
+    ['latePickup', true],
+    ['customerCare', true],
+    ['latePickup', false],
+  ]);
+  await store.record(orderChange(7, 'late', { ...concern, outcome: 'stopped' }));
+  expect((await periodsOf('late')).at(-1)).toEqual(['latePickup', true]);
+});
+
+it.each<[string, Told[], object, [string, boolean][]]>([
+  [
+    'what comes in order',
+    [
+      [1, 1, unknown],
+      [2, 2, named],
+      [3, 3, ended],
+    ],
+    { ended: true, outcome: 'completed' },
+    [['outcomeUnknown', true]],
+  ],
+  [
+    'nothing twice',
+    [
+      [1, 1, unknown],
+      [1, 1, unknown],
+    ],
+    { attention: 'outcomeUnknown' },
+    [['outcomeUnknown', false]],
+  ],
+  [
+    'the later one where an earlier one comes again',
+    [
+      [1, 1, unknown],
+      [2, 2, named],
+      [1, 1, unknown],
+    ],
+    { order_id: '7b21', attention: null },
+    [['outcomeUnknown', true]],
+  ],
+  [
+    'what a lost task had recorded and the run tells again',
+    [
+      [1, 1, named],
+      [1, 5, named],
+    ],
+    { order_id: '7b21', changed_at: new Date(secondOf(1)) },
+    [],
+  ],
+  [
+    'what the run found instead',
+    [
+      [1, 1, unknown],
+      [2, 1, { ...unknown, attention: null }],
+      [1, 5, named],
+    ],
+    { order_id: '7b21' },
+    [['outcomeUnknown', true]],
+  ],
+  [
+    'nothing of a worker that stood still',
+    [
+      [1, 5, ended],
+      [1, 2, named],
+    ],
+    { ended: true },
+    [],
+  ],
+  [
+    'another attention as another period',
+    [
+      [1, 1, unknown],
+      [2, 2, { attention: attention('upstreamUnavailable', secondOf(2)) }],
+    ],
+    { attention: 'upstreamUnavailable' },
+    [
+      ['outcomeUnknown', true],
+      ['upstreamUnavailable', false],
+    ],
+  ],
+])('a ride shows %s', async (requestId, told, shows, periods) => {
+  for (const one of told) await recordRide(requestId, one);
+  expect(await postgres.rows('select * from faretrail.rides where request_id = $1', [requestId])).toMatchObject([
+    shows,
+  ]);
+  expect(await periodsOf(requestId)).toEqual(periods);
+});
+
+it('a reader that remembers the last position sees each change of a ride', async () => {
+  const after = (position: string) =>
+    postgres.rows<{ position: string; request_id: string }>(
+      'select position, request_id from faretrail.rides where position > $1 order by position',
+      [position],
+    );
+  await recordRide('read', [1, 1, unknown]);
+  const last = (await after('0')).at(-1)?.position ?? '0';
+  await recordRide('read', [1, 1, unknown]);
+  expect(await after(last)).toEqual([]);
+  await recordRide('read', [2, 2, ended]);
+  expect(await after(last)).toMatchObject([{ request_id: 'read' }]);
+});
+
+it('a receipt is a row for each change of its amounts', async () => {
+  const orderId = toOrderId('receipts');
+  const amounts = { currency: 'EUR', net: null, tax: null };
+  const record = (notice: number, total: string, second = notice) =>
+    store.record({
+      ...{ run: 'run', notice, at: secondOf(second), type: 'ride.receipt' },
+      change: { account, orderId, ...amounts, total },
+    });
+  await record(1, '5.50');
+  await record(1, '5.50', 2); // by a task that was done again
+  await record(3, '4.40');
+  await record(4, '5.50');
+  await record(3, '4.40'); // from a worker that stood still
+  const rows = await postgres.rows('select version, total from faretrail.receipts where order_id = $1 order by 1', [
+    orderId,
+  ]);
+  expect(rows).toEqual([
+    { version: 1, total: '5.50' },
+    { version: 2, total: '4.40' },
+    { version: 3, total: '5.50' },
+  ]);
+});
