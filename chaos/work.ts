@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   type CallResult,
   createFaretrailClient,
@@ -8,10 +9,13 @@ import {
   type RideResult,
 } from '../src/client/index.js';
 import { toAccountName } from '../src/domain/keys.js';
+import type { RequestRideInput } from '../src/domain/ride/input.js';
 import { rideCallId } from '../src/domain/ride/ride.js';
 import type { SubscriptionKey } from '../src/domain/workflow-ids.js';
 import { subscriptionId } from '../src/domain/workflow-ids.js';
+import { rideStart } from '../src/temporal/starts.js';
 import { rotateSubscriptionUpdate, subscriptionStatusQuery } from '../src/workflows/messages.js';
+import type { requestRide } from '../src/workflows/ride/request-ride.js';
 import type { subscription } from '../src/workflows/subscription/subscription.js';
 import { type Answer, insist } from './insist.js';
 import { anchorIds, type PlannedWork } from './plan-work.js';
@@ -32,6 +36,8 @@ interface FollowedOrder {
 export interface WorkDone {
   orders: FollowedOrder[];
   rides: { requestId: string; end: Answer<RideResult> }[];
+  /** Rides of which a person had to find out whether they have an order. */
+  doubted: Set<string>;
   /** Rides that a person gave up, since the service had no order of them. */
   givenUp: string[];
   /** Changes of rides that succeeded. */
@@ -84,7 +90,7 @@ export async function startWork(stage: Stage, plan: readonly PlannedWork[], unti
   const rides = createFaretrailClient({ client: stage.client, taskQueue: stage.taskQueue });
   const done: WorkDone = {
     ...{ orders: [], rides: [], givenUp: [], confirmed: [], calls: [] },
-    ...{ misspelt: new Set<string>(), open: new Set<string>(), asked: {} },
+    ...{ misspelt: new Set<string>(), open: new Set<string>(), doubted: new Set<string>(), asked: {} },
   };
   const place: Place = { stage, rides, done, until };
   const anchors = await Promise.all(anchorIds.map((orderId) => follow(place, business, orderId)));
@@ -163,11 +169,26 @@ async function follow({ stage, rides, done, until }: Place, account: string, ord
   return { ended: result().then((end) => void done.orders.push({ account, orderId, end, ...told })) };
 }
 
+/** For a receipt that changes 15 s after the end of its order. */
+const receiptLimits = { firstReceiptMs: 30_000, receiptEveryMs: 3_000, receiptUnchangedMs: 20_000 };
+
+/** Where there is a store, some rides wait for their receipt: for seconds, and not for minutes as those of the typed client. */
+async function request({ stage, rides }: Place, input: RequestRideInput, mayWait: boolean): Promise<RideHandle> {
+  if (stage.store === null || !mayWait) return await rides.request(input);
+  const { args, ...start } = rideStart({ ...input, receipt: true }, stage.taskQueue);
+  await stage.client.workflow
+    .start<typeof requestRide>('requestRide', { ...start, args: [...args, { limits: receiptLimits }] })
+    .catch((error: unknown) => {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    });
+  return rides.getRide(business, input.requestId);
+}
+
 async function ride(place: Place, work: PlannedWork & { kind: 'ride' }): Promise<void> {
-  const { rides, done, until } = place;
+  const { done, until } = place;
   const { requestId, wish, afterMs } = work;
   const order = rideBody(wish === 'change');
-  const requested = await insist(() => rides.request({ account: business, requestId, order }), until);
+  const requested = await insist(() => request(place, { account, requestId, order }, wish === 'letGo'), until);
   if (!('value' in requested)) return void done.rides.push({ requestId, end: requested });
   const { value: handle } = requested;
   const changed = async (): Promise<void> => {
@@ -194,6 +215,7 @@ async function resolveDoubt(place: Place, handle: RideHandle, ending: Promise<un
     if (isOver) return;
     const standing = await handle.status().catch(() => null);
     if (standing?.attention?.code !== 'outcomeUnknown') continue;
+    done.doubted.add(requestId);
     const created = await insist(() => stage.sandbox.createdOrders(), until);
     if (!('value' in created)) continue;
     const made = created.value.find((order) => order.requestId === rideCallId({ account, requestId }));

@@ -3,19 +3,19 @@ import type { Fault } from '../../chaos/faults.js';
 import { judgeBudget } from '../../chaos/judge-budget.js';
 import { addRun, judgeDeliveries, type OrderRuns } from '../../chaos/judge-deliveries.js';
 import { afterLeaving, disorder, type ToldOrder, untold } from '../../chaos/judge-notices.js';
-import { wronglyStored } from '../../chaos/judge-store.js';
+import { wronglyStored, wronglyStoredRide, wrongPeriods } from '../../chaos/judge-store.js';
 import { acknowledgedOf, judgeStranger } from '../../chaos/judge-stranger.js';
 import { judgeTokens } from '../../chaos/judge-tokens.js';
 import { judgeAnswers, untrueTrail } from '../../chaos/judge-work.js';
 import type { ReceivedNotice } from '../../chaos/receivers.js';
 import type { Run } from '../../chaos/runs.js';
 import { grown, growthOf } from '../../chaos/soak.js';
-import type { StoredRow } from '../../chaos/store-site.js';
+import type { StoredPeriod, StoredRide, StoredRow } from '../../chaos/store-site.js';
 import type { Invention } from '../../chaos/strangers.js';
 import { isNoFault } from '../../chaos/task-failures.js';
 import type { DeliveryAttempt } from '../../sandbox/delivery-ledger.js';
 import type { LedgerEntry } from '../../sandbox/ledger.js';
-import type { OrderTrail } from '../../src/client/index.js';
+import type { OrderTrail, RideResult } from '../../src/client/index.js';
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 
@@ -311,6 +311,76 @@ describe('the judge of the store', () => {
     ['nothing', [], /the trail/],
   ])('sees %s', (_, rows, why) => {
     const found = wronglyStored(rows, trail);
+    if (why) expect(found).toMatch(why);
+    else expect(found).toBeNull();
+  });
+
+  const period = (code: string, isOver = true): StoredPeriod => ({
+    ...{ kind: 'order', account: 'business', id: 'o', code, isOver },
+  });
+  const shows = (...codes: (string | null)[]) => codes.map((attention, i) => row(i + 1, `word ${i}`, { attention }));
+  it.each<[string, StoredRow[], StoredPeriod[], RegExp | null]>([
+    ['no attention', [...shows(null, null), end], [], null],
+    ['attention that went', shows(null, 'latePickup', 'latePickup', null), [period('latePickup')], null],
+    [
+      'attention at the end',
+      [...shows('latePickup'), { ...end, attention: 'latePickup' }],
+      [period('latePickup')],
+      null,
+    ],
+    [
+      'the same attention twice',
+      shows('latePickup', null, 'latePickup', 'customerCare', null),
+      [period('latePickup'), period('latePickup'), period('customerCare')],
+      null,
+    ],
+    ['a period too few', shows('latePickup', null), [], /its rows latePickup/],
+    [
+      'a period too many',
+      shows('latePickup', null),
+      [period('latePickup'), period('latePickup')],
+      /its rows latePickup/,
+    ],
+    ['a period that goes on', shows('latePickup', null), [period('latePickup', false)], /still waits/],
+  ])('compares the periods of an order with its rows: %s', (_, rows, periods, why) => {
+    const found = wrongPeriods(rows, periods);
+    if (why) expect(found).toMatch(why);
+    else expect(found).toBeNull();
+  });
+
+  const stored: StoredRide = {
+    ...{ requestId: 'r', orderId: 'o', ended: true, outcome: 'completed' },
+    ...{ failure: null, attention: null },
+  };
+  const result = (more: Partial<RideResult> = {}) => ({
+    value: { requestId: 'r', orderId: 'o', outcome: 'completed', receipt: null, ...more } as RideResult,
+  });
+  const receipt = { payment_summary: { total_inc_tax: '24.20' } };
+  const receipts = ['22.00', '24.20'].map((total, i) => ({ orderId: 'o', version: i + 1, total }));
+  const doubt: StoredPeriod = { ...period('outcomeUnknown'), kind: 'ride', id: 'r' };
+  const gaveUp = { code: 'OutcomeUnknown', message: '' };
+  const failed: StoredRide = { ...stored, orderId: null, outcome: null, failure: 'OutcomeUnknown' };
+  it.each<[string, StoredRide | undefined, Parameters<typeof wronglyStoredRide>[1], object, RegExp | null]>([
+    ['all of it', stored, result(), {}, null],
+    ['its receipts', stored, result({ receipt }), { receipts }, null],
+    ['a doubt that is over', stored, result(), { wasDoubted: true, periods: [doubt] }, null],
+    ['that a person gave it up', failed, gaveUp, { wasDoubted: true, periods: [doubt] }, null],
+    ['nothing of a ride that was withdrawn', undefined, result({ orderId: null, outcome: 'withdrawn' }), {}, null],
+    ['nothing', undefined, result(), {}, /missing/],
+    ['no end', { ...stored, ended: false }, result(), {}, /the end/],
+    ['another order', { ...stored, orderId: 'p' }, result(), {}, /has p/],
+    ['another outcome', { ...stored, outcome: 'cancelled' }, result(), {}, /has o, cancelled/],
+    ['a failure of a ride that did not fail', { ...failed }, result(), {}, /has ,/],
+    ['another failure', { ...failed, failure: 'Refused' }, gaveUp, {}, /failed with Refused/],
+    ['attention after the end', { ...stored, attention: 'forbidden' }, result(), {}, /attention/],
+    ['no doubt', stored, result(), { wasDoubted: true }, /in doubt/],
+    ['a doubt that goes on', stored, result(), { periods: [{ ...doubt, isOver: false }] }, /still waits/],
+    ['no receipt', stored, result({ receipt }), {}, /receipt of null/],
+    ['a receipt too many', stored, result(), { receipts }, /the ride of null/],
+    ['an old receipt', stored, result({ receipt }), { receipts: receipts.slice(0, 1) }, /receipt of 22/],
+    ['a receipt twice', stored, result({ receipt }), { receipts: [receipts[1], receipts[1]] }, /receipts 2, 2/],
+  ])('sees of a ride %s', (_, given, ending, more, why) => {
+    const found = wronglyStoredRide(given, ending, { receipts: [], periods: [], wasDoubted: false, ...more });
     if (why) expect(found).toMatch(why);
     else expect(found).toBeNull();
   });
