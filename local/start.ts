@@ -148,10 +148,14 @@ async function followAll({ sandbox, isAllSandboxed, temporal, settings }: Stage)
 async function countRows(url: string): Promise<string> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  const counted = 'select count(*)::int as orders, coalesce(sum(changes), 0)::int as changes from faretrail.orders';
-  const { rows } = await client.query<{ orders: number; changes: number }>(counted);
+  const counted = ['orders', 'order_changes', 'rides', 'receipts'].map(
+    (table) => `(select count(*)::int from faretrail.${table}) as "${table}"`,
+  );
+  const { rows } = await client.query<Record<string, number>>(`select ${counted.join(', ')}`);
   await client.end();
-  return `${rows[0]?.orders} orders, ${rows[0]?.changes} changes`;
+  return Object.entries(rows[0] ?? {})
+    .map(([table, count]) => `${table.replace('_', ' ')} ${count}`)
+    .join(', ');
 }
 
 /** Writes the settings for commands in another terminal. It holds local keys and sandbox credentials, so only this user can read it. */

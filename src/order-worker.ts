@@ -214,6 +214,7 @@ function createActivities(
   const untracked = (name: AccountName) => account(name).untracked;
   const fleet = createFleet(client);
   const stores = typeof store === 'object';
+  const calling = { account, rideApi, call, stores, now };
   const reading = {
     account,
     readOrder: createOrderReader({ rideApi, call, provenPaths }),
@@ -241,12 +242,9 @@ function createActivities(
         reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
         longestWaitMs,
       }),
-      ...createCallActivities({ account, rideApi, call, stores, now }),
-      ...createClaimActivities({ account, rideApi, call, now }),
-      ...createReceiptActivities({
-        ...{ account, readReceipt: createReceiptReader({ rideApi, call }) },
-        ...{ stores, longestWaitMs, now },
-      }),
+      ...createCallActivities(calling),
+      ...createClaimActivities(calling),
+      ...createReceiptActivities({ ...calling, readReceipt: createReceiptReader(calling), longestWaitMs }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
       ...deliveries,
     },

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { createFollowingActivities } from '../../src/activities/runs.js';
 import { createStoreActivities } from '../../src/activities/store.js';
 import type { StoredChange } from '../../src/domain/stored-change.js';
+import { callOf, createCallStage, newOrder, refusal, reply } from './call/attempts.js';
 
 const change = { run: 'run', notice: 1 } as StoredChange;
 const never = { record: () => new Promise<never>(() => undefined) };
@@ -42,4 +44,26 @@ it('a change is dropped where there is no store any more', async () => {
   const { recordChangeAtOnce, recordChange } = createStoreActivities({ store: 'off' });
   expect(await recordChangeAtOnce(change)).toBe(true);
   await recordChange(change);
+});
+
+const answer = reply(200, { id: 'o-1', status: 'Pending' });
+const refused = refusal(422, 'NO', 'no');
+const asks = { asksForStore: true } as const;
+
+it.each([
+  ['with a store, to a run that asks', true, asks, true],
+  ['with a store, to any other', true, {}, false],
+  ['without one', false, asks, false],
+] as const)('the answer to a create tells of the store: %s', async (_, stores, more, isTold) => {
+  const stage = createCallStage([answer, refused], {}, { stores });
+  const { seen } = await stage.attempt(callOf('createOrder', { body: newOrder, ...more }));
+  expect(seen?.stores).toBe(isTold ? true : undefined);
+  const { failure } = await stage.attempt(callOf('createOrder', { body: newOrder, ...more }));
+  expect(failure?.details?.slice(1)).toEqual(isTold ? [{ stores: true }] : []);
+});
+
+it.each([true, false])('a worker says at the start of the following whether it has a store: %s', async (stores) => {
+  const orders = { start: async () => undefined, readEnd: async () => null, refresh: async () => null };
+  const { startFollowing } = createFollowingActivities({ orders, stores });
+  expect(await startFollowing({} as never)).toEqual(stores ? { stores } : undefined);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
-import { toKeptAnswer } from '../../src/contracts/kept-answer.js';
+import { toKeptAnswer, toReceiptAmounts } from '../../src/contracts/kept-answer.js';
 import { parseOrderReply, parseReceiptReply } from '../../src/contracts/order-reply.js';
 import { type BusinessOperation, businessOperations } from '../../src/domain/call.js';
 import { toOrderId } from '../../src/domain/keys.js';
@@ -191,4 +191,19 @@ describe('what identifies a person, anywhere in an answer', () => {
       expect(isIn(value, details)).toBe(false);
     });
   });
+});
+
+it.each([
+  ['numbers and text', { total_inc_tax: '24.20', total_exc_tax: 22, total_tax: '2.2' }, ['24.20', '22', '2.2']],
+  ['nothing', {}, [null, null, null]],
+  [
+    'what is no amount',
+    { total_inc_tax: '+49 30 1234', total_exc_tax: 155_501_000, total_tax: {} },
+    [null, null, null],
+  ],
+])('the amounts of a receipt are read from %s', (_, summary, [total, net, tax]) => {
+  const payment_summary = { currency_code: 'EUR', ...summary };
+  const amounts = { currency: 'EUR', total, net, tax };
+  expect(toReceiptAmounts({ payment_summary })).toEqual(amounts);
+  expect(toReceiptAmounts({ data: { payment_summary } })).toEqual(amounts);
 });

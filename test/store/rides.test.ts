@@ -14,18 +14,23 @@ let store: Store;
 const account = toAccountName('business');
 const secondOf = (second: number): string => new Date(Date.UTC(2031, 0, 1, 0, 0, second)).toISOString();
 const attention = (code: Attention['code'], since = secondOf(0)): Attention => ({ code, message: code, since });
-const unknown = { attention: attention('outcomeUnknown') };
-const named = { orderId: toOrderId('7b21') };
-const ended = { ...named, stage: 'ended', outcome: 'completed' } as const;
-
-/** A change of a ride: the number of its notice, the second in which it was recorded, and what the ride shows then. */
-type Told = [notice: number, second: number, shows: Partial<RideNotice>];
-
-const recordRide = async (requestId: string, [notice, second, shows]: Told, run = 'run'): Promise<void> => {
-  const blank = { stage: 'requesting', orderId: null, outcome: null, attention: null, failure: null } as const;
-  const change: RideNotice = { account, requestId, ...blank, ...shows };
-  await store.record({ run, notice, at: secondOf(second), type: 'ride.changed', change });
+const orderId = toOrderId('7b21');
+const states: Record<string, Partial<RideNotice>> = {
+  doubt: { attention: attention('outcomeUnknown') },
+  away: { attention: attention('upstreamUnavailable', secondOf(2)) },
+  calm: {},
+  named: { orderId },
+  ended: { orderId, stage: 'ended', outcome: 'completed' },
 };
+
+/** Records that a ride shows a state: `1@5 named` is its first notice, told in the fifth second. */
+async function recordRide(requestId: string, told: string): Promise<void> {
+  const [, notice, second, state = ''] = /^(\d+)@(\d+) (\w+)$/.exec(told) ?? expect.fail(told);
+  const blank = { stage: 'requesting', orderId: null, outcome: null, attention: null, failure: null } as const;
+  const change: RideNotice = { account, requestId, ...blank, ...states[state] };
+  const at = secondOf(Number(second));
+  await store.record({ run: 'run', notice: Number(notice), at, type: 'ride.changed', change });
+}
 
 /** A change of an order, as a worker records it that knows nothing of rides. */
 const orderChange = (notice: number, orderId: string, more: object = {}): StoredChange => {
@@ -37,13 +42,11 @@ const orderChange = (notice: number, orderId: string, more: object = {}): Stored
   };
 };
 
-const periodsOf = async (id: string): Promise<[string, boolean][]> =>
-  (
-    await postgres.rows<{ code: string; is_over: boolean }>(
-      'select code, cleared_at is not null as is_over from faretrail.attention where id = $1 order by since, cleared_at',
-      [id],
-    )
-  ).map(({ code, is_over }) => [code, is_over]);
+async function periodsOf(id: string): Promise<string[]> {
+  const query = `select code || case when cleared_at is null then '' else ' over' end as period from faretrail.attention
+    where id = $1 order by since, cleared_at`;
+  return (await postgres.rows<{ period: string }>(query, [id])).map(({ period }) => period);
+}
 
 const late = [
   orderChange(1, 'late'),
@@ -65,10 +68,7 @@ afterAll(() => store.close());
 
 it('attention that was recorded before there was a table of it is in that table', async () => {
   await store.prepare();
-  expect(await periodsOf('late')).toEqual([
-    ['latePickup', true],
-    ['customerCare', false],
-  ]);
+  expect(await periodsOf('late')).toEqual(['latePickup over', 'customerCare']);
 });
 
 it('attention about an order is one period until it goes, or until the order is followed no longer', async () => {
@@ -80,90 +80,27 @@ it('attention about an order is one period until it goes, or until the order is 
     orderChange(6, 'late', { ...concern, status: 'Waiting' }),
   ];
   for (const change of changes) await store.record(change);
-  expect(await periodsOf('late')).toEqual([
-    ['latePickup', true],
-    ['customerCare', true],
-    ['latePickup', false],
-  ]);
+  expect(await periodsOf('late')).toEqual(['latePickup over', 'customerCare over', 'latePickup']);
   await store.record(orderChange(7, 'late', { ...concern, outcome: 'stopped' }));
-  expect((await periodsOf('late')).at(-1)).toEqual(['latePickup', true]);
+  expect((await periodsOf('late')).at(-1)).toEqual('latePickup over');
 });
 
-it.each<[string, Told[], object, [string, boolean][]]>([
-  [
-    'what comes in order',
-    [
-      [1, 1, unknown],
-      [2, 2, named],
-      [3, 3, ended],
-    ],
-    { ended: true, outcome: 'completed' },
-    [['outcomeUnknown', true]],
-  ],
-  [
-    'nothing twice',
-    [
-      [1, 1, unknown],
-      [1, 1, unknown],
-    ],
-    { attention: 'outcomeUnknown' },
-    [['outcomeUnknown', false]],
-  ],
-  [
-    'the later one where an earlier one comes again',
-    [
-      [1, 1, unknown],
-      [2, 2, named],
-      [1, 1, unknown],
-    ],
-    { order_id: '7b21', attention: null },
-    [['outcomeUnknown', true]],
-  ],
-  [
-    'what a lost task had recorded and the run tells again',
-    [
-      [1, 1, named],
-      [1, 5, named],
-    ],
-    { order_id: '7b21', changed_at: new Date(secondOf(1)) },
-    [],
-  ],
-  [
-    'what the run found instead',
-    [
-      [1, 1, unknown],
-      [2, 1, { ...unknown, attention: null }],
-      [1, 5, named],
-    ],
-    { order_id: '7b21' },
-    [['outcomeUnknown', true]],
-  ],
-  [
-    'nothing of a worker that stood still',
-    [
-      [1, 5, ended],
-      [1, 2, named],
-    ],
-    { ended: true },
-    [],
-  ],
+it.each<[string, told: string, shows: object, periods: string[]]>([
+  ['what comes in order', '1@1 doubt, 2@2 named, 3@3 ended', { outcome: 'completed' }, ['outcomeUnknown over']],
+  ['nothing twice', '1@1 doubt, 1@1 doubt', { attention: 'outcomeUnknown' }, ['outcomeUnknown']],
+  ['no earlier one that comes again', '1@1 doubt, 2@2 named, 1@1 doubt', { order_id: '7b21' }, ['outcomeUnknown over']],
+  ['what a lost task did once', '1@1 named, 1@5 named', { changed_at: new Date(secondOf(1)) }, []],
+  ['what the run found instead', '1@1 doubt, 2@1 calm, 1@5 named', { order_id: '7b21' }, ['outcomeUnknown over']],
+  ['nothing of a worker that stood still', '1@5 ended, 1@2 named', { ended: true }, []],
   [
     'another attention as another period',
-    [
-      [1, 1, unknown],
-      [2, 2, { attention: attention('upstreamUnavailable', secondOf(2)) }],
-    ],
-    { attention: 'upstreamUnavailable' },
-    [
-      ['outcomeUnknown', true],
-      ['upstreamUnavailable', false],
-    ],
+    ...(['1@1 doubt, 2@2 away', { attention: 'upstreamUnavailable' }] as const),
+    ['outcomeUnknown over', 'upstreamUnavailable'],
   ],
 ])('a ride shows %s', async (requestId, told, shows, periods) => {
-  for (const one of told) await recordRide(requestId, one);
-  expect(await postgres.rows('select * from faretrail.rides where request_id = $1', [requestId])).toMatchObject([
-    shows,
-  ]);
+  for (const one of told.split(', ')) await recordRide(requestId, one);
+  const rows = await postgres.rows('select * from faretrail.rides where request_id = $1', [requestId]);
+  expect(rows).toMatchObject([shows]);
   expect(await periodsOf(requestId)).toEqual(periods);
 });
 
@@ -173,16 +110,15 @@ it('a reader that remembers the last position sees each change of a ride', async
       'select position, request_id from faretrail.rides where position > $1 order by position',
       [position],
     );
-  await recordRide('read', [1, 1, unknown]);
+  await recordRide('read', '1@1 doubt');
   const last = (await after('0')).at(-1)?.position ?? '0';
-  await recordRide('read', [1, 1, unknown]);
+  await recordRide('read', '1@1 doubt');
   expect(await after(last)).toEqual([]);
-  await recordRide('read', [2, 2, ended]);
+  await recordRide('read', '2@2 ended');
   expect(await after(last)).toMatchObject([{ request_id: 'read' }]);
 });
 
 it('a receipt is a row for each change of its amounts', async () => {
-  const orderId = toOrderId('receipts');
   const amounts = { currency: 'EUR', net: null, tax: null };
   const record = (notice: number, total: string, second = notice) =>
     store.record({
@@ -194,9 +130,7 @@ it('a receipt is a row for each change of its amounts', async () => {
   await record(3, '4.40');
   await record(4, '5.50');
   await record(3, '4.40'); // from a worker that stood still
-  const rows = await postgres.rows('select version, total from faretrail.receipts where order_id = $1 order by 1', [
-    orderId,
-  ]);
+  const rows = await postgres.rows('select version, total from faretrail.receipts order by 1', []);
   expect(rows).toEqual([
     { version: 1, total: '5.50' },
     { version: 2, total: '4.40' },

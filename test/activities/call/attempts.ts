@@ -44,7 +44,11 @@ export const refusal = (status: number, code: string, message: string): ApiReply
   reply(status, { status: 'error', error: { code, message } });
 
 /** The service, the tokens and Temporal, as far as the activity sees them. The way to the service breaks with an Error. */
-export function createCallStage(turns: (ApiReply | Error)[], overrides: unknown = {}, keepsPersonalData = true) {
+export function createCallStage(
+  turns: (ApiReply | Error)[],
+  overrides: unknown = {},
+  { keepsPersonalData = true, stores = false } = {},
+) {
   const requests: ApiRequest[] = [];
   const left = [...turns];
   const http = {
@@ -61,6 +65,7 @@ export function createCallStage(turns: (ApiReply | Error)[], overrides: unknown 
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
+    stores,
     now,
   };
   const { callService } = createCallActivities(ports);
