@@ -162,7 +162,8 @@ export async function openStageOn({
     folder,
     keeps: false,
     async close() {
-      await connection.close();
+      // A caller of a run that is stuck still waits. It would ask the closed connection again, which ends the process before it has reported.
+      if (!stage.keeps) await connection.close();
       await Promise.all(ours.map((member) => member.kill()));
       await temporal.close();
       for (const receiver of Object.values(receivers)) receiver.close();

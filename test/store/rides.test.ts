@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { projectRoot } from '../../local/temporal/project-root.js';
 import type { Attention } from '../../src/domain/attention.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { RideNotice } from '../../src/domain/ride/notice.js';
@@ -136,4 +139,14 @@ it('a receipt is a row for each change of its amounts', async () => {
     { version: 2, total: '4.40' },
     { version: 3, total: '5.50' },
   ]);
+});
+
+it('the page about the store asks what the store can answer', async () => {
+  const page = readFileSync(join(projectRoot, 'docs/how-to/keep-changes-in-postgresql.md'), 'utf8');
+  const [, questions = ''] = /## Ask it\n\n```sql\n(.*?)```/s.exec(page) ?? [];
+  await recordRide('asked', '1@1 doubt');
+  const [waits = '', costs = ''] = questions.split(';');
+  const asked = { kind: 'ride', id: 'asked', code: 'outcomeUnknown' };
+  expect(await postgres.rows(waits)).toContainEqual(expect.objectContaining(asked));
+  expect(await postgres.rows(costs)).toEqual([]);
 });
