@@ -8,8 +8,9 @@ import { usePostgres } from '../support/store/postgres.js';
 
 const postgres = usePostgres();
 let store: Store;
-const stack = useOrderStack(() => {
+const stack = useOrderStack(async () => {
   store = openStore(postgres.url);
+  await store.prepare(); // takes longer than a workflow task waits
   return { store };
 });
 afterAll(() => store.close());
