@@ -1,19 +1,11 @@
-import { afterAll, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import type { OrderChange } from '../../src/domain/order/trail.js';
-import { openStore, type Store } from '../../src/store/store.js';
 import { runHere } from '../cli/fake-process.js';
-import { shows, startFollowing, useOrderStack } from '../support/order/stack.js';
+import { shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { usePostgres } from '../support/store/postgres.js';
+import { useStoreStack } from '../support/store/stack.js';
 
-const postgres = usePostgres();
-let store: Store;
-const stack = useOrderStack(async () => {
-  store = openStore(postgres.url);
-  await store.prepare(); // takes longer than a workflow task waits
-  return { store };
-});
-afterAll(() => store.close());
+const { postgres, opened, stack } = useStoreStack();
 
 interface Row {
   change: number;
@@ -94,7 +86,7 @@ describe('the store', () => {
     const orderId = 'forgotten-by-temporal';
     const change = { ...{ account: 'business', orderId, status: 'Completed' }, since: new Date().toISOString() };
     for (const n of [1, 2])
-      await store.record({
+      await opened.store.record({
         ...{ run: 'run', notice: n, at: change.since, type: 'order.changed' },
         change: { ...change, terminal: true, rawStatus: `odd \0 \ud800 ${n}` } as OrderChange,
       });
@@ -107,7 +99,7 @@ describe('the store', () => {
   it('takes the others of a batch where one can never be written', async () => {
     const change = { account: 'business', orderId: 'batch', since: new Date().toISOString(), terminal: false };
     const record = (n: number, more: object = {}) =>
-      store.record({
+      opened.store.record({
         ...{ run: 'batch', notice: n, at: change.since, type: 'order.changed' },
         change: { ...change, rawStatus: `word ${n}`, ...more } as OrderChange,
       });
@@ -156,7 +148,13 @@ describe('the store', () => {
       const record = async (notice: number, rawStatus: string, second: number): Promise<void> => {
         const at = secondOf(second);
         const change = { account: 'business', orderId: name, since: at, terminal: false, status: rawStatus, rawStatus };
-        await store.record({ run: name, notice, at, type: 'order.changed', change: change as unknown as OrderChange });
+        await opened.store.record({
+          run: name,
+          notice,
+          at,
+          type: 'order.changed',
+          change: change as unknown as OrderChange,
+        });
       };
       await record(0, 'Routing', 1);
       await record(1, 'Driving', 2);

@@ -1,33 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
-import { openStore, type Store } from '../../../src/store/store.js';
 import { runHere } from '../../cli/fake-process.js';
 import { newRide } from '../../sandbox/booking-calls.js';
-import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import {
   account,
   completes,
+  doubtfulRide,
   failureOf,
-  goesOn,
   ordersOf,
   requestedRide,
   rideUnderWay,
   shortLimits,
-  standingOf,
-  stands,
 } from '../../support/ride/rides.js';
-import { usePostgres } from '../../support/store/postgres.js';
+import { useStoreStack } from '../../support/store/stack.js';
 
-const postgres = usePostgres();
-let store: Store;
-const stack = useOrderStack(async () => {
-  store = openStore(postgres.url);
-  await store.prepare(); // takes longer than a workflow task waits
-  return { store };
-});
-afterAll(() => store.close());
+const { postgres, opened, stack } = useStoreStack();
 
 const rideOf = async (requestId: string) =>
   (await postgres.rows('select * from faretrail.rides where request_id = $1', [requestId]))[0];
@@ -40,15 +29,6 @@ const receiptsOf = (orderId: string) =>
   postgres.rows('select version, currency, total, net, tax from faretrail.receipts where order_id = $1 order by 1', [
     orderId,
   ]);
-
-/** The service loses the answer to the create of a ride. */
-async function doubtful() {
-  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
-  stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
-  const ride = await requestedRide(stack);
-  await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
-  return ride;
-}
 
 describe('the store', () => {
   it('has a ride, its end, and each receipt with other amounts', async () => {
@@ -68,7 +48,7 @@ describe('the store', () => {
   });
 
   it('shows that a ride waits for a person, and until when', async () => {
-    const { handle, requestId } = await doubtful();
+    const { handle, requestId } = await doubtfulRide(stack);
     await isStored(requestId, { order_id: null, ended: false, attention: 'outcomeUnknown' });
     expect(await attentionOf(requestId)).toEqual([{ kind: 'ride', code: 'outcomeUnknown', cleared_at: null }]);
     const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
@@ -83,7 +63,7 @@ describe('the store', () => {
   });
 
   it('has a ride that a person gave up, without that person’s words', async () => {
-    const { handle, requestId } = await doubtful();
+    const { handle, requestId } = await doubtfulRide(stack);
     const ending = failureOf(handle.result());
     await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'Jane Doe took a bus' }] });
     expect(await ending).toMatchObject({ details: [] });
@@ -120,16 +100,15 @@ describe('the store', () => {
   });
 
   it('forgets the ride, its receipts and its attention with the order', async () => {
-    const { handle, requestId } = await doubtful();
+    const { handle, requestId } = await doubtfulRide(stack);
     const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
     await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
     await handle.executeUpdate('cancelRide');
     await handle.result();
-    await vi.waitFor(async () => expect((await standingOf(handle)).stage).toBe('ended'), patient);
     const at = new Date().toISOString();
     const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
     const change = { account, orderId: toOrderId(orderId), ...amounts };
-    await store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
+    await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
     const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
     const { stdout } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
     const { storedRows } = JSON.parse(stdout);

@@ -26,7 +26,7 @@ const ride: [string, number][] = [
   ['Completed', 2_000],
 ];
 
-const urlsOf = ({ config }: OrderStack, ...paths: string[]) =>
+export const urlsOf = ({ config }: OrderStack, ...paths: string[]) =>
   paths.map((path) => ({ url: `${config.notify.origins[0]}${path}` }));
 
 const telling = (stack: OrderStack, notify: { url: string }[], limits?: { maxEvents: number; maxSignals: number }) =>

@@ -9,6 +9,7 @@ import { patient } from '../../support/patience.js';
 import {
   account,
   completes,
+  doubtfulRide,
   failureOf,
   goesOn,
   ordersOf,
@@ -24,22 +25,13 @@ import { cancelled, completed, ended, firstRunOf, type Paths } from './path.js';
 
 const ride = async (...given: Parameters<typeof requestedRide>) => (await requestedRide(...given)).handle;
 
-/** The service loses an answer: the run cannot know whether there is an order. */
-async function unknown(stack: OrderStack) {
-  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
-  stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
-  const requested = await requestedRide(stack);
-  await stands(requested.handle, { attention: { code: 'outcomeUnknown' } });
-  return requested;
-}
-
 async function resolved(stack: OrderStack, how: RideResolution): Promise<RideRun> {
-  const { handle } = await unknown(stack);
+  const { handle } = await doubtfulRide(stack);
   await handle.executeUpdate('resolveRide', { args: [how] });
   return handle;
 }
 
-async function cancelledRide(run: RideRun | Promise<RideRun>): Promise<RideRun> {
+export async function cancelledRide(run: RideRun | Promise<RideRun>): Promise<RideRun> {
   await (await run).executeUpdate('cancelRide');
   return await completed(run);
 }
@@ -98,14 +90,14 @@ export const ridePaths: Paths = {
   'ride-refused': (stack) => ended(ride(stack, { order: newRide({ stops: [] }) })),
   'ride-with-bad-input': (stack) => ended(ride(stack, { poll: 5 } as never)),
   async 'ride-resolved-by-order'(stack) {
-    const { handle, requestId } = await unknown(stack);
+    const { handle, requestId } = await doubtfulRide(stack);
     await failureOf(handle.executeUpdate('resolveRide', { args: [{ orderId: '404404' }] }));
     const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
     await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
     return await cancelledRide(handle);
   },
   async 'ride-found-by-a-delivery'(stack) {
-    const { handle, requestId } = await unknown(stack);
+    const { handle, requestId } = await doubtfulRide(stack);
     stack.sandbox.setBookingSettings({ requestIdIn: ['details'] });
     const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
     for (const named of [stack.newOrder('business', [['Driving', 0]]), orderId])

@@ -89,6 +89,15 @@ export async function rideUnderWay(
   return ride;
 }
 
+/** A ride of which the service loses the answer to the create: the run cannot know whether there is an order. */
+export async function doubtfulRide(stack: OrderStack) {
+  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
+  stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
+  const ride = await requestedRide(stack);
+  await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
+  return ride;
+}
+
 /** The orders that the create of this ride made. */
 export const ordersOf = ({ sandbox }: Pick<OrderStack, 'sandbox'>, requestId: string) =>
   sandbox.createdOrders().filter((order) => order.requestId === `ride.${account}.${requestId}`);
