@@ -196,9 +196,8 @@ function createActivities(
 ): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
-  const credentialIds = new Map(
-    config.accounts.map((account) => [account, sealer.keyedHash(account.clientId, account.clientSecret)]),
-  );
+  const idOf = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
+  const credentialIds = new Map(config.accounts.map((account) => [account, idOf(account)]));
   const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
     leases: createTokenLeases(client, config.taskQueue, { hasTokenQueue: () => true }), // that of each account held here
