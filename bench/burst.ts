@@ -36,11 +36,11 @@ export interface BurstFigures {
   acceptedPerSecond: number;
   /** When the first workflow task of the last run had completed. NaN if the worker died before. */
   takenUpAfter: number;
-  /** When the last run had ended. NaN if some had not. */
+  /** When the last run had ended, apart from those that wait for a person. NaN if some had not. */
   endedAfter: number;
   diedAfter: number | null;
   unended: number;
-  /** Of these: runs that wait for a person, for example because the answer to a create was lost. */
+  /** Of these: rides that wait for a person, because the answer to their create was lost in the rush. */
   needAPerson: number;
   /** The highest share of its limit that the heap of a thread reached, when it was looked at once a second. */
   heapShare: number;
@@ -149,8 +149,7 @@ async function burstOf(part: BurstPart, place: BenchPlace, options: BurstOptions
     await untilEnded(cell, ids.length, watch.diedAt);
     const endedAfter = seconds();
     const seen = watch.stop();
-    const needAPerson = (await cell.client.workflow.count('RideAttention IS NOT NULL AND ExecutionStatus = "Running"'))
-      .count;
+    const { count: needAPerson } = await cell.client.workflow.count(needsAPerson);
     say(`${part}: reading ${ids.length} histories`);
     const histories = await closedLoop({ count: ids.length, inFlight: historyLanes, limitMs }, (index) =>
       historyOf(clients[index % connections] as Client, ids[index] ?? ''),
@@ -160,7 +159,7 @@ async function burstOf(part: BurstPart, place: BenchPlace, options: BurstOptions
     return {
       ...{ part, started: ids.length, acceptedPerSecond, unended, needAPerson, ...seen },
       takenUpAfter: seconds(Math.max(...histories.map(({ takenUpAt }) => takenUpAt))),
-      endedAfter: unended > 0 ? Number.NaN : endedAfter,
+      endedAfter: unended > needAPerson ? Number.NaN : endedAfter,
       diedAfter: seen.diedAt === null ? null : seconds(seen.diedAt),
       tasks: { failed: sum('failed'), timedOut: sum('timedOut'), leftSticky: sum('leftSticky') },
     };
@@ -219,14 +218,17 @@ const toMebibytes = (bytes: number): string => (bytes / mebibyte).toFixed(0);
 const toLine = ({ heaps, rssBytes, cachedRuns }: WorkerState): string =>
   `${cachedRuns} runs cached, heaps ${heaps.map(({ usedBytes }) => toMebibytes(usedBytes)).join(' + ')} MiB, RSS ${toMebibytes(rssBytes)} MiB`;
 
-/** Waits until no run of the burst is open, the worker dies, or the limit has passed. */
+const needsAPerson = 'RideAttention = "outcomeUnknown" AND ExecutionStatus = "Running"';
+
+/** Waits until no run of the burst is open but those that wait for a person, the worker dies, or the limit has passed. */
 async function untilEnded({ client }: Cell, count: number, diedAt: () => number | null): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (diedAt() === null && Date.now() < deadline) {
     const types = 'WorkflowType IN ("followOrder", "requestRide")';
     const all = await client.workflow.count(types);
     const open = await client.workflow.count(`ExecutionStatus = "Running" AND ${types}`);
-    if (open.count === 0 && all.count >= count) return;
+    const waiting = await client.workflow.count(needsAPerson);
+    if (open.count <= waiting.count && all.count >= count) return;
     await sleep(lookEveryMs);
   }
 }
