@@ -6,6 +6,7 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/e2e/call/reads.test.ts': hasItsOwn,
   'test/e2e/worker/temporal-outage.test.ts': hasItsOwn,
   'test/local/servers/dev-server.test.ts': hasItsOwn,
+  'test/processes/caller-trace.test.ts': hasItsOwn,
   'test/processes/chaos.test.ts': hasItsOwn,
   'test/processes/deliveries.test.ts': hasItsOwn,
   'test/processes/encrypted-pages.test.ts': hasItsOwn,
