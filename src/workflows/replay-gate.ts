@@ -1,6 +1,8 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { ReplayActivities } from '../activities/replay.js';
+import { parseNoInput } from '../domain/input-fields.js';
 import { ownDelays } from './activity-options.js';
+import { refuseBadInput } from './run-kit.js';
 
 const { replayRunning } = proxyActivities<ReplayActivities>({
   summary: 'The histories of all running runs',
@@ -11,8 +13,9 @@ const { replayRunning } = proxyActivities<ReplayActivities>({
 
 /**
  * Completes if the worker that it runs on could go on with each running run: what Temporal's worker controller asks of a new version before
- * it gives it work. Fails with `DoesNotReplay` otherwise.
+ * it gives it work. Takes no input. Fails with `DoesNotReplay` otherwise.
  */
-export async function replayGate(): Promise<{ replayed: number }> {
+export async function replayGate(rawInput?: unknown): Promise<{ replayed: number }> {
+  refuseBadInput(() => parseNoInput(rawInput));
   return await replayRunning();
 }
