@@ -64,10 +64,15 @@ const start = (type: string, args: unknown[]): Promise<string> => {
 };
 
 /** A run of each type with each of these arguments, all at once. */
-const startEach = (forms: [form: string, args: unknown[]][]): Promise<[string, string][]> =>
+const startEach = (
+  forms: [form: string, args: unknown[]][],
+  isWanted: (one: { type: string; form: string }) => boolean = () => true,
+): Promise<[string, string][]> =>
   Promise.all(
     types.flatMap((type) =>
-      forms.map(async ([form, args]): Promise<[string, string]> => [`${type}, ${form}`, await start(type, args)]),
+      forms
+        .filter(([form]) => isWanted({ type, form }))
+        .map(async ([form, args]): Promise<[string, string]> => [`${type}, ${form}`, await start(type, args)]),
     ),
   );
 
@@ -76,7 +81,10 @@ const notRefused = (outcomes: [string, string][], wanted: RegExp) => outcomes.fi
 describe('a start of any type', () => {
   it('with an input that cannot be decoded, or is of no shape, fails at once and says which field', async () => {
     const forms = Object.entries({ ...undecodable, ...readable });
-    const outcomes = await startEach(forms.map(([form, value]) => [form, [value]]));
+    const outcomes = await startEach(
+      forms.map(([form, value]) => [form, [value]]),
+      ({ type, form }) => !(type === 'replayGate' && form === 'binary/null'), // it takes no input, and so none
+    );
     expect(notRefused(outcomes, /^InvalidInput [\w.]+: /)).toEqual([]);
     const cannotBeRead = outcomes.filter(([name]) =>
       Object.keys(undecodable).some((form) => name.endsWith(`, ${form}`)),
