@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Worker } from '@temporalio/worker';
 import protobuf from 'protobufjs';
 
@@ -42,6 +43,9 @@ const read = <Name extends keyof Parts>(name: Name, bytes: ArrayBuffer): Parts[N
 const readSent = <Name extends keyof Parts>(name: Name, bytes: Buffer): Parts[Name] =>
   typeOf(name).decodeDelimited(bytes) as unknown as Parts[Name];
 
+/** Longer than any of our local activities takes. One that a worker gives up when it is stopped never ends here. */
+const longestMs = 3_000;
+
 /** Local activities of a run. */
 interface UnderWay {
   count: number;
@@ -50,7 +54,7 @@ interface UnderWay {
 }
 
 /** Completes the activations of a run only while no local activity of it is under way. Call it before the worker runs. */
-export function keepActivationsOpen(worker: Worker): void {
+export function keepActivationsOpen(worker: Worker, mostMs = longestMs): void {
   const { nativeWorker: core } = worker as unknown as { nativeWorker: Core };
   const { pollWorkflowActivation, completeWorkflowActivation, pollActivityTask, completeActivityTask } = core;
   const replaying = new Set<string>();
@@ -67,7 +71,9 @@ export function keepActivationsOpen(worker: Worker): void {
   };
   core.completeWorkflowActivation = async (completion) => {
     const { runId, successful } = readSent('Completion', completion);
-    await underWay.get(runId)?.over;
+    const local = underWay.get(runId);
+    if (local) await Promise.race([local.over, pause(mostMs, undefined, { ref: false })]);
+    underWay.delete(runId);
     const begun = successful?.commands.filter(({ scheduleLocalActivity: { length } }) => length > 0).length ?? 0;
     if (begun > 0 && !replaying.has(runId)) underWay.set(runId, begin(begun)); // a replay finds the results in the history
     await completeWorkflowActivation(completion);
