@@ -13,8 +13,15 @@ const { recordChangeAtOnce } = proxyLocalActivities<StoreActivities>({
   cancellationType: 'TRY_CANCEL',
 });
 
-/** Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes. Null: cancelled. */
-export async function recordChange({ number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
+/**
+ * Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes; then it calls
+ * `onLater` first. Null: cancelled.
+ */
+export async function recordChange(
+  { number, at, event }: Notice,
+  run: string,
+  onLater: () => void,
+): Promise<NoticeFate | null> {
   const { type, data } = event as { type: string; data: StoredChange['change'] };
   const change: StoredChange = { run, notice: number, at, type, change: data };
   const { recordChange: record } = proxyActivities<StoreActivities>({
@@ -25,7 +32,10 @@ export async function recordChange({ number, at, event }: Notice, run: string): 
   });
   try {
     const isAtOnce = await recordChangeAtOnce(change).catch(notRecorded);
-    if (!isAtOnce) await record(change);
+    if (!isAtOnce) {
+      onLater();
+      await record(change);
+    }
     count(isAtOnce ? 'atOnce' : 'later');
     return { kind: 'told' };
   } catch (error) {

@@ -69,15 +69,17 @@ interface UrlNoticesOptions {
 /** A healthy receiver answers sooner. */
 const hushMs = 1_000;
 
-/** The requests under way to each URL, and rows under way. Instants are milliseconds of the run's clock. */
+/** What is under way to each URL or the store. Instants are milliseconds of the run's clock. */
 function watchRequests() {
-  const begunAt: (number | null)[] = [];
-  const runs = (since: number): boolean => begunAt.some((begun) => begun !== null && begun > since);
+  /** When the current request began; a row of the store begins within the workflow task. */
+  const begunAt: (number | 'withinTask' | null)[] = [];
+  const runs = (since: number): boolean => begunAt.some((begun) => typeof begun === 'number' && begun > since);
   const isYoung = (): boolean => runs(Date.now() - hushMs);
+  const isWithinTask = (): boolean => begunAt.includes('withinTask');
   const summary = 'Let requests under way end';
   return {
-    begin(index: number): void {
-      begunAt[index] = Date.now();
+    begin(index: number, isWithinTask = false): void {
+      begunAt[index] = isWithinTask ? 'withinTask' : Date.now();
     },
     end(index: number): void {
       begunAt[index] = null;
@@ -85,6 +87,9 @@ function watchRequests() {
     isRunning: (index: number): boolean => (begunAt[index] ?? null) !== null,
     /** Waits until each has ended or had its second. */
     async untilOld(): Promise<void> {
+      // Without a timer. A run that began before activations were kept open may have waited here in a task that a query has split: a replay
+      // finds the row recorded already and makes no timer, so its history must have none.
+      if (isWithinTask()) await condition(() => !isWithinTask());
       if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
     },
     /** Waits for a second at most. */
@@ -105,9 +110,9 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   async function pump(index: number, reader: UrlEntry): Promise<void> {
     await untilFree(log.readers[index]?.busyUntil);
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
-      requests.begin(index);
+      requests.begin(index, isStore(reader));
       const fate = await (isStore(reader)
-        ? recordChange(notice, firstRunId)
+        ? recordChange(notice, firstRunId, () => requests.begin(index))
         : requestNotice(reader.url, notice, `msg_${firstRunId}_${notice.number}`));
       if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
@@ -118,7 +123,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   function startPumps(): void {
     for (const [index, reader] of urls.entries()) {
       if (scope.consideredCancelled || requests.isRunning(index) || !nextNotice(log, index)) continue;
-      requests.begin(index);
+      requests.begin(index, isStore(reader) && busyMs(log.readers[index]?.busyUntil) <= 0);
       scope
         .run(() => pump(index, reader))
         .finally(() => {
@@ -192,8 +197,11 @@ const missedIn = ({ urls, log: { readers } }: LateNotices): string[] =>
     return reader ? describeMissed(reader, url) : [];
   });
 
+const busyMs = (busyUntil: string | undefined): number =>
+  busyUntil === undefined ? 0 : Date.parse(busyUntil) - Date.now();
+
 async function untilFree(busyUntil: string | undefined): Promise<void> {
-  const waitMs = busyUntil === undefined ? 0 : Date.parse(busyUntil) - Date.now();
+  const waitMs = busyMs(busyUntil);
   if (waitMs > 0) await sleep(waitMs, { summary: 'Until the last request of the run before is over' });
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@temporalio/workflow';
 import { parseNoInput } from '../../../src/domain/input-fields.js';
 import { toAccountName } from '../../../src/domain/keys.js';
+import { storeEntry } from '../../../src/domain/notify/receivers.js';
 import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
 import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
 import { onUpdate, runBeside } from '../../../src/workflows/run-kit.js';
@@ -58,6 +59,18 @@ function answerSlowly(): void {
     for (let i = 0; i < 400_000_000; i += 1) sum += i;
     return sum;
   });
+}
+
+/** A run that ends while the store takes its last change. Its query needs longer than the store. */
+export async function storing(): Promise<void> {
+  answerSlowly();
+  const { firstExecutionRunId: firstRunId } = workflowInfo();
+  const urls = createUrlNotices({
+    ...{ urls: [storeEntry], carried: undefined, firstRunId, maxWaiting: 9 },
+    onChange: () => undefined,
+  });
+  urls.tell(eventOf('last'));
+  await urls.hush();
 }
 
 export interface HearingActivities {
