@@ -73,7 +73,7 @@ function watchExpiry(follow: Follow): void {
 async function record(follow: Follow, { seen: found, claims, serves }: Look): Promise<void> {
   const { inbox, trail: before } = follow;
   const seen = seenBy(new Date().toISOString(), found);
-  if (seen.kind === 'reading' && seen.stores) follow.notifier.addStore(before);
+  if (seen.kind === 'reading' && seen.stores) follow.notifier.addStore(before, follow.readsAtOnce);
   follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
   countChange({ before, after: follow.trail, seen, claims, lastReadAt: follow.lastReadAt });
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
