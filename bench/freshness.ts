@@ -47,14 +47,14 @@ export async function benchFreshness(options: IngressOptions): Promise<Measure[]
   const name = `${perSecond} changes/s over ${orders} live orders, delivery to visible status`;
   const goal = (limit: number) => ({ text: `at most ${limit} ms`, of: 'value' as const, limit });
   return [
-    { name: `${name}: p50`, unit: 'ms', better: 'lower', rounds: rounded('p50'), goal: goal(50) },
-    { name: `${name}: p99`, unit: 'ms', better: 'lower', rounds: rounded('p99'), goal: goal(250) },
+    { name: `${name}: p50`, unit: 'ms', better: 'lower', rounds: rounded('p50'), goal: goal(35) },
+    { name: `${name}: p99`, unit: 'ms', better: 'lower', rounds: rounded('p99'), goal: goal(100) },
     {
       name: 'history events per announced change',
       unit: '',
       better: 'lower',
       rounds: rounded('eventsPerChange'),
-      goal: { text: 'at most 20', of: 'value', limit: 20 },
+      goal: { text: 'at most 9', of: 'value', limit: 9 },
     },
   ];
 }

@@ -44,7 +44,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Connects when the first change comes, and makes or upgrades the tables before it writes: a store that is away holds nothing up. */
+/** Makes or upgrades the tables at once, or before its first write: a store that is away holds nothing up. */
 export function openStore(connectionString: string): Store {
   const pool = new Pool({
     connectionString,
@@ -55,14 +55,9 @@ export function openStore(connectionString: string): Store {
     application_name: 'faretrail',
   });
   pool.on('error', () => undefined); // of an idle connection; the next write opens another one
-  let isMigrated = false;
+  const prepare = untilDone(() => migrate(connectionString));
   let waiting: Waiting[] = [];
   let writing: Promise<void> | null = null;
-
-  async function prepare(): Promise<void> {
-    if (!isMigrated) await migrate(connectionString);
-    isMigrated = true;
-  }
 
   async function query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<Row>> {
     await prepare();
@@ -108,6 +103,7 @@ export function openStore(connectionString: string): Store {
     }
   }
 
+  prepare().catch(() => undefined);
   return {
     record: (change) =>
       new Promise((resolve, reject) => {
@@ -121,6 +117,18 @@ export function openStore(connectionString: string): Store {
       await writing;
       await pool.end();
     },
+  };
+}
+
+/** Acts once; after a failure, again with the next call. */
+function untilDone(act: () => Promise<void>): () => Promise<void> {
+  let doing: Promise<void> | null = null;
+  return () => {
+    doing ??= act().catch((error: unknown) => {
+      doing = null;
+      throw error;
+    });
+    return doing;
   };
 }
 

@@ -1,8 +1,14 @@
 import {
+  type ActivateInput,
   CancellationScope,
   log,
+  type Next,
   patched,
   proxyActivities,
+  type QueryInput,
+  type SignalInput,
+  type UpdateInput,
+  type WorkflowExecuteInput,
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptorsFactory,
   type WorkflowInternalsInterceptor,
@@ -14,11 +20,13 @@ import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
 import { leftByRunQuery } from './messages.js';
 import { openActivations, refuseBadInput } from './run-kit.js';
 
-/** Loaded with the workflows, before any of them. */
+type Inbound = WorkflowInboundCallsInterceptor;
+
+/** Loaded with the workflows, before any of them. Each run has them, so they are classes: functions of its own would take a kilobyte. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
-  internals: [refuseAhead()],
-  inbound: [refuseUndecodable()],
-  outbound: [keepOpen()],
+  internals: [new RefuseAhead()],
+  inbound: [new RefuseUndecodable()],
+  outbound: [keepOpen],
 });
 
 /**
@@ -29,33 +37,36 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
  * Only a task moves the clock of a run, so new events at an old time are ahead. A run that has ended gets no more tasks, and its last
  * events would always be ahead. So the worker answers the query that only such runs get.
  */
-function refuseAhead(): WorkflowInternalsInterceptor {
-  let before = { at: '', events: 0 };
-  let isAhead = false;
-  return {
-    activate(input, next) {
-      const { timestamp, historyLength, isReplaying, jobs } = input.activation;
-      const questions = jobs?.flatMap(({ queryWorkflow }) => queryWorkflow?.queryType ?? []) ?? [];
-      if (questions.length > 0) {
-        if (isAhead && questions.some((question) => question !== leftByRunQuery.name)) throw new Error(askedAhead);
-        return next(input);
-      }
-      const now = { at: `${timestamp?.seconds}.${timestamp?.nanos}`, events: historyLength ?? 0 };
-      isAhead ||= now.at === before.at && now.events > before.events && !isReplaying;
-      before = now;
-      return next(input);
-    },
-  };
+class RefuseAhead implements WorkflowInternalsInterceptor {
+  #at = '';
+  #events = 0;
+  #isAhead = false;
+
+  activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
+    const { timestamp, historyLength, isReplaying, jobs } = input.activation;
+    const questions = jobs?.flatMap(({ queryWorkflow }) => queryWorkflow?.queryType ?? []) ?? [];
+    if (questions.length === 0)
+      this.#note(`${timestamp?.seconds}.${timestamp?.nanos}`, historyLength ?? 0, !isReplaying);
+    else if (this.#isAhead && questions.some((question) => question !== leftByRunQuery.name))
+      throw new Error(askedAhead);
+    next(input);
+  }
+
+  #note(at: string, events: number, isNew: boolean): void {
+    this.#isAhead ||= at === this.#at && events > this.#events && isNew;
+    this.#at = at;
+    this.#events = events;
+  }
 }
 
 /** Asks for one more activation with each local activity, which the worker leaves open meanwhile (`src/temporal/open-activations.ts`). */
-const keepOpen = (): WorkflowOutboundCallsInterceptor => ({
+const keepOpen: WorkflowOutboundCallsInterceptor = {
   scheduleLocalActivity(input, next) {
     const result = next(input);
     if (patched(openActivations)) askForActivation();
     return result;
   },
-});
+};
 
 const { noActivity } = proxyActivities<{ noActivity(): Promise<void> }>({ startToCloseTimeout: 1 });
 
@@ -72,50 +83,59 @@ function askForActivation(): void {
  *
  * Another worker may hold the key of an encrypted payload. So a start waits for such a worker, and history records an ignored signal.
  */
-function refuseUndecodable(): WorkflowInboundCallsInterceptor {
-  const arrived = new Map<string, number>();
-  return {
-    execute(input, next) {
-      const [first, progress] = input.args;
-      // Many languages send null for an absent argument.
-      return unlessThrown(
-        () => checkStart(input.args),
-        () => next({ ...input, args: [first, progress ?? undefined] }),
-      );
-    },
-    handleSignal(input, next) {
-      const { signalName, args } = input;
-      const count = (arrived.get(signalName) ?? 0) + 1;
-      arrived.set(signalName, count);
-      const unread = findUnread(args);
-      const pass = (): void => log.warn('a signal is ignored', { signalName, reason: unread && reasonOf(unread) });
-      if (unread?.value.key === null) return Promise.resolve(pass());
-      let isPassed = false;
-      return unlessThrown(
-        () => {
-          isPassed = isIgnored(unread, `signal ${signalName} ${count} was ignored`);
-        },
-        () => (isPassed ? Promise.resolve(pass()) : next(input)),
-      );
-    },
-    validateUpdate(input, next) {
-      checkReadable(input.args);
-      next(input);
-    },
-    handleUpdate(input, next) {
-      return unlessThrown(
-        // A worker with the key has accepted the update.
-        () => checkReadable(input.args, 'waits for a key'),
-        () => next(input),
-      );
-    },
-    handleQuery(input, next) {
-      return unlessThrown(
-        () => checkReadable(input.args),
-        () => next(input),
-      );
-    },
-  };
+class RefuseUndecodable implements Inbound {
+  #arrived: Map<string, number> | undefined;
+
+  execute(input: WorkflowExecuteInput, next: Next<Inbound, 'execute'>): Promise<unknown> {
+    const [first, progress] = input.args;
+    // Many languages send null for an absent argument.
+    return unlessThrown(
+      () => checkStart(input.args),
+      () => next({ ...input, args: [first, progress ?? undefined] }),
+    );
+  }
+
+  handleSignal(input: SignalInput, next: Next<Inbound, 'handleSignal'>): Promise<void> {
+    const { signalName, args } = input;
+    const count = this.#countArrived(signalName);
+    const unread = findUnread(args);
+    const pass = (): void => log.warn('a signal is ignored', { signalName, reason: unread && reasonOf(unread) });
+    if (unread?.value.key === null) return Promise.resolve(pass());
+    let isPassed = false;
+    return unlessThrown(
+      () => {
+        isPassed = isIgnored(unread, `signal ${signalName} ${count} was ignored`);
+      },
+      () => (isPassed ? Promise.resolve(pass()) : next(input)),
+    );
+  }
+
+  validateUpdate(input: UpdateInput, next: Next<Inbound, 'validateUpdate'>): void {
+    checkReadable(input.args);
+    next(input);
+  }
+
+  handleUpdate(input: UpdateInput, next: Next<Inbound, 'handleUpdate'>): Promise<unknown> {
+    return unlessThrown(
+      // A worker with the key has accepted the update.
+      () => checkReadable(input.args, 'waits for a key'),
+      () => next(input),
+    );
+  }
+
+  handleQuery(input: QueryInput, next: Next<Inbound, 'handleQuery'>): Promise<unknown> {
+    return unlessThrown(
+      () => checkReadable(input.args),
+      () => next(input),
+    );
+  }
+
+  #countArrived(signalName: string): number {
+    this.#arrived ??= new Map();
+    const count = (this.#arrived.get(signalName) ?? 0) + 1;
+    this.#arrived.set(signalName, count);
+    return count;
+  }
 }
 
 /** Synchronous, so that it adds no turn of the event loop. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
+import { isLong } from '../support/long.js';
 import { type AnOrder, anOrderOf, orderRunOf } from '../support/order/ends.js';
 import { type OrderStack, shows, startOrderStack, trailOf, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
@@ -85,6 +87,70 @@ it('after a day without deliveries one command makes every order right, and name
   const second = await reconcile();
   expect(second).toMatchObject({ exitCode: 0, told: { checked: all.length, differences: [] } });
 });
+
+/** Of a day that takes two minutes. */
+const hours = (count: number): number => (count * 120_000) / 24;
+/** What befalls every so many orders of that day, beside the lost deliveries. */
+const mishaps = { expires: 10, breaksOff: 20, stopped: 30 };
+
+it.runIf(isLong)(
+  'after a whole day without an ingress, polled each ten minutes, all 300 orders are right and the differences named',
+  { timeout: 300_000 },
+  async () => {
+    const everyTenMinutes = String(Math.round(hours(1 / 6)));
+    const env = { FARETRAIL_POLL_ACTIVE_MS: everyTenMinutes, FARETRAIL_POLL_PUSHED_MS: everyTenMinutes };
+    const long = await startOrderStack({ env });
+    onTestFinished(() => long.close());
+    const orders: (AnOrder & { mishap: keyof typeof mishaps | 'none' })[] = [];
+    const under: Promise<unknown>[] = [];
+    for (let n = 0; n < 300; n += 1, await sleep(hours(24) / 300)) {
+      const rideHours = 1 + (n % 4);
+      const script: [string, number][] = [
+        ['Routing', 0],
+        ['Confirmed', hours(0.4)],
+        ['Driving', hours(0.8)],
+        ['Completed', hours(rideHours)],
+      ];
+      const order = { account: 'business', orderId: long.newOrder('business', script) };
+      const kinds = Object.keys(mishaps) as (keyof typeof mishaps)[];
+      const mishap =
+        n >= 270 ? 'none' : (kinds.find((kind) => n % mishaps[kind] === kinds.indexOf(kind) + 1) ?? 'none');
+      orders.push({ ...order, mishap });
+      const run = await long.follow('business', order.orderId, mishap === 'expires' ? { followForMs: hours(0.5) } : {});
+      if (mishap === 'breaksOff')
+        under.push(sleep(hours(0.2)).then(() => orderRunOf(long, order).terminate('by mistake')));
+      const reason = { reason: 'twice' };
+      if (mishap === 'stopped')
+        under.push(sleep(hours(0.2)).then(() => run.executeUpdate('stopFollowing', { args: [reason] })));
+    }
+    await Promise.all(under);
+    const of = (...kinds: string[]) => orders.filter(({ mishap }) => kinds.includes(mishap));
+    await isListed(of('breaksOff'), 'Terminated', long);
+    await isListed(of('expires', 'stopped'), 'Completed', long);
+
+    const startedAt = performance.now();
+    const { exitCode, told } = await reconcile([], long);
+    const tookMs = Math.round(performance.now() - startedAt);
+    const done = (what: string) => told.differences.filter((one) => one.done === what).map(({ orderId }) => orderId);
+    console.log({ tookMs, refreshed: done('refreshed').length, followedAgain: done('followedAgain').length });
+    expect({ exitCode, checked: told.checked }).toEqual({ exitCode: 0, checked: 300 });
+    expect(done('followedAgain').sort()).toEqual(
+      of('expires', 'breaksOff')
+        .map(({ orderId }) => orderId)
+        .sort(),
+    );
+    expect(done('left').sort()).toEqual(
+      of('stopped')
+        .map(({ orderId }) => orderId)
+        .sort(),
+    );
+    for (const order of of('expires', 'breaksOff', 'none'))
+      expect(await orderRunOf(long, order).result()).toMatchObject({ outcome: 'completed' });
+    const left = of('stopped').length;
+    const again = (await reconcile([], long)).told;
+    expect({ checked: again.checked, differ: again.differences.length }).toEqual({ checked: 300, differ: left });
+  },
+);
 
 it('what a person stopped, and what was an end, is named with the command that helps, and not touched', async () => {
   const [stopped, ended, partner] = [await followed(), await followed(), stack.newOrder('partner', [['Completed', 0]])];

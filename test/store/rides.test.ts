@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import type { Attention } from '../../src/domain/attention.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
@@ -70,8 +70,8 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 it('attention that was recorded before there was a table of it is in that table', async () => {
-  await store.prepare();
-  expect(await periodsOf('late')).toEqual(['latePickup over', 'customerCare']);
+  const upgraded = { timeout: 10_000 }; // before anything is recorded
+  await vi.waitFor(async () => expect(await periodsOf('late')).toEqual(['latePickup over', 'customerCare']), upgraded);
 });
 
 it('attention about an order is one period until it goes, or until the order is followed no longer', async () => {
