@@ -11,13 +11,31 @@ const { ActivityTaskCompletion } = protocol.coresdk;
 
 const runId = 'run';
 const token = Buffer.from('token');
+const pinned = 1;
 const toBytes = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
-/** A worker whose core notes what it is told. */
-function noting(isReplaying = false) {
+const cancelled = (seq: number) => ({ resolveActivity: { seq, result: { cancelled: {} } } });
+const result = { resolveActivity: { seq: 1, isLocal: true, result: { completed: {} } } };
+const begins = [
+  { scheduleActivity: { seq: 7, activityType: 'noActivity' } },
+  { requestCancelActivity: { seq: 7 } },
+  { scheduleLocalActivity: { seq: 1 } },
+];
+
+/** A worker whose core notes what it is told. It gives `jobs` at once, and the result of the local activity once they are answered. */
+async function beginning(jobs: object[], isReplaying = false) {
   const told: string[] = [];
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const activation = (of: object[]) => toBytes(WorkflowActivation.encode({ runId, isReplaying, jobs: of }).finish());
+  const activations = [[{ initializeWorkflow: {} }], jobs, [result]].map(activation);
   const nativeWorker = {
-    pollWorkflowActivation: () => Promise.resolve(toBytes(WorkflowActivation.encode({ runId, isReplaying }).finish())),
+    async pollWorkflowActivation() {
+      if (activations.length === 1) await answered;
+      return activations.shift() ?? expect.fail('nobody asks so often');
+    },
     pollActivityTask: () =>
       Promise.resolve(
         toBytes(
@@ -26,7 +44,9 @@ function noting(isReplaying = false) {
       ),
     completeWorkflowActivation: (bytes: Buffer) => {
       const { successful } = WorkflowActivationCompletion.decodeDelimited(bytes);
-      told.push(successful?.commands?.length ? 'begun' : 'activation');
+      const isBegun = (successful?.commands?.length ?? 0) > 0;
+      told.push(`${isBegun ? 'begun' : 'activation'} ${successful?.versioningBehavior}`);
+      if (!isBegun) answer();
       return Promise.resolve();
     },
     completeActivityTask: () => {
@@ -35,17 +55,20 @@ function noting(isReplaying = false) {
     },
   };
   keepActivationsOpen({ nativeWorker } as unknown as Worker, 300);
-  const complete = (commands: object[]): Promise<void> => {
-    const bytes = WorkflowActivationCompletion.encodeDelimited({ runId, successful: { commands } }).finish();
-    return nativeWorker.completeWorkflowActivation(Buffer.from(bytes));
+  const jobsNext = async (): Promise<object[]> => {
+    const { jobs } = WorkflowActivation.decode(new Uint8Array(await nativeWorker.pollWorkflowActivation()));
+    return jobs.map((job) => ({
+      resolveActivity: { seq: job.resolveActivity?.seq, isLocal: job.resolveActivity?.isLocal },
+    }));
   };
+  await jobsNext();
+  const successful = { commands: begins, versioningBehavior: pinned };
+  await nativeWorker.completeWorkflowActivation(
+    Buffer.from(WorkflowActivationCompletion.encodeDelimited({ runId, successful }).finish()),
+  );
   return {
     told,
-    async begin() {
-      await nativeWorker.pollWorkflowActivation();
-      await complete([{ scheduleLocalActivity: { seq: 1 } }]);
-    },
-    complete: () => complete([]),
+    jobsNext,
     async endActivity() {
       await nativeWorker.pollActivityTask();
       await nativeWorker.completeActivityTask.call(
@@ -56,30 +79,34 @@ function noting(isReplaying = false) {
   };
 }
 
-it('an activation is completed once the local activity of its run has ended', async () => {
-  const worker = noting();
-  await worker.begin();
-  const completed = worker.complete();
+const heard = (seq: number, isLocal = false) => ({ resolveActivity: { seq, isLocal } });
+
+it('an activation stays until the local activity of its run has ended, and the run hears of both together', async () => {
+  const worker = await beginning([cancelled(7)]);
+  const next = worker.jobsNext();
   await sleep(100);
+  expect(worker.told).toEqual(['begun 1']);
   await worker.endActivity();
-  await completed;
-  expect(worker.told).toEqual(['begun', 'activity', 'activation']);
+  expect(await next).toEqual([heard(1, true), heard(7)]);
+  expect(worker.told).toEqual(['begun 1', 'activity', 'activation 1']);
 });
 
 it('a worker that gives a local activity up completes the activation all the same', async () => {
-  const worker = noting();
-  await worker.begin();
-  const completed = worker.complete();
+  const worker = await beginning([cancelled(7)]);
+  const next = worker.jobsNext();
   await sleep(100);
-  expect(worker.told).toEqual(['begun']);
-  await completed;
-  expect(worker.told).toEqual(['begun', 'activation']);
+  expect(worker.told).toEqual(['begun 1']);
+  expect(await next).toEqual([heard(1, true), heard(7)]);
+  expect(worker.told).toEqual(['begun 1', 'activation 1']);
 });
 
-it('a replay waits for no local activity', async () => {
-  const worker = noting(true);
-  await worker.begin();
-  void worker.complete();
-  await sleep(50);
-  expect(worker.told).toEqual(['begun', 'activation']);
+it.each([
+  ['of a replay', [cancelled(7)], true],
+  ['that says something else', [cancelled(3)], false],
+  ['that says something else besides', [cancelled(7), cancelled(3)], false],
+  ['that says nothing', [], false],
+] as const)('an activation %s goes to its run at once', async (_, jobs, isReplaying) => {
+  const worker = await beginning([...jobs], isReplaying);
+  expect(await worker.jobsNext()).toEqual(jobs.map(({ resolveActivity: { seq } }) => heard(seq)));
+  expect(worker.told).toEqual(['begun 1']);
 });

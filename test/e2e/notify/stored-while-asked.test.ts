@@ -7,9 +7,19 @@ import { slowQuery, type storing } from '../../support/worker/small-workflows.js
 
 const temporal = useTemporal();
 
-it('a run replays that was asked while its last change became a row', async () => {
-  const taskQueue = `storing-${randomUUID()}`;
+// On a busy machine the answer may come after the row, and then the task is not split.
+const mostRuns = 5;
+
+it('a run replays that was asked while its last change became a row', { timeout: 60_000 }, async () => {
   const workflowBundle = await bundleOf('worker/small-workflows.ts');
+  const tasks: number[] = [];
+  while (!tasks.includes(2) && tasks.length < mostRuns) tasks.push(await tasksOf(workflowBundle));
+  expect(tasks, 'the answer was reported before the run learnt of the row').toContain(2);
+});
+
+/** The workflow tasks of a new run, which replays. */
+async function tasksOf(workflowBundle: { code: string }): Promise<number> {
+  const taskQueue = `storing-${randomUUID()}`;
   const activities = { recordChangeAtOnce: () => sleep(20, true) };
   const run = await temporal.client.workflow.start<typeof storing>('storing', {
     ...{ taskQueue, workflowId: taskQueue, args: [] },
@@ -20,7 +30,6 @@ it('a run replays that was asked while its last change became a row', async () =
   const worker = await Worker.create({ connection: temporal.native, taskQueue, workflowBundle, activities });
   await worker.runUntil(run.result());
   const history = await run.fetchHistory();
-  const tasks = history.events?.filter((event) => event.workflowTaskCompletedEventAttributes).length;
-  expect(tasks, 'the answer was reported before the run learnt of the row').toBe(2);
   await Worker.runReplayHistory({ workflowBundle }, history);
-});
+  return history.events?.filter((event) => event.workflowTaskCompletedEventAttributes).length ?? 0;
+}
