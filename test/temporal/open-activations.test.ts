@@ -22,15 +22,26 @@ const begins = [
   { scheduleLocalActivity: { seq: 1 } },
 ];
 
-/** A worker whose core notes what it is told. It gives `jobs` at once, and the result of the local activity once they are answered. */
-async function beginning(jobs: object[], isReplaying = false) {
+interface CoreOptions {
+  isReplaying?: boolean;
+  /** What it gives once `jobs` are answered. Default: the result of the local activity. */
+  afterwards?: object[];
+  /** It takes no answer to `jobs`. */
+  refuses?: boolean;
+}
+
+/** A worker whose core notes what it is told. It gives `jobs` at once. */
+async function beginning(
+  jobs: object[],
+  { isReplaying = false, afterwards = [result], refuses = false }: CoreOptions = {},
+) {
   const told: string[] = [];
   let answer = (): void => undefined;
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
   const activation = (of: object[]) => toBytes(WorkflowActivation.encode({ runId, isReplaying, jobs: of }).finish());
-  const activations = [[{ initializeWorkflow: {} }], jobs, [result]].map(activation);
+  const activations = [[{ initializeWorkflow: {} }], jobs, afterwards].map(activation);
   const nativeWorker = {
     async pollWorkflowActivation() {
       if (activations.length === 1) await answered;
@@ -46,8 +57,8 @@ async function beginning(jobs: object[], isReplaying = false) {
       const { successful } = WorkflowActivationCompletion.decodeDelimited(bytes);
       const isBegun = (successful?.commands?.length ?? 0) > 0;
       told.push(`${isBegun ? 'begun' : 'activation'} ${successful?.versioningBehavior}`);
-      if (!isBegun) answer();
-      return Promise.resolve();
+      if (!isBegun) setTimeout(answer, 10);
+      return !isBegun && refuses ? Promise.reject(new Error('refused')) : Promise.resolve();
     },
     completeActivityTask: () => {
       told.push('activity');
@@ -106,7 +117,17 @@ it.each([
   ['that says something else besides', [cancelled(7), cancelled(3)], false],
   ['that says nothing', [], false],
 ] as const)('an activation %s goes to its run at once', async (_, jobs, isReplaying) => {
-  const worker = await beginning([...jobs], isReplaying);
+  const worker = await beginning([...jobs], { isReplaying });
   expect(await worker.jobsNext()).toEqual(jobs.map(({ resolveActivity: { seq } }) => heard(seq)));
   expect(worker.told).toEqual(['begun 1']);
+});
+
+it('a run that is evicted meanwhile hears of that alone', async () => {
+  const worker = await beginning([cancelled(7)], { afterwards: [{ removeFromCache: {} }] });
+  expect(await worker.jobsNext()).toHaveLength(1);
+});
+
+it('an activation that the core does not take ends the worker', async () => {
+  const worker = await beginning([cancelled(7)], { refuses: true });
+  await expect(worker.jobsNext()).rejects.toThrow('refused');
 });
