@@ -10,6 +10,7 @@ import { newDelivery, reported } from '../support/delivery/deliveries.js';
 import { useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { completes, goesOn, requestedRide, stands } from '../support/ride/rides.js';
+import { areListed } from '../support/runs.js';
 
 const stack = useOrderStack();
 afterEach(() => stack.sandbox.setBookingSettings({ script: null }));
@@ -34,12 +35,7 @@ const told = ({ stdout }: { stdout: string }): Erased => JSON.parse(stdout);
 
 const newRead = (orderId: OrderId) => ({ account, operation: 'orderDetails' as const, key: randomUUID(), orderId });
 
-/** Resolves once lists show a run of each id in this state. */
-const listed = (state: string, ...ids: string[]) =>
-  vi.waitFor(async () => {
-    const query = `WorkflowId IN (${ids.map((id) => `'${id}'`).join(', ')}) AND ExecutionStatus = '${state}'`;
-    expect((await stack.client.workflow.count(query)).count).toBeGreaterThanOrEqual(ids.length);
-  }, patient);
+const listed = (state: string, ...ids: string[]) => areListed(stack.client, state, ids);
 const isGone = (workflowId: string) =>
   expect(stack.client.workflow.getHandle(workflowId).describe()).rejects.toThrow(WorkflowNotFoundError);
 

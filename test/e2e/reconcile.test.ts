@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterEach, expect, inject, it, onTestFinished } from 'vitest';
 import { runHere } from '../cli/fake-process.js';
 import { isLong } from '../support/long.js';
 import { type AnOrder, anOrderOf, orderRunOf } from '../support/order/ends.js';
 import { type OrderStack, shows, startOrderStack, trailOf, useOrderStack } from '../support/order/stack.js';
-import { patient } from '../support/patience.js';
 import { lifeOf, requestedRide, shortLimits } from '../support/ride/rides.js';
+import { areListed } from '../support/runs.js';
 
 // A day on which the ingress was off: no delivery comes, and polls are so slow that they find nothing.
 const day = { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' };
@@ -48,13 +48,12 @@ async function followed(more: { followForMs?: number } = {}, at: OrderStack = st
 const set = ({ orderId }: AnOrder, status: string, at: OrderStack = stack) =>
   at.sandbox.setStatus('business', orderId, status);
 
-/** Resolves once lists show the runs in these states. */
 const isListed = (orders: AnOrder[], state: string, at: OrderStack = stack) =>
-  vi.waitFor(async () => {
-    const ids = orders.map(({ orderId }) => `'order/business/${orderId}'`).join(', ');
-    const query = `WorkflowId IN (${ids}) AND ExecutionStatus = '${state}'`;
-    expect((await at.client.workflow.count(query)).count).toBe(orders.length);
-  }, patient);
+  areListed(
+    at.client,
+    state,
+    orders.map(({ orderId }) => `order/business/${orderId}`),
+  );
 
 it('after a day without deliveries one command makes every order right, and names what differed', async () => {
   const [same, driving, done, broken, idle] = await Promise.all(Array.from({ length: 5 }, () => followed()));
@@ -128,11 +127,8 @@ it.runIf(isLong)(
     await isListed(of('breaksOff'), 'Terminated', long);
     await isListed(of('expires', 'stopped'), 'Completed', long);
 
-    const startedAt = performance.now();
     const { exitCode, told } = await reconcile([], long);
-    const tookMs = Math.round(performance.now() - startedAt);
     const done = (what: string) => told.differences.filter((one) => one.done === what).map(({ orderId }) => orderId);
-    console.log({ tookMs, refreshed: done('refreshed').length, followedAgain: done('followedAgain').length });
     expect({ exitCode, checked: told.checked }).toEqual({ exitCode: 0, checked: 300 });
     expect(done('followedAgain').sort()).toEqual(
       of('expires', 'breaksOff')

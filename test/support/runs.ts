@@ -30,6 +30,13 @@ export async function signalsTo<Argument>(run: Recorded): Promise<Argument[]> {
   return signals.flatMap(({ input }) => valuesIn(input).slice(0, 1) as Argument[]);
 }
 
+/** Resolves once lists, which are a moment late, show a run of each id in this state. */
+export const areListed = ({ workflow }: Client, state: string, ids: readonly string[]): Promise<void> =>
+  vi.waitFor(async () => {
+    const query = `WorkflowId IN (${ids.map((id) => `'${id}'`).join(', ')}) AND ExecutionStatus = '${state}'`;
+    expect((await workflow.count(query)).count).toBeGreaterThanOrEqual(ids.length);
+  }, patient);
+
 /** The activities of a run that have not ended yet. */
 export const pendingOf = async (run: Described) =>
   ((await run.describe()).raw.pendingActivities ?? []).map(({ activityType, attempt, state, lastFailure }) => ({

@@ -14,6 +14,7 @@ import {
   rideUnderWay,
   shortLimits,
 } from '../../support/ride/rides.js';
+import { areListed } from '../../support/runs.js';
 import { useStoreStack } from '../../support/store/stack.js';
 
 const { postgres, opened, stack } = useStoreStack();
@@ -110,7 +111,9 @@ describe('the store', () => {
     const change = { account, orderId: toOrderId(orderId), ...amounts };
     await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
     const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
-    const { stdout } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
+    await areListed(stack.client, 'Completed', [`order/business/${orderId}`, handle.workflowId]);
+    const { stdout, stderr } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
+    expect(stdout, stderr).not.toBe('');
     const { storedRows } = JSON.parse(stdout);
     expect(storedRows).toBeGreaterThan(3);
     expect(await rideOf(requestId)).toBeUndefined();
