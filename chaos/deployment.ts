@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
@@ -44,10 +44,10 @@ export function createChangeable(folder: string, profile: object, about: Deploym
     const { operations = {}, ...rest } = profile as { operations?: object };
     const wrong = (guess ?? {}) as { operations?: object };
     const operationsNow = { ...operations, ...wrong.operations };
-    writeFileSync(contractFile, JSON.stringify({ ...rest, ...guess, operations: operationsNow }));
+    replaceFile(contractFile, JSON.stringify({ ...rest, ...guess, operations: operationsNow }));
   }
 
-  const writeKeys = (kids: readonly string[]): void => writeFileSync(keysFile, kids.join(','), { mode: 0o600 });
+  const writeKeys = (kids: readonly string[]): void => replaceFile(keysFile, kids.join(','));
 
   mislead(null);
   if (about.encrypts) writeKeys(payloadKeys.slice(0, 1));
@@ -96,6 +96,12 @@ export function createChangeable(folder: string, profile: object, about: Deploym
 }
 
 const newKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64url')}`;
+
+/** A process that starts meanwhile reads the former text or the new one, never half of it or none. */
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.next`, text, { mode: 0o600 });
+  renameSync(`${path}.next`, path);
+}
 
 /** As `temporal worker deployment set-current-version` does. A version is known once its workers have polled. */
 async function makeCurrent(client: Client, buildId: string): Promise<void> {
