@@ -5,7 +5,7 @@ import { closedLoop } from './closed-loop.js';
 import type { Measure } from './report.js';
 import { type Side, sidesInRound } from './sides.js';
 import { median } from './statistics.js';
-import type { WorkerState } from './worker-process.js';
+import type { Question, WorkerState } from './worker-process.js';
 
 export interface MemoryOptions {
   place: BenchPlace;
@@ -35,7 +35,10 @@ const sampleEveryMs = 1_000;
 const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=4'];
 const extraEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
 
-/** Measures the resident memory of one worker process that follows `live` orders and reads them at their cadence. */
+/**
+ * Measures the resident memory of one worker process that follows `live` orders and reads them at their cadence. The cost of an order is
+ * what is left after a collection of garbage: how much garbage a process holds varies by a third from run to run.
+ */
 export async function benchMemory({ place, live, rounds, say }: MemoryOptions): Promise<Measure[]> {
   const costs: Record<Side, MemoryCost>[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -58,12 +61,13 @@ async function memoryOf(place: BenchPlace, side: Side, live: number): Promise<Me
   const cell = await openCell(place, { side, processes: 1, cadence, nodeFlags, extraEnv });
   try {
     await closedLoop({ count: warmUp, inFlight: lanes, limitMs }, () => completedOrder(cell));
-    const before = await settledState(cell);
+    const before = await settledState(cell, 'state without garbage');
     await closedLoop({ count: live, inFlight: lanes, limitMs }, (index) => liveOrder(cell, index));
     await allFollowed(cell, live);
-    const after = await settledState(cell);
+    const { rssBytes: rss, peakRssBytes: peakRss } = await settledState(cell, 'state');
+    const after = await settledState(cell, 'state without garbage');
     const perOrder = (after.rssBytes - before.rssBytes) / (after.cachedRuns - before.cachedRuns);
-    return { perOrder, rss: after.rssBytes, peakRss: after.peakRssBytes };
+    return { perOrder, rss, peakRss };
   } finally {
     await cell.close();
   }
@@ -85,9 +89,9 @@ async function liveOrder(cell: Cell, index: number): Promise<void> {
 
 type Memory = Omit<WorkerState, 'heaps'>;
 
-const stateOf = async ({ workers: [worker] }: Cell): Promise<Memory> => {
+const stateOf = async ({ workers: [worker] }: Cell, question: Question): Promise<Memory> => {
   if (!worker) throw new Error('the cell has no worker process');
-  return await worker.state();
+  return await worker.state(question);
 };
 
 /** Waits until the worker has read every order. */
@@ -102,11 +106,11 @@ async function allFollowed(cell: Cell, live: number): Promise<void> {
 }
 
 /** The median of several readings, since garbage comes and goes. */
-async function settledState(cell: Cell): Promise<Memory> {
+async function settledState(cell: Cell, question: Question): Promise<Memory> {
   const states: Memory[] = [];
   for (let i = 0; i < samples; i += 1) {
     await sleep(sampleEveryMs);
-    states.push(await stateOf(cell));
+    states.push(await stateOf(cell, question));
   }
   const of = (key: keyof Memory): number => median(states.map((state) => state[key]));
   return { rssBytes: of('rssBytes'), peakRssBytes: of('peakRssBytes'), cachedRuns: of('cachedRuns') };

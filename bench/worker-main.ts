@@ -10,7 +10,8 @@ import { openStore } from '../src/store/store.js';
 import { threadHeaps } from '../src/temporal/thread-heaps.js';
 import type { RunningWorker } from '../src/temporal/yielding-worker.js';
 import { createTracker } from './baseline/worker.js';
-import type { Handled, WorkerState } from './worker-process.js';
+import { collectGarbage } from './collect-garbage.js';
+import type { Handled, Question, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
   const { BENCH_SIDE, BENCH_TRACKER_CODE = '', BENCH_SLOTS, TEMPORAL_ADDRESS = '' } = process.env;
@@ -45,7 +46,10 @@ async function main(): Promise<void> {
             `bench: a heap of ${Math.round(usedBytes / 1_048_576)} MiB; the workflow cache holds ${cachedRuns} runs now`,
           ),
       });
-  process.on('message', () => process.send?.(stateOf(worker.workers)));
+  process.on('message', async (question: Question) => {
+    if (question === 'state without garbage') await collectGarbage();
+    process.send?.(stateOf(worker.workers));
+  });
   process.on('disconnect', () => process.exit(1)); // the bench has ended
   process.send?.('ready');
   await worker.run();

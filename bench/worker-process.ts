@@ -13,6 +13,9 @@ export interface WorkerState {
   heaps: readonly ThreadHeap[];
 }
 
+/** What a worker process is asked; it answers with its state. */
+export type Question = 'state' | 'state without garbage';
+
 /** What a comparator that is told of changes says when it has handled one. */
 export interface Handled {
   handled: string;
@@ -22,7 +25,7 @@ export interface WorkerProcess {
   pid: number;
   /** The comparator has handled a change of this order. */
   onHandled(listener: (orderId: string) => void): void;
-  state(): Promise<WorkerState>;
+  state(question?: Question): Promise<WorkerState>;
   /** Sends SIGTERM, and SIGKILL after 10 s. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -67,9 +70,9 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
         if (message.handled !== undefined) listener(message.handled);
       });
     },
-    async state() {
+    async state(question = 'state') {
       const answer = messageOf(child);
-      child.send('state');
+      child.send(question);
       return (await answer) as WorkerState;
     },
     async stop() {

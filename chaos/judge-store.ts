@@ -58,7 +58,10 @@ const stateOf = ({ rawStatus, outcome, attention }: StoredRow): string =>
 const storedWords = (rows: readonly StoredRow[]): string[] =>
   withoutRepeats(rows.map(({ rawStatus }) => rawStatus ?? ''));
 const readWords = ({ timeline }: OrderTrail): string[] =>
-  withoutRepeats(timeline.filter(({ source }) => source === 'read').map(({ rawStatus }) => rawStatus));
+  withoutRepeats(timeline.filter(({ source }) => source === 'read').map(({ rawStatus }) => asKept(rawStatus)));
+
+/** PostgreSQL keeps neither U+0000 nor half of a surrogate pair; the sandbox sends both. */
+const asKept = (word: string): string => word.toWellFormed().replaceAll('\0', '\ufffd');
 
 /** How the rows of an order differ from its trail; null if they do not. A run forgets what a lost task of it had recorded. */
 export function wronglyStored(rows: readonly StoredRow[], trail: OrderTrail): string | null {

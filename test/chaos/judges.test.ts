@@ -315,6 +315,12 @@ describe('the judge of the store', () => {
     else expect(found).toBeNull();
   });
 
+  it('takes characters that PostgreSQL cannot keep as the store does', () => {
+    const strange = { outcome: null, timeline: [{ rawStatus: 'a\0b\ud800', source: 'read' }] } as unknown as OrderTrail;
+    expect(wronglyStored([row(1, 'a\ufffdb\ufffd')], strange)).toBeNull();
+    expect(wronglyStored([row(1, 'ab')], strange)).toMatch(/the trail/);
+  });
+
   const period = (code: string, isOver = true): StoredPeriod => ({
     ...{ kind: 'order', account: 'business', id: 'o', code, isOver },
   });
