@@ -62,20 +62,24 @@ async function compileServerAhead() {
   return server;
 }
 
-function* filesBelow(path) {
-  const stat = fs.statSync(path, { throwIfNoEntry: false });
-  if (stat?.isDirectory()) for (const name of fs.readdirSync(path).sort()) yield* filesBelow(join(path, name));
-  else if (stat) yield path;
+/** What makes the output, below `folder`. Like the compiler it passes over installed packages, such as those in the `.venv` of an example. */
+function* sourcesBelow(folder) {
+  if (!fs.existsSync(folder)) return;
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+    if (entry.isDirectory()) yield* sourcesBelow(path);
+    else if (/\.(ts|mjs)$/.test(entry.name)) yield path;
+  }
 }
 
 function hashOfSources() {
   const hash = createHash('sha256');
   const configs = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
   const { include: folders } = JSON.parse(fs.readFileSync(inRoot('tsconfig.build.json'), 'utf8'));
-  for (const part of [...folders, 'package-lock.json', ...configs.sort()]) {
-    for (const file of filesBelow(inRoot(part))) {
-      hash.update(`\0${file.slice(root.length)}\0`).update(fs.readFileSync(file));
-    }
+  const sources = folders.flatMap((folder) => [...sourcesBelow(inRoot(folder))]);
+  for (const file of [...sources, ...['package-lock.json', ...configs.sort()].map(inRoot)]) {
+    hash.update(`\0${file.slice(root.length)}\0`).update(readIfThere(file) ?? '');
   }
   return hash.digest('hex');
 }

@@ -57,6 +57,18 @@ it('prepare compiles once, and again after a change; it is silent when nothing h
   expect(read('dist/src/a.ts')).toBe('right again');
 });
 
+it('prepare compiles nothing again for what is no source: packages and caches of an example in another language', async () => {
+  await prepare();
+  write('src/python/.venv/lib/a.ts', 'x');
+  write('src/python/node_modules/a/a.ts', 'x');
+  write('src/python/__pycache__/a.pyc', 'x');
+  write('src/order.json', '{}');
+  expect(await prepare()).toEqual({ code: 0, said: '' });
+  expect(compilations()).toBe(1);
+  write('src/python/b.ts', 'x');
+  expect((await prepare()).said).toContain('compiling');
+});
+
 it('prepare shows what does not compile, keeps the former output and tries again the next time', async () => {
   await prepare();
   write('src/a.ts', 'wrong');
