@@ -16,8 +16,8 @@ export type NotifyActivities = ReturnType<typeof createNotifyActivities>;
 /** The limit of a `Retry-After`, since all attempts must fit into a day. */
 const maxRetryAfterMs = 3_600_000;
 
-/** A repeat may succeed after these: RFC 9110 section 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4. */
-const passing4xx: readonly number[] = [408, 425, 429];
+/** A repeat may succeed after these: RFC 9110 sections 15.5.2 (once the secrets or clocks agree) and 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4. */
+const passing4xx: readonly number[] = [401, 408, 425, 429];
 
 /** Sends notices to URLs. It does not call the ride service, so it shares the queue of the token requests. */
 export function createNotifyActivities({ send, now = Date.now, random = Math.random }: NotifyActivityPorts) {

@@ -20,14 +20,14 @@ it.each([200, 202, 204, 299])('a notice is delivered after HTTP %i', async (stat
 it.each<[string, NotifyOutcome]>([
   ['ReceiverGone', answered(410)],
   ['NotifyRefused', answered(400)],
-  ['NotifyRefused', answered(401)],
+  ['NotifyRefused', answered(403)],
   ['NotifyRefused', answered(404)],
   ['OriginNotAllowed', { kind: 'originNotAllowed' }],
 ])('a notice fails for good as %s after %j', async (type, outcome) => {
   expect(await failureOf(outcome)).toMatchObject({ type, nonRetryable: true });
 });
 
-it.each([301, 307, 408, 425, 429, 500, 503])('a notice is tried again after HTTP %i', async (status) => {
+it.each([301, 307, 401, 408, 425, 429, 500, 503])('a notice is tried again after HTTP %i', async (status) => {
   expect(await failureOf(answered(status))).toMatchObject({ type: 'ReceiverUnavailable', nonRetryable: false });
 });
 

@@ -4,6 +4,7 @@ import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js
 import { checked, notifyOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
+import { unheardReceivers } from '../notice.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
 import { tellEnded } from './change.js';
@@ -60,7 +61,7 @@ async function follow(session: Session, { input, again, watch }: Following): Pro
   const start = await startFollowing(session, input, again);
   // An order that has ended gets no second run; the command shows its trail.
   if (start === 'alreadyEnded') return await tellEnded(session, input);
-  const warnings = await missingWorkers(session, input.account);
+  const warnings = [...(await missingWorkers(session, input.account)), ...unheardReceivers(session, input.notify)];
   const workflowId = followOrderId(input);
   session.tell({ workflowId, state: start, warnings }, startText(session, input, { start, hint: !watch }));
   session.warn(warnings);

@@ -15,6 +15,7 @@ import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js
 import { checked, notifyOption, orderOption, readJsonInput } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { exitCodes, tellFailure } from '../failure.js';
+import { unheardReceivers } from '../notice.js';
 import { sendUpdate } from '../sent-update.js';
 import { plain } from '../text.js';
 import { missingWorkers } from '../workers-alive.js';
@@ -62,7 +63,7 @@ async function request(session: Session, { input, watch }: Request): Promise<num
     return exitCodes.done;
   }
   const start = before ? 'alreadyRequested' : 'started';
-  const warnings = await missingWorkers(session, input.account);
+  const warnings = [...(await missingWorkers(session, input.account)), ...unheardReceivers(session, input.notify)];
   const { requestId } = input;
   session.tell(
     { workflowId: requestRideId(input), requestId, state: start, warnings },
