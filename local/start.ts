@@ -67,6 +67,8 @@ async function main(): Promise<void> {
   if (!isAllSandboxed)
     say('reads     as often as in production, since an account is real; FARETRAIL_POLL_* changes that');
   if (withStore) env.FARETRAIL_STORE_URL = await startStore();
+  else if (process.env.FARETRAIL_STORE_URL_FILE) say('store     yours, in FARETRAIL_STORE_URL_FILE');
+  else if (process.env.FARETRAIL_STORE_URL) say('store     yours, in FARETRAIL_STORE_URL');
   const settings = { ...env, ...givenSettings(), TEMPORAL_ADDRESS: temporal.address, TZ: 'UTC' };
   const worker = await startLocalProcess('worker', settings, folder);
   running.push(worker);
@@ -191,7 +193,7 @@ async function exit(code: number): Promise<never> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    say('\nstopping: ingress, worker, sandbox, Temporal');
+    say('\nstopping all that it started');
     void exit(signal === 'SIGINT' ? 130 : 143);
   });
 }

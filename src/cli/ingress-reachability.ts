@@ -25,7 +25,10 @@ export async function judgeIngress(baseUrl: string): Promise<{ result: 'ok' | 'f
     const [line = ''] = (await answer.text()).slice(0, maxReason).split('\n');
     if (status === 200 && line === 'ready') return { result: 'ok', message: `${baseUrl} takes deliveries` };
     if (status !== 503)
-      return { result: 'skipped', message: `${baseUrl} answers, but does not show /readyz (HTTP ${status})` };
+      return {
+        result: 'skipped',
+        message: `${baseUrl} answers, but not with /readyz (HTTP ${status}), which is elsewhere where FARETRAIL_INGRESS_METRICS_PORT is set`,
+      };
     const why = plain(line) || 'HTTP 503';
     return { result: 'failed', message: `the ingress at ${baseUrl} takes no deliveries now: ${why}` };
   } catch (error) {

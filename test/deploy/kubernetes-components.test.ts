@@ -31,7 +31,7 @@ const settings = Object.fromEntries(
 );
 const alerts = parse(read('deploy/observability/alerts.yml'));
 
-it.each(['network-policy', 'prometheus', 'keda', 'worker-controller', 'worker-controller/copy'])(
+it.each(['store', 'notices', 'network-policy', 'prometheus', 'keda', 'worker-controller', 'worker-controller/copy'])(
   'the component %s names only files that are there, and the page about deploying names it',
   (name) => {
     const file = inProject(`deploy/kubernetes/components/${name}/kustomization.yaml`);
@@ -42,6 +42,24 @@ it.each(['network-policy', 'prometheus', 'keda', 'worker-controller', 'worker-co
     );
     expect(missing).toEqual([]);
     expect(read('docs/how-to/deploy.md')).toContain(`\`${name.split('/')[0]}\``);
+  },
+);
+
+it.each([
+  ['store', 'postgresql://faretrail@db.example/rides', { store: { url: 'postgresql://faretrail@db.example/rides' } }],
+  ['notices', `n1:${'A'.repeat(43)}`, { notify: { secrets: [{ kid: 'n1' }] } }],
+])(
+  'the component %s adds a variable that the worker reads, from a key of the secret that it has',
+  (name, text, read) => {
+    const { patches } = parse(
+      readFileSync(inProject(`deploy/kubernetes/components/${name}/kustomization.yaml`), 'utf8'),
+    );
+    const [{ target, patch }] = patches;
+    const [{ path, value }] = parse(patch);
+    expect([target.name, path]).toEqual([worker.metadata.name, '/spec/template/spec/containers/0/env/-']);
+    const mounted = (file: string) => (file.startsWith('/run/secrets/keys/') ? text : readFileSync(file, 'utf8'));
+    const env = workerEnv('http://127.0.0.1:1', { [value.name]: value.value });
+    expect(loadWorkerConfig(env, mounted)).toMatchObject(read);
   },
 );
 

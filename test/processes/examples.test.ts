@@ -8,8 +8,6 @@ import { pythonWith } from '../../local/temporal/python.js';
 import { runCommand } from '../../local/temporal/run-command.js';
 import { keptFolder } from '../../local/temporal/server-cache.js';
 import { RideApiError } from '../../src/ride-api/errors.js';
-import { newRide } from '../sandbox/booking-calls.js';
-import { jsonFile } from '../support/json-file.js';
 import { isLong } from '../support/long.js';
 import { reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
 import { signalsTo } from '../support/runs.js';
@@ -109,7 +107,11 @@ describe.each([
     const riding = file.endsWith('caller') ? [file] : [file, first[0]?.replace('caller.py', 'rider.py') ?? ''];
     const requestId = randomUUID();
     const [rider = '', ...script] = riding;
-    const seen = await runProgram(rider, [...script, 'business', requestId, jsonFile(newRide())], fleetEnv());
+    const seen = await runProgram(
+      rider,
+      [...script, 'business', requestId, join(projectRoot, 'examples/order.json')],
+      fleetEnv(),
+    );
     expect(seen).toMatchObject({ code: 0 });
     const { call, outcome } = JSON.parse(seen.output);
     expect(call).toBe(200);

@@ -13,7 +13,6 @@ export const budgets = {
 
 /** Small files that stand alone all the same, and why. */
 export const smallFiles: Readonly<Record<string, string>> = {
-  'src/cli/notice.ts': 'a noun of the command line',
   'src/client/in-workflow.ts': 'a door of the package: for the workflow code of others, which may load little',
   'src/client/ride-orders.ts': 'a door of the package: the Nexus service, for the workflow code of others',
   'src/ingress-thread.ts': 'a process: the thread of the ingress',
