@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import { DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
+import { Client, DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
 import type { StoredChange } from '../domain/stored-change.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
 
@@ -61,16 +61,7 @@ export function openStore(connectionString: string): Store {
 
   async function query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<Row>> {
     await prepare();
-    const client = await pool.connect();
-    let failure: Error | undefined;
-    try {
-      return await client.query<Row>(text, values);
-    } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error));
-      throw failure;
-    } finally {
-      client.release(failure); // a connection that did not answer is no longer of use
-    }
+    return await pool.query<Row>(text, values); // after a failure the pool opens another connection
   }
 
   async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
@@ -139,14 +130,22 @@ const toStorable = (_: string, value: unknown): unknown =>
 /** SQLSTATE classes 22 and 23. */
 const isAboutData = (error: unknown): boolean => error instanceof DatabaseError && /^2[23]/.test(error.code ?? '');
 
-const migrate = async (connectionString: string): Promise<void> => {
-  await runner({
-    databaseUrl: { connectionString, connectionTimeoutMillis: connectWithinMs },
-    dir: fileURLToPath(new URL('migrations', import.meta.url)),
-    ignorePattern: '.*\\.(d\\.ts|map)$',
-    direction: 'up',
-    ...{ schema, createSchema: true, migrationsSchema: schema, migrationsTable: 'migrations' },
-    advisoryLockMode: 'wait',
-    log: () => undefined,
-  });
-};
+/** On a connection of its own, since a large table may take longer to upgrade than a write may take. */
+async function migrate(connectionString: string): Promise<void> {
+  const dbClient = new Client({ connectionString, connectionTimeoutMillis: connectWithinMs, keepAlive: true });
+  dbClient.on('error', () => undefined); // what runs on it fails, too
+  try {
+    await dbClient.connect();
+    await runner({
+      dbClient,
+      dir: fileURLToPath(new URL('migrations', import.meta.url)),
+      ignorePattern: '.*\\.(d\\.ts|map)$',
+      direction: 'up',
+      ...{ schema, createSchema: true, migrationsSchema: schema, migrationsTable: 'migrations' },
+      advisoryLockMode: 'wait',
+      log: () => undefined,
+    });
+  } finally {
+    await dbClient.end();
+  }
+}
