@@ -17,6 +17,8 @@ export interface MemoryOptions {
 
 interface MemoryCost {
   perOrder: number;
+  /** The part of it that is in use in the heaps of Node. The rest is the SDK's native memory and what V8 keeps around its objects. */
+  heapPerOrder: number;
   rss: number;
   peakRss: number;
 }
@@ -66,8 +68,9 @@ async function memoryOf(place: BenchPlace, side: Side, live: number): Promise<Me
     await allFollowed(cell, live);
     const { rssBytes: rss, peakRssBytes: peakRss } = await settledState(cell, 'state');
     const after = await settledState(cell, 'state without garbage');
-    const perOrder = (after.rssBytes - before.rssBytes) / (after.cachedRuns - before.cachedRuns);
-    return { perOrder, rss, peakRss };
+    const runs = after.cachedRuns - before.cachedRuns;
+    const perOrder = (after.rssBytes - before.rssBytes) / runs;
+    return { perOrder, heapPerOrder: (after.heapBytes - before.heapBytes) / runs, rss, peakRss };
   } finally {
     await cell.close();
   }
@@ -87,11 +90,12 @@ async function liveOrder(cell: Cell, index: number): Promise<void> {
   await cell.start(order);
 }
 
-type Memory = Omit<WorkerState, 'heaps'>;
+type Memory = Omit<WorkerState, 'heaps'> & { heapBytes: number };
 
 const stateOf = async ({ workers: [worker] }: Cell, question: Question): Promise<Memory> => {
   if (!worker) throw new Error('the cell has no worker process');
-  return await worker.state(question);
+  const { heaps, ...state } = await worker.state(question);
+  return { ...state, heapBytes: heaps.reduce((sum, { usedBytes }) => sum + usedBytes, 0) };
 };
 
 /** Waits until the worker has read every order. */
@@ -113,7 +117,12 @@ async function settledState(cell: Cell, question: Question): Promise<Memory> {
     states.push(await stateOf(cell, question));
   }
   const of = (key: keyof Memory): number => median(states.map((state) => state[key]));
-  return { rssBytes: of('rssBytes'), peakRssBytes: of('peakRssBytes'), cachedRuns: of('cachedRuns') };
+  return {
+    rssBytes: of('rssBytes'),
+    peakRssBytes: of('peakRssBytes'),
+    cachedRuns: of('cachedRuns'),
+    heapBytes: of('heapBytes'),
+  };
 }
 
 function toMeasures(live: number, costs: readonly Record<Side, MemoryCost>[]): Measure[] {
@@ -129,6 +138,12 @@ function toMeasures(live: number, costs: readonly Record<Side, MemoryCost>[]): M
       better: 'lower',
       rounds: rounds(({ perOrder }) => perOrder / 1_000),
       goal: { text: 'at most 150 kB', of: 'value', limit: 150 },
+    },
+    {
+      name: `${pace}: heap in use of it`,
+      unit: 'kB',
+      better: 'lower',
+      rounds: rounds(({ heapPerOrder }) => heapPerOrder / 1_000),
     },
     {
       name: `${pace}: memory of the worker`,
