@@ -18,12 +18,12 @@ afterEach(() => {
   stack.sandbox.setBookingSettings({ script: null });
 });
 
-const cli = (...argv: string[]) =>
-  runHere(argv, {
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-    FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
-    PATH: '',
-  });
+const shell = () => ({
+  TEMPORAL_ADDRESS: inject('temporalAddress'),
+  FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
+  PATH: '',
+});
+const cli = (...argv: string[]) => runHere(argv, shell());
 
 /** What a command printed as JSON, a line each: its answer, or its error. */
 async function told(...argv: string[]) {
@@ -174,6 +174,15 @@ describe('the option --notify', () => {
     stack.sandbox.setBookingSettings({ script: completes });
     expect(await cli(...request(randomUUID(), ...notify('/ride')))).toMatchObject({ exitCode: 0 });
     await expect.poll(() => receiver.taken('/ride').at(-1)).toBe('Completed');
+  });
+
+  it.each(['order', 'ride'])('of %s warns of a receiver whom the workers may not tell', async (noun) => {
+    const orderId = stack.newOrder('business', [['Completed', 0]]);
+    const asked = noun === 'order' ? ['order', 'follow', 'business', orderId] : request(randomUUID());
+    const env = { ...shell(), FARETRAIL_NOTIFY_ORIGINS: 'https://a.example' };
+    const { exitCode, stdout } = await runHere([...asked, '--notify', 'https://b.example/1', '--json'], env);
+    const warnings = [expect.stringContaining('send nothing to https://b.example until')];
+    expect([exitCode, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ warnings })]);
   });
 
   it('names a workflow by id and signal', async () => {
