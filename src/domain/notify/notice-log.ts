@@ -95,7 +95,7 @@ function withoutOldest(log: NoticeLog): NoticeLog {
 }
 
 /**
- * Why a URL missed a notice. `refused`: it answered with a 4xx. `gone`: it wants no more. `originNotAllowed` and
+ * Why a URL missed a notice. `refused`: it answered with a 4xx that a repeat would not change. `gone`: it wants no more. `originNotAllowed` and
  * `addressNotAllowed`: the settings forbid it. `expired`: a day went by. `dropped`: too many were waiting.
  */
 export type MissedReason = 'refused' | 'gone' | 'originNotAllowed' | 'addressNotAllowed' | 'expired' | 'dropped';
