@@ -20,8 +20,6 @@ import {
   createOrderReader,
   createProvenPaths,
   createQuietTimes,
-  createReadAtOnceActivities,
-  createReadsAtOnce,
   createReceiptActivities,
   createReceiptReader,
   createReplayActivities,
@@ -36,10 +34,8 @@ import {
   type SubscriptionActivities,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
-import { interfaceTerms } from './contracts/interface-terms.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import { budgetShares } from './domain/request-budget.js';
 import { accountQueueOf, tokenQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
@@ -50,10 +46,8 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import { createFleet } from './temporal/fleet.js';
 import { keepActivationsOpen } from './temporal/open-activations.js';
-import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
-import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
+import { createEarlierRunReader, createShownReader } from './temporal/order-runs.js';
 import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
@@ -68,6 +62,8 @@ const shutdownForceTime = 40_000;
 /** When all work has ended, the SDK takes leave of Temporal. It waits for half a minute and more while Temporal does not answer. */
 const leaveWithinMs = 5_000;
 const lookEveryMs = 500;
+/** Of the requests per second of an account: calls may reach the service a moment closer together than they were handed out. */
+const budgetShare = 0.9;
 /**
  * For how long the code of a workflow may run at a stretch. The SDK's 5 s go on while the process stands still or gets no CPU, and Node
  * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.
@@ -89,8 +85,6 @@ interface OrderWorkerParts {
   store?: StorePort;
   /** Sees each request of a notice. */
   watchNotices?: (send: NotifySender['send']) => NotifySender['send'];
-  /** Metrics about deliveries that come or do not. */
-  reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
   /** Called when the workflow cache gives way to a full heap, or takes its room back. */
@@ -159,8 +153,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       taskQueue: accountQueueOf(config.taskQueue, account.name),
       activities: accountActivities,
       // Kept by the server for the whole fleet; every attempt counts.
-      maxTaskQueueActivitiesPerSecond:
-        account.requestsPerSecond * budgetShares(interfaceTerms[account.interface]).queue,
+      maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * budgetShare,
     }),
     Worker.create({
       ...shared,
@@ -191,7 +184,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
  * is held.
  */
 function createActivities(
-  { config, rideApi, client, now = Date.now, reliabilityWatch: watch, store = 'none' }: OrderWorkerParts,
+  { config, rideApi, client, now = Date.now, store = 'none' }: OrderWorkerParts,
   { send }: Pick<NotifySender, 'send'>,
 ): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
   const sealer = createSealer(config.sealingKeys);
@@ -211,16 +204,8 @@ function createActivities(
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
-  const fleet = createFleet(client);
   const stores = typeof store === 'object';
   const calling = { account, rideApi, call, stores, now };
-  const reading = {
-    account,
-    readOrder: createOrderReader({ rideApi, call, provenPaths }),
-    readSince: createSinceReader(client),
-    stores,
-    now,
-  };
   const deliveries = createDeliveryActivities({
     routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
   });
@@ -234,12 +219,9 @@ function createActivities(
   return {
     accountActivities: {
       ...createOrderActivities({
-        ...reading,
+        ...{ account, stores, now, quietTimes, provenPaths, longestWaitMs },
+        readOrder: createOrderReader({ rideApi, call, provenPaths }),
         readShown: createShownReader(client),
-        quietTimes,
-        provenPaths,
-        reliability: createReliability({ client, taskQueue: config.taskQueue, now, ...(watch && { watch }) }),
-        longestWaitMs,
       }),
       ...createCallActivities(calling),
       ...createClaimActivities(calling),
@@ -252,14 +234,6 @@ function createActivities(
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue), stores }),
       ...createNotifyActivities({ send }),
-      ...createReadAtOnceActivities({
-        ...reading,
-        holds: (name) => accounts.has(name),
-        readsAtOnce: createReadsAtOnce({
-          countWorkers: async (name) => (await fleet.pollersOf(accountQueueOf(config.taskQueue, name))).length,
-          now,
-        }),
-      }),
       ...createReplayActivities({ replay: replayAside }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createStoreActivities({ store, now }),

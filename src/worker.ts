@@ -51,7 +51,6 @@ async function main(): Promise<void> {
     connection,
     namespace,
     client,
-    reliabilityWatch: metrics,
     onCacheChange(change) {
       metrics.showCacheLimit(change.cachedRuns);
       tellCacheChange(logger, change);

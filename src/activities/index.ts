@@ -3,8 +3,6 @@ export { type AuthorizedCall, createAuthorizedCall, createQuietTimes } from './a
 export * from './call.js';
 export * from './notify.js';
 export * from './order.js';
-export type { ReliabilityOfDeliveries, Reliance } from './order-pace.js';
-export { createReadAtOnceActivities, createReadsAtOnce } from './reads-at-once.js';
 export * from './receipt.js';
 export { createReplayActivities, type ReplayPort, type ReplayReport } from './replay.js';
 export * from './runs.js';

@@ -1,18 +1,27 @@
-import { activityInfo, cancellationSignal, sleep } from '@temporalio/activity';
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { ApplicationFailure } from '@temporalio/common';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
-import type { ConcernCode } from '../domain/attention.js';
+import { type Attention, type Concern, type ConcernCode, isConcernCode } from '../domain/attention.js';
 import { iso, readInstant, toEpoch } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
+import { nextReadMs } from '../domain/order/cadence.js';
 import { concernOf } from '../domain/order/concern.js';
-import { isSameStatus, toRideStatus } from '../domain/order/status.js';
-import type { LookInput, OrderObservation, OrderReading } from '../domain/order/trail.js';
+import { isSameStatus } from '../domain/order/status.js';
+import type {
+  ObserveOrderInput,
+  OrderHint,
+  OrderObservation,
+  OrderReading,
+  ReadOrderInput,
+  Vouching,
+} from '../domain/order/trail.js';
 import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
+import { notYet } from './failures.js';
 import { createLooking, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
-import { createPace, graceMs, noReliance, type PacedLook, type ReliabilityOfDeliveries } from './order-pace.js';
 
 /** Options of a read. */
 interface ReadManner {
@@ -59,238 +68,117 @@ export const createOrderReader =
     return reading;
   };
 
+/** The ports of the activities. */
 export interface OrderActivityPorts extends LookingPorts {
   readOrder: OrderReader;
   readShown: ShownReader;
-  readSince: SinceReader;
   quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
-  reliability: ReliabilityOfDeliveries;
   /** The worker records changes in a store, so its runs do. */
   stores?: boolean;
 }
 
-/** Names a run of `followOrder`. */
-interface FollowingRun {
-  workflowId: string;
-  runId: string;
-}
-
-/** Reads what a run of `followOrder` shows now. */
-export type ShownReader = (run: FollowingRun) => Promise<Shown>;
-
-/** Asks a run of `followOrder` since when it shows its status, as an ISO instant. Needs a worker that answers the query. */
-export type SinceReader = (run: FollowingRun) => Promise<string>;
-
+/** What a run of `followOrder` shows. */
 export interface Shown {
   /** Null before the first read. */
   status: string | null;
   concern: ConcernCode | null;
-  /** The number of events of the run. */
-  runLength: number;
 }
 
+/** Reads what a run of `followOrder` shows now. */
+export type ShownReader = (run: { workflowId: string; runId: string }) => Promise<Shown>;
+
+/** The activities that look at an order, as workflows see them. */
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
 
-/** We assume that all replicas of the service know a new order long before that. */
-const unknownAfterMs = 5 * 60_000;
-/** The same for an order that a delivery names: the delivery may come from a stranger who knows an address. */
-const inventedAfterMs = 15 * 60_000;
+/** See `OrderActivities`. Until they have an answer Temporal's retry repeats them, which adds no events. */
+export const createOrderActivities = (ports: OrderActivityPorts) => {
+  const looking = createLooking(ports);
+  return {
+    /** One read, whatever it says. Trouble is the answer once it has lasted, and is another one than the run shows. */
+    readOrder: (input: ReadOrderInput): Promise<OrderObservation> => readOrder(input, ports, looking),
+
+    /** Waits for another status than the one shown, a moved pick-up, a concern that comes or goes, or lasting trouble. */
+    observeOrder: (input: ObserveOrderInput): Promise<OrderHint> => observeOrder(input, ports, looking),
+  };
+};
+
+/** We assume that all replicas of the service know a new order long before that; a stranger may have sent a delivery. */
+const unknownAfterMs: Record<Vouching, number> = {
+  nobody: 5 * 60_000,
+  delivery: 15 * 60_000,
+  rideOrRead: Number.POSITIVE_INFINITY,
+};
 /** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
 
 /** After a wait that began during a person's read, the next attempt takes that person's turn. */
 const turnPauseMs = 100;
 
-/** What a read found. */
-interface Found {
-  reading: OrderReading;
-  /** When the answer came. */
-  at: number;
-  /** What the run showed before the read, if the poll has asked it. */
-  run: Shown | null;
-  /** The input of the look, with what the run shows. */
-  wanted: PacedLook;
-}
-
-/** How one of the activities looks. */
-interface Manner {
-  /** A caller waits, so any result is an answer, also trouble that the run shows already. */
-  isOneShot: boolean;
-  /** The last read of the run: the first attempt only waits for the rest of the pace. Null: it reads at once. */
-  lastReadAt: string | null;
-}
-
-/**
- * Activities that look at an order. They complete only with news. Otherwise Temporal's retry repeats them without history events, and the
- * heartbeat details carry state from attempt to attempt.
- */
-export function createOrderActivities(ports: OrderActivityPorts) {
-  const { account, provenPaths, reliability } = ports;
-  const looking = createLooking(ports);
-  const { now } = looking;
-  const pace = createPace(account, looking);
-  const { stillSo, sinceLastLook } = pace;
-  const read = createRead(ports, looking, pace);
-
-  async function look(given: LookInput, manner: Manner): Promise<OrderObservation> {
-    const reliance = manner.isOneShot ? noReliance : await reliability.of(account(given.account));
-    const input: PacedLook = { ...given, reliance };
-    const { attempt } = activityInfo();
-    const reads = manner.lastReadAt === null ? attempt : attempt - 1;
-    const shown = input.shown.attention;
-    const before = looking.leftBehind();
-    const { readOperation: operation } = interfaceTerms[account(input.account).interface];
-    const isPathProven = isProven(input, before, { provenPaths, now: now() });
-    const show = (struggle: Struggle): OrderObservation => {
-      const { code, message, since, notBefore } = struggle;
-      return { kind: 'trouble', attention: { code, message, since }, notBefore, reads };
-    };
-    return await looking.look<Found, OrderObservation>({
-      shown,
-      before,
-      read: () => read(input, manner, before),
-      answer({ reading, at, run, wanted }) {
-        if (!manner.isOneShot && !isNewsTo(wanted, reading)) {
-          const requestedAt = toEpoch(readInstant(reading.details?.requestedAt) ?? null);
-          throw stillSo(reading.status, wanted, { requestedAt });
-        }
-        const stores: { stores?: true } = ports.stores ? { stores: true } : {};
-        const gapMs = reads > 1 ? { gapMs: sinceLastLook(wanted, before) } : {};
-        return {
-          kind: 'reading',
-          reading,
-          at: iso(at),
-          reads,
-          ...stores,
-          ...gapMs,
-          ...(run && { runLength: run.runLength }),
-        };
-      },
-      toTrouble: (error) => toReadTrouble(error, { account: input.account, orderId: input.orderId, operation }, now()),
-      settle(struggle, error) {
-        const afterMs = input.mayBeUnknown ? unknownAfterMs : inventedAfterMs;
-        if (isPathProven && isUnknown(error, struggle, now() - afterMs))
-          return { kind: 'unknownOrder', reads, ...(input.mayBeUnknown ? {} : { despiteDeliveries: true }) };
-        // A caller that wants a read gets no wait as an answer.
-        const isAnswer = manner.isOneShot && struggle.code === shown && !(error instanceof QuietTime);
-        return isAnswer ? show(struggle) : undefined;
-      },
-      show,
-    });
-  }
-
-  return {
-    /**
-     * Waits for a status other than the one shown, a moved pick-up, or attention to come or go. `lastReadAt`, an ISO
-     * instant: the run has just read the order, so the first read comes a pace later.
-     */
-    observeOrder: (input: LookInput, lastReadAt: string | null = null): Promise<OrderObservation> =>
-      look(input, { isOneShot: false, lastReadAt }),
-
-    /** One read, whatever it says. */
-    readOrder: (input: LookInput): Promise<OrderObservation> => look(input, { isOneShot: true, lastReadAt: null }),
-  };
-}
-
-/** The request of a look, and what the run shows beside it. */
-function createRead(
-  { account, readOrder, readShown, readSince, quietTimes, reliability }: OrderActivityPorts,
+async function readOrder(
+  input: ReadOrderInput,
+  ports: OrderActivityPorts,
   looking: Looking,
-  { stillSo, msSince }: ReturnType<typeof createPace>,
-) {
+): Promise<OrderObservation> {
+  const { account, orderId, attention: shown } = input;
   const { now } = looking;
-
-  async function read(input: PacedLook, manner: Manner, before: Struggle | null): Promise<Found> {
-    const isThrough = goAhead(input, before, { looking, quietTimes });
-    if (manner.lastReadAt !== null && activityInfo().attempt === 1)
-      throw stillSo(toRideStatus(input.shown.rawStatus ?? ''), input, { elapsedMs: msSince(manner.lastReadAt) });
-    // The run of a pushed order may show something else than at the start of the poll, since deliveries lead to reads.
-    const { workflowExecution } = activityInfo();
-    const run = input.pushed && !manner.isOneShot && workflowExecution ? await readShown(workflowExecution) : null;
-    const wanted = run ? withShown(input, run) : input;
-    try {
-      const options = { signal: cancellationSignal(), isThrough };
-      const reading = await readOrder(account(input.account), input.orderId, options);
-      const at = now();
-      const asked = run && workflowExecution;
-      const later = asked ? await awaitDelivery(asked, run, { reading, wanted }) : null;
-      const known = later ? withShown(input, later) : wanted;
-      const watched = await withConcern({ reading, at, wanted: known, asked }, { account, readSince });
-      return { reading: watched, at, run, wanted: known };
-    } catch (error) {
-      if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
-      throw error;
-    }
-  }
-
-  /**
-   * A poll that finds a change first waits a moment for its delivery. What the run shows then; null: there was nothing to wait for. It is a
-   * miss if nothing at all has reached the run.
-   */
-  async function awaitDelivery(
-    run: FollowingRun,
-    before: Shown,
-    { reading, wanted }: Pick<Found, 'reading' | 'wanted'>,
-  ): Promise<Shown | null> {
-    if (!wanted.reliance.takesMisses || isSameStatus(reading.status, before.status)) return null;
-    const at = account(wanted.account);
-    await sleep(graceMs(at.poll));
-    const later = await readShown(run);
-    if (later.runLength === before.runLength) await reliability.miss(at, wanted.orderId);
-    return later;
-  }
-
-  return read;
-}
-
-/**
- * Can a 404 mean that the order does not exist? Checked before the look, since a repair of the path between this look and the read of
- * another order would prove nothing.
- */
-function isProven(
-  { mayBeUnknown, mayBeInvented = false, account, orderId }: LookInput,
-  before: Struggle | null,
-  { provenPaths, now }: Pick<OrderActivityPorts, 'provenPaths'> & { now: number },
-): boolean {
-  if (!(mayBeUnknown || mayBeInvented) || before?.code !== 'orderNotFound') return false;
-  return provenPaths.isProven(account, Math.max(Date.parse(before.since), now - provenWithinMs), orderId);
-}
-
-interface WatchedReading extends Pick<Found, 'reading' | 'at'> {
-  wanted: LookInput;
-  /** The run that the poll has asked for its status: the status may be newer than `since` in the input. */
-  asked: FollowingRun | null | undefined;
-}
-
-/** Adds to a reading what is wrong with the ride, for a run that takes it. */
-export async function withConcern(
-  { reading, at, wanted, asked }: WatchedReading,
-  { account, readSince }: Pick<OrderActivityPorts, 'account' | 'readSince'>,
-): Promise<OrderReading> {
-  const { shown, watched, scheduledAt } = wanted;
-  if (!watched || reading.terminal) return reading;
-  const isNew = !isSameStatus(reading.status, shown.rawStatus);
-  const order = {
-    status: reading.status,
-    scheduledAt: toEpoch(readInstant(reading.details?.scheduledAt) ?? scheduledAt),
-    requestedAt: toEpoch(readInstant(reading.details?.requestedAt) ?? null),
-    followedSince: Date.parse(watched.followedSince),
-    shown: watched.concern,
-    now: at,
+  const { attempt: reads } = activityInfo();
+  const before = looking.leftBehind() ?? input.struggle;
+  // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
+  const isPathProven =
+    before?.code === 'orderNotFound' &&
+    ports.provenPaths.isProven(account, Math.max(Date.parse(before.since), now() - provenWithinMs), orderId);
+  const show = ({ code, message, since, notBefore }: Struggle): OrderObservation => {
+    const attention: Attention = { code, message, since };
+    return { kind: 'trouble', attention, notBefore, reads };
   };
-  const find = (since: string) =>
-    concernOf({ ...order, since: isNew ? null : Date.parse(since) }, account(wanted.account).watch);
-  const concern = find(wanted.since);
-  const isByAge = concern?.code === 'stuckInStatus' && watched.concern !== concern.code;
-  return { ...reading, concern: isByAge && asked ? find(await readSince(asked)) : concern };
+  return await looking.look<{ reading: OrderReading; at: number }, OrderObservation>({
+    shown,
+    before,
+    async read() {
+      const isThrough = goAhead(input, before, ports, looking);
+      try {
+        const options = { signal: cancellationSignal(), isThrough };
+        const reading = await ports.readOrder(ports.account(account), orderId, options);
+        return { reading, at: now() };
+      } catch (error) {
+        if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
+        throw error;
+      }
+    },
+    answer: ({ reading, at }) => ({
+      kind: 'reading',
+      reading: { ...reading, concern: concernAt(reading, at, input, ports) },
+      ...{ at: iso(at), reads },
+      ...(ports.stores ? { stores: true } : {}),
+    }),
+    toTrouble: (error) => toTrouble(error, input, ports, now()),
+    settle(struggle, error) {
+      if (isPathProven && isUnknown(error, struggle, now() - unknownAfterMs[input.vouching]))
+        return { kind: 'unknownOrder', reads };
+      // A person who wants a read gets no wait as an answer.
+      return input.forPerson && struggle.code === shown && !(error instanceof QuietTime) ? show(struggle) : undefined;
+    },
+    show,
+  });
 }
+
+const toTrouble = (
+  error: unknown,
+  { account, orderId }: { account: AccountName; orderId: OrderId },
+  ports: OrderActivityPorts,
+  now: number,
+) => {
+  const { readOperation: operation } = interfaceTerms[ports.account(account).interface];
+  return toReadTrouble(error, { account, orderId, operation }, now);
+};
 
 /** Throws while the order must wait. True: it must wait, but a person asked for the read and it is their turn. */
 function goAhead(
-  { account, notBefore, forPerson = false }: LookInput,
+  { account, notBefore, forPerson }: ReadOrderInput,
   before: Struggle | null,
-  { looking, quietTimes }: { looking: Looking } & Pick<OrderActivityPorts, 'quietTimes'>,
+  { quietTimes }: OrderActivityPorts,
+  looking: Looking,
 ): boolean {
   const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle is newer
   const waitMs = forPerson ? Math.max(leftMs, quietTimes.leftMs(account)) : leftMs;
@@ -307,15 +195,93 @@ const isUnknown = (error: unknown, { code, since }: Struggle, latest: number): b
   error.upstreamCode !== null &&
   Date.parse(since) <= latest;
 
-const withShown = (input: PacedLook, { status, concern }: Shown): PacedLook => ({
-  ...input,
-  shown: { ...input.shown, rawStatus: status },
-  ...(input.watched && { watched: { ...input.watched, concern } }),
-});
+/** What a concern depends on, besides the reading. */
+type Watched = Pick<ReadOrderInput, 'account' | 'rawStatus' | 'attention' | 'since' | 'scheduledAt' | 'followedSince'>;
 
-function isNewsTo({ shown, watched, scheduledAt }: LookInput, reading: OrderReading): boolean {
+/** What is wrong with the ride. */
+function concernAt(
+  reading: OrderReading,
+  now: number,
+  { account, rawStatus, attention, since, scheduledAt, followedSince }: Watched,
+  ports: Pick<OrderActivityPorts, 'account'>,
+): Concern | null {
+  if (reading.terminal) return null;
+  const order = {
+    status: reading.status,
+    since: isSameStatus(reading.status, rawStatus) ? Date.parse(since) : null,
+    scheduledAt: toEpoch(readInstant(reading.details?.scheduledAt) ?? scheduledAt),
+    requestedAt: toEpoch(readInstant(reading.details?.requestedAt) ?? null),
+    followedSince: Date.parse(followedSince),
+    shown: attention,
+    now,
+  };
+  return concernOf(order, ports.account(account).watch);
+}
+
+/** What the poll takes for the present state of the run. The heartbeat details carry it from attempt to attempt. */
+type Known = Pick<ObserveOrderInput, 'rawStatus' | 'attention' | 'since'>;
+
+/** What an attempt of the poll leaves for the next, where that is not what the input says. */
+interface Progress {
+  known: Known;
+  struggle: Struggle | null;
+}
+
+async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts, looking: Looking): Promise<OrderHint> {
+  const { now } = looking;
+  const { attempt, currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
+  const left = (activityInfo().heartbeatDetails ?? null) as Progress | null;
+  const known: Known = left?.known ?? input;
+  const before = left?.struggle ? looking.shortened(left.struggle) : null;
+  const paceMs = (from: number): number => pollPaceMs({ ...input, ...known }, ports.account(input.account), from);
+  const stillSo = (afterMs: number): ApplicationFailure => notYet(`Still ${known.rawStatus}.`, afterMs);
+  const reads = input.lastReadAt === null ? attempt : attempt - 1;
+  return await looking.look<{ reading: OrderReading; shown: Known | null }, OrderHint>({
+    shown: null,
+    before,
+    async read() {
+      if (attempt === 1 && input.lastReadAt !== null) {
+        const elapsedMs = Math.max(0, now() - Date.parse(input.lastReadAt)); // the clock of another process may be ahead
+        throw stillSo(looking.jittered(paceMs(now())) - elapsedMs);
+      }
+      const reading = await ports.readOrder(ports.account(input.account), input.orderId, {
+        signal: cancellationSignal(),
+      });
+      const { workflowExecution } = activityInfo();
+      const isSame = isSameStatus(reading.status, known.rawStatus);
+      if (isSame || reading.terminal || !workflowExecution) return { reading, shown: null };
+      // A delivery may have led the run to this status: one question for each change, none for an unchanged poll.
+      const { status, concern } = await ports.readShown(workflowExecution);
+      return { reading, shown: { rawStatus: status, attention: concern, since: iso(now()) } };
+    },
+    answer({ reading, shown }) {
+      if (isNews(reading, now(), { ...input, ...known, ...shown }, ports)) {
+        const from = before ? Math.min(Date.parse(before.since), dueAt) : dueAt;
+        return { reads, struggle: null, unchangedAt: attempt === 1 ? null : iso(from - paceMs(from)) };
+      }
+      if (shown) heartbeat({ known: shown, struggle: null } satisfies Progress);
+      throw stillSo(looking.jittered(paceMs(now())));
+    },
+    toTrouble: (error) => toTrouble(error, input, ports, now()),
+    show: (struggle) => ({ reads, struggle, unchangedAt: null }),
+    leave: (struggle) => heartbeat({ known, struggle } satisfies Progress),
+  });
+}
+
+function pollPaceMs(
+  { rawStatus, since, scheduledAt, pushed }: ObserveOrderInput,
+  { poll }: Account,
+  now: number,
+): number {
+  const at = { since: Date.parse(since), scheduledAt: toEpoch(scheduledAt), now };
+  return nextReadMs({ status: rawStatus, pushed, ...at }, poll);
+}
+
+/** Would the run change, if it read this? */
+function isNews(reading: OrderReading, now: number, shown: ObserveOrderInput, ports: OrderActivityPorts): boolean {
   const pickup = readInstant(reading.details?.scheduledAt);
-  const isMoved = pickup !== undefined && pickup !== scheduledAt;
-  const isSettled = shown.attention === null && (reading.concern?.code ?? null) === (watched?.concern ?? null);
-  return reading.terminal || isMoved || !isSettled || !isSameStatus(reading.status, shown.rawStatus);
+  const isMoved = pickup !== undefined && pickup !== shown.scheduledAt;
+  const concern = concernAt(reading, now, shown, ports)?.code ?? null;
+  const shownConcern = shown.attention !== null && isConcernCode(shown.attention) ? shown.attention : null;
+  return reading.terminal || isMoved || concern !== shownConcern || !isSameStatus(reading.status, shown.rawStatus);
 }

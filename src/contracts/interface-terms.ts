@@ -8,8 +8,6 @@ export type TokenEncoding = ContractProfile['tokens']['businessEncoding'];
 interface InterfaceTerms {
   /** The operation that reads one order of this interface. */
   readOperation: keyof ContractProfile['pointers'] & keyof ContractProfile['operations'];
-  /** Can the service announce changes of its orders? Given for business; not shown for partner. */
-  announcesChanges: boolean;
   /** Path of the token endpoint. */
   tokenPath: string;
   tokenEncoding(profile: ContractProfile): TokenEncoding;
@@ -21,14 +19,12 @@ interface InterfaceTerms {
 export const interfaceTerms = {
   partner: {
     readOperation: 'orderStatus',
-    announcesChanges: false,
     tokenPath: '/v1/oauth/token',
     tokenEncoding: () => 'urlencoded',
     headers: {},
   },
   business: {
     readOperation: 'orderDetails',
-    announcesChanges: true,
     tokenPath: '/oauth/token',
     tokenEncoding: ({ tokens }) => tokens.businessEncoding,
     headers: { Accept: 'application/json' },

@@ -44,6 +44,9 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
 
 const unreadable = (now: string): DeliveryNotice => ({ deliveryId: '', eventType: 'unknown', receivedAt: now });
 
+/** Not for one that stands for what no run could read. */
+export const isReadable = ({ deliveryId }: DeliveryNotice): boolean => deliveryId !== '';
+
 /** How many deliveries reached a run, and how many of them were duplicates. */
 export const DeliveryCountsSchema = s.answerOf({ received: s.wholeNumber(), duplicate: s.wholeNumber() });
 /** See `DeliveryCountsSchema`. */

@@ -1,7 +1,7 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { requiredTsToDate } from '@temporalio/common/lib/time.js';
-import type { EarlierRunReader, ShownReader, SinceReader } from '../activities/index.js';
+import type { EarlierRunReader, ShownReader } from '../activities/index.js';
 import { concernCodes } from '../domain/attention.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
@@ -15,12 +15,7 @@ import {
 import { parseFollowOrderInput, readFollowRequest } from '../domain/order/input.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId } from '../domain/workflow-ids.js';
-import {
-  deliveryReceivedSignal,
-  followRequestedSignal,
-  leftByRunQuery,
-  orderTrailQuery,
-} from '../workflows/messages.js';
+import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { hasCode, isGrpc, notFound } from './run-errors.js';
 import { runOf } from './runs.js';
@@ -78,7 +73,7 @@ function toLeft([input, progress]: Parameters<typeof followOrder>, startedAt: st
   const fresh = leftAtStart(parseFollowOrderInput(input), startedAt);
   if (!progress?.carried) return fresh;
   const { trail, inbox } = progress.carried;
-  const { claims, seenDeliveries, receivers = fresh.receivers, leftOut = [] } = inbox;
+  const { claims, seenDeliveries, receivers, leftOut } = inbox;
   return { ...fresh, trail, claims, seenDeliveries, receivers, leftOut };
 }
 
@@ -101,12 +96,5 @@ export const createShownReader =
     return {
       status: typeof status?.[0] === 'string' ? status[0] : null,
       concern: concernCodes.find((code) => code === attention?.[0]) ?? null,
-      runLength: found.historyLength,
     };
   };
-
-/** Asks the run by its query, so only where an answer decides something. */
-export const createSinceReader =
-  (client: Client): SinceReader =>
-  async ({ workflowId, runId }) =>
-    (await runOf(client, workflowId, runId).query(orderTrailQuery, { withinMs: shownWithinMs })).since;

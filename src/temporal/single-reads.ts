@@ -3,7 +3,7 @@ import type { ActivityExecutionInfo, Client } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { OrderActivities } from '../activities/order.js';
 import type { ReceiptActivities } from '../activities/receipt.js';
-import type { OrderObservation, OrderTrail } from '../domain/order/trail.js';
+import type { OrderObservation, OrderTrail, ReadOrderInput } from '../domain/order/trail.js';
 import type { ReceiptObservation } from '../domain/report.js';
 import { quote, searchAttributeNames } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
@@ -38,10 +38,10 @@ export async function readEndedOrder(
   last: Pick<OrderTrail, 'rawStatus' | 'since'>,
 ): Promise<OrderObservation> {
   const { rawStatus, since } = last;
-  const look = {
-    ...{ account: key.account, orderId: key.orderId, since },
-    shown: { rawStatus, attention: 'orderNotFound' as const }, // so that a 404 is an answer at once
-    ...{ scheduledAt: null, pushed: false, notBefore: null, mayBeUnknown: false },
+  const look: ReadOrderInput = {
+    ...{ account: key.account, orderId: key.orderId, rawStatus, since, followedSince: since, scheduledAt: null },
+    ...{ attention: 'orderNotFound', forPerson: true }, // so that a 404 is an answer at once
+    ...{ notBefore: null, struggle: null, vouching: 'rideOrRead' },
   };
   const start = startOf(key, taskQueue, `Order ${key.orderId}, whose run has ended`);
   const begin = () => client.activity.typed<OrderActivities>().start('readOrder', { ...start, args: [look] });

@@ -2,7 +2,6 @@ import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type {
   ActivityInput,
   ContinueAsNewInput,
-  LocalActivityInput,
   Next,
   SignalInput,
   SignalWorkflowInput,
@@ -15,7 +14,6 @@ import type {
 } from '@temporalio/workflow';
 import type { NotifyActivities } from '../activities/notify.js';
 import type { OrderActivities } from '../activities/order.js';
-import type { ReadAtOnceActivities } from '../activities/reads-at-once.js';
 import { readTraceHeader, type TraceData, toTraceData, traceHeader } from '../domain/trace-context.js';
 
 /** Loaded with the workflows, before any of them. */
@@ -24,9 +22,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   return { inbound: traces, outbound: traces };
 };
 
-/** Activities that look at an order. The run tells its receivers what the last of them has found. */
-const looks: readonly string[] = ['observeOrder', 'readOrder', 'readOrderAtOnce'] satisfies (keyof (OrderActivities &
-  ReadAtOnceActivities))[];
+/** The run tells its receivers what the last read has found. */
+const read: keyof OrderActivities = 'readOrder';
 const notice: keyof NotifyActivities = 'notifyUrl';
 
 type Inbound = WorkflowInboundCallsInterceptor;
@@ -40,7 +37,7 @@ type Outbound = WorkflowOutboundCallsInterceptor;
  */
 class CallerTrace implements Inbound, Outbound {
   #caller: TraceData | undefined;
-  /** Of the newest delivery that the last look answered. A change that a poll finds has none. */
+  /** Of the newest delivery that the last read answered. A read after a poll has none. */
   #delivery: TraceData | undefined;
 
   execute(input: WorkflowExecuteInput, next: Next<Inbound, 'execute'>) {
@@ -60,11 +57,7 @@ class CallerTrace implements Inbound, Outbound {
 
   scheduleActivity(input: ActivityInput, next: Next<Outbound, 'scheduleActivity'>) {
     const trace = input.activityType === notice ? this.#noticed() : this.#caller;
-    return this.#afterLook(input, next(withHeader(input, trace)));
-  }
-
-  scheduleLocalActivity(input: LocalActivityInput, next: Next<Outbound, 'scheduleLocalActivity'>) {
-    return this.#afterLook(input, next(withHeader(input, this.#caller)));
+    return this.#afterRead(input, next(withHeader(input, trace)));
   }
 
   signalWorkflow(input: SignalWorkflowInput, next: Next<Outbound, 'signalWorkflow'>) {
@@ -90,13 +83,13 @@ class CallerTrace implements Inbound, Outbound {
     return this.#delivery ?? this.#caller;
   }
 
-  #afterLook<T>({ activityType, args }: { activityType: string; args: unknown[] }, result: Promise<T>): Promise<T> {
-    if (!looks.includes(activityType)) return result;
+  #afterRead<T>({ activityType, args }: { activityType: string; args: unknown[] }, result: Promise<T>): Promise<T> {
+    if (activityType !== read) return result;
     const [asked] = args as [{ traceparents?: string[] } | undefined];
     const settle = (): void => {
       this.#delivery = toTraceData(asked?.traceparents?.at(-1));
     };
-    // A cancelled look is no reason to forget.
+    // A cancelled read is no reason to forget.
     void result.then(settle, () => undefined);
     return result;
   }

@@ -91,17 +91,6 @@ export function concernOf(order: WatchedOrder, watch: Watch): Concern | null {
   return { code: due.code, message, since: iso(due.at) };
 }
 
-/** An order between two reads. `since`: the run found the status then or later. */
-export type OrderAtRest = WatchedOrder & { since: number };
-
-/** For so many milliseconds time alone raises no concern that the run does not show. 0: it may at any time. */
-export function calmMs(order: OrderAtRest, watch: Watch): number {
-  const status = toOpenStatus(order.status);
-  if (status === undefined) return Infinity;
-  const due = [latePickup, stuckInStatus].flatMap((find) => find(order, status, watch) ?? []);
-  return Math.min(...due.flatMap(({ code, at }) => (code === order.shown ? [] : [Math.max(0, at - order.now)])));
-}
-
 /** The shown code, as far as it may be about this status. */
 const shownFor = ({ shown, since }: WatchedOrder): AttentionCode | null =>
   shown === 'stuckInStatus' && since === null ? null : shown;

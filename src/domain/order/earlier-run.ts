@@ -1,4 +1,4 @@
-import { countDeliveries, type DeliveryNotice, type EndParkReason } from '../delivery.js';
+import { countDeliveries, type DeliveryNotice, type EndParkReason, isReadable } from '../delivery.js';
 import { hostOf, isUrlReceiver, type Notify } from '../notify/receivers.js';
 import type { FollowOrderKey } from '../workflow-ids.js';
 import { type FollowOrderInput, type FollowRequest, fillInput } from './input.js';
@@ -107,7 +107,8 @@ export function withDeliveries(before: Recorded, deliveries: readonly DeliveryNo
   const { trail, claims, seenDeliveries: seen } = before;
   const { counts, seenDeliveries } = countDeliveries(trail.deliveries, seen, deliveries);
   return {
-    trail: { ...trail, pushed: true, deliveries: counts },
+    // One that cannot be read announces nothing.
+    trail: { ...trail, pushed: trail.pushed || deliveries.some(isReadable), deliveries: counts },
     claims: [...claims, ...deliveries].slice(-maxKept),
     seenDeliveries,
   };

@@ -1,9 +1,10 @@
-import { type Attention, AttentionSchema, type Concern, type ConcernCode, toConcern } from '../attention.js';
+import { type Attention, AttentionSchema, type Concern, toConcern } from '../attention.js';
 import { DeliveryCountsSchema, type DeliveryNotice } from '../delivery.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import * as s from '../schema.js';
+import type { Struggle } from '../struggle.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
@@ -14,51 +15,63 @@ export interface OrderReading {
   terminal: boolean;
   /** Times and supplier, if the service sent them; driver and vehicle only while payloads are encrypted. */
   details: Record<string, unknown> | null;
-  /** What is wrong with the ride. Absent: nobody looked for it, since the run or the worker is of an earlier release. */
-  concern?: Concern | null;
 }
 
-/** The input of a look at an order. Instants are ISO 8601 UTC. */
-export interface LookInput {
+/** Who says that there is such an order, besides the caller who wants it followed. `delivery`: a stranger may have sent it. */
+export type Vouching = 'nobody' | 'delivery' | 'rideOrRead';
+
+/** What the run of an order shows when an activity looks at the order for it. Instants are ISO 8601 UTC. */
+interface OrderLook {
   account: AccountName;
   orderId: OrderId;
-  /** What the run shows now: finding the same again is no news. Its attention is trouble; a concern stands in `watched`. */
-  shown: { rawStatus: string | null; attention: Attention['code'] | null };
-  /** The concern that the run shows, and when it began to follow the order. Absent: it takes no concern. */
-  watched?: { concern: ConcernCode | null; followedSince: string };
+  /** Null before the first read. */
+  rawStatus: string | null;
+  attention: Attention['code'] | null;
   /** When the run found that status; the start of the run before the first read. */
   since: string;
   scheduledAt: string | null;
-  /** Deliveries announce its changes, so the status may change during the poll, which asks the run for it. */
-  pushed: boolean;
+  followedSince: string;
+}
+
+/** The input of `readOrder`. */
+export interface ReadOrderInput extends OrderLook {
   /** No request before this instant, because of a `Retry-After` of the service or our back-off. */
   notBefore: string | null;
-  /** Only the caller has named the order: it was not read yet, no delivery named it, and no ride made it. */
-  mayBeUnknown: boolean;
-  /** It was not read yet, and no ride made it. Absent: a worker of an earlier release asks. */
-  mayBeInvented?: boolean;
+  vouching: Vouching;
+  /** The trouble that ended the poll before this read. */
+  struggle: Struggle | null;
   /** A person waits for this read: once a minute for each account it ignores all waits. */
-  forPerson?: boolean;
-  /** Of the deliveries that led to the look, newest last, if tracing is on. */
+  forPerson: boolean;
+  /** Of the deliveries that led to the read, newest last, if tracing is on. */
   traceparents?: string[];
 }
 
-/**
- * What a look found. `reads` counts its reads. `gapMs` is the time since the previous read, in which the change happened. `runLength` is
- * the number of events of the run when the poll asked it for its status.
- */
+/** What `readOrder` found; it alone moves the status. `reads` counts its requests. */
 export type OrderObservation =
-  | {
-      kind: 'reading';
-      reading: OrderReading;
-      at: string;
-      reads: number;
-      gapMs?: number;
-      runLength?: number;
-      stores?: true;
-    }
+  | { kind: 'reading'; reading: WatchedReading; at: string; reads: number; stores?: true }
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
-  | { kind: 'unknownOrder'; reads: number; despiteDeliveries?: true };
+  | { kind: 'unknownOrder'; reads: number };
+
+/** A reading, with what is wrong with the ride. */
+export interface WatchedReading extends OrderReading {
+  concern: Concern | null;
+}
+
+/** The input of `observeOrder`. */
+export interface ObserveOrderInput extends OrderLook {
+  /** Do deliveries announce the changes of this order? */
+  pushed: boolean;
+  /** The first request comes a pace after this instant; null: at once. */
+  lastReadAt: string | null;
+}
+
+/** Why a poll has ended: it found another answer, or trouble that has lasted. Then the run reads the order. */
+export interface OrderHint {
+  reads: number;
+  struggle: Struggle | null;
+  /** The change happened after this instant. */
+  unchangedAt: string | null;
+}
 
 /** How the following of an order ended. */
 export const outcomes = ['completed', 'cancelled', 'rejected', 'stopped', 'expired'] as const;
@@ -75,7 +88,7 @@ export const OrderChangeSchema = s.answerOf({
   since: s.answered('When we found the status.'),
   terminal: s.flag,
   outcome: s.nullable(s.wordOf(outcomes), 'Null while the order is followed.'),
-  attention: s.absentOr(s.nullable(AttentionSchema), 'Only what is about the ride. Earlier releases leave it out.'),
+  attention: s.absentOr(s.nullable(AttentionSchema), 'Only what is about the ride.'),
 });
 /** The part of a trail that notices carry. `since` is the start of the run before the first read. */
 export type OrderChange = s.Read<typeof OrderChangeSchema>;
@@ -106,7 +119,7 @@ export const OrderTrailSchema = s.answerOf({
   ...OrderChangeSchema.fields,
   timeline: s.described(s.listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
   deliveries: DeliveryCountsSchema,
-  // A waiting poll adds its reads when it ends with a change.
+  // A waiting poll adds its reads when it ends.
   reads: s.wholeNumber(),
   pushed: s.described(s.flag, 'Do deliveries announce the changes of this order?'),
   attention: s.nullable(AttentionSchema),
@@ -168,12 +181,8 @@ const since = (before: Attention | null, now: Attention): Attention =>
   before?.code === now.code ? { ...now, since: before.since } : now;
 
 /** A reading clears the attention, unless the ride itself needs a person. */
-function attentionAfter({ attention, status }: OrderTrail, { concern, ...reading }: OrderReading): Attention | null {
-  if (reading.terminal) return null;
-  if (concern) return since(attention, concern);
-  const isUnchecked = concern === undefined && isSameStatus(status, reading.status);
-  return isUnchecked ? toConcern(attention) : null;
-}
+const attentionAfter = ({ attention }: OrderTrail, { concern, terminal }: WatchedReading): Attention | null =>
+  concern === null || terminal ? null : since(attention, concern);
 
 /** Nobody needs the driver or the car of an order that is followed no longer. */
 export function withoutDriver(trail: OrderTrail): OrderTrail {
@@ -187,9 +196,8 @@ export function seenBy(now: string, seen: OrderObservation): OrderObservation {
   const sinceByRun = <A extends Attention>(attention: A): A => ({ ...attention, since: byRun(attention.since) });
   if (seen.kind === 'unknownOrder') return seen;
   if (seen.kind === 'trouble') return { ...seen, attention: sinceByRun(seen.attention) };
-  const { concern, ...reading } = seen.reading;
-  const found = concern === undefined ? {} : { concern: concern && sinceByRun(concern) };
-  return { ...seen, at: byRun(seen.at), reading: { ...reading, ...found } };
+  const { concern } = seen.reading;
+  return { ...seen, at: byRun(seen.at), reading: { ...seen.reading, concern: concern && sinceByRun(concern) } };
 }
 
 /**
@@ -268,26 +276,17 @@ function eventType(change: OrderChange, last: OrderChange | null): OrderEvent['t
   return change.attention ? 'attention.raised' : 'attention.cleared';
 }
 
-/** How the run found a change. Instants are ISO 8601 UTC. */
-export interface FoundChange {
-  seen: OrderObservation;
-  /** The deliveries that led to the look; none for a poll. */
-  claims: readonly DeliveryNotice[];
-  /** When the run had read the order before; null: it had not, or there was trouble since. */
-  lastReadAt: string | null;
-  /** Milliseconds since the epoch. */
-  now: number;
-}
-
 /**
- * The longest possible delay of seeing a change, in milliseconds: since the first of its deliveries, or since the previous attempt of the
- * poll or read of the run. Undefined if there was none.
+ * The longest possible delay of seeing a change, in milliseconds: since the first of the deliveries that led to the read, or since
+ * `unchangedAt`, when a look found the former status. Undefined if there was none. `now`: milliseconds since the epoch.
  */
-export function statusLagMs({ seen, claims, lastReadAt, now }: FoundChange): number | undefined {
+export function statusLagMs(
+  claims: readonly DeliveryNotice[],
+  unchangedAt: string | null,
+  now: number,
+): number | undefined {
   if (claims.length > 0) return notNegative(now - Math.min(...claims.map(({ receivedAt }) => Date.parse(receivedAt))));
-  if (seen.kind !== 'reading') return undefined;
-  if (lastReadAt === null) return seen.gapMs;
-  return notNegative(Math.min(Date.parse(seen.at) - Date.parse(lastReadAt), seen.gapMs ?? Infinity));
+  return unchangedAt === null ? undefined : notNegative(now - Date.parse(unchangedAt));
 }
 
 /** The clock of another process may be ahead. */

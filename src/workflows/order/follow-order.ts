@@ -1,10 +1,10 @@
-import { ApplicationFailure, allHandlersFinished, condition, sleep, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, allHandlersFinished, condition, sleep } from '@temporalio/workflow';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, recordObservation, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
-import { type Look, mayBeInvented, nextLook } from './looks.js';
+import { keepPolling, type Look, mustRead, readOrder, stopPolling, vouchingFor } from './looks.js';
 import {
   countChange,
   countEnd,
@@ -14,7 +14,7 @@ import {
   openFollow,
   showTrail,
 } from './state.js';
-import { continueIfLong, goOn, leaveAnswer, mustLeaveLook } from './succession.js';
+import { continueIfLong, goOn, leaveAnswer, mustContinue } from './succession.js';
 
 export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 
@@ -30,8 +30,8 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
     if (follow.continues !== null) await resume(follow);
     watchExpiry(follow);
     while (!isOver(follow)) {
-      const look = await nextLook(follow, () => isOver(follow) || mustLeaveLook(follow));
-      if (look) await record(follow, look);
+      if (mustRead(follow)) await read(follow);
+      else await rest(follow);
       await continueIfLong(follow);
     }
     return await close(follow);
@@ -70,18 +70,38 @@ function watchExpiry(follow: Follow): void {
   runBeside(watch());
 }
 
+const mustLeave = (follow: Follow): boolean => isOver(follow) || mustContinue(follow);
+
+/** Waits for a hint: a delivery, a caller, or the end of the poll. */
+async function rest(follow: Follow): Promise<void> {
+  keepPolling(follow);
+  const { pushed } = follow.trail;
+  const { input } = follow;
+  // A delivery or a caller may have changed the pace of the poll.
+  await condition(
+    () => mustRead(follow) || mustLeave(follow) || follow.trail.pushed !== pushed || follow.input !== input,
+  );
+}
+
+async function read(follow: Follow): Promise<void> {
+  const look = await readOrder(follow, () => mustLeave(follow));
+  if (look) await record(follow, look);
+}
+
 async function record(follow: Follow, { seen: found, claims, serves }: Look): Promise<void> {
   const { inbox, trail: before } = follow;
   const seen = seenBy(new Date().toISOString(), found);
-  if (seen.kind === 'reading' && seen.stores) follow.notifier.addStore(before, follow.readsAtOnce);
+  const isReading = seen.kind === 'reading';
+  if (isReading && seen.stores) follow.notifier.addStore(before);
   follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
-  countChange({ before, after: follow.trail, seen, claims, lastReadAt: follow.lastReadAt });
+  countChange(before, follow, claims);
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
-  follow.lastReadAt = seen.kind === 'reading' ? seen.at : null;
-  follow.recordedLength = workflowInfo().historyLength;
+  follow.lastReadAt = isReading ? seen.at : null;
+  follow.unchangedAt = follow.lastReadAt ?? follow.unchangedAt;
   inbox.served = serves;
   // Trouble answers no claim: the next reading does.
-  if (seen.kind === 'reading') inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
+  if (isReading) inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
+  else stopPolling(follow);
   showTrail(follow, claims.length > 0 ? 'delivery' : 'read');
   // Trouble hides a concern, which may last.
   if (seen.kind !== 'trouble') follow.notifier.tell(follow.trail);
@@ -91,7 +111,8 @@ async function record(follow: Follow, { seen: found, claims, serves }: Look): Pr
 /** The run goes on if a delivery or a ride names the order at the last moment, or a caller stops the following. */
 async function failAsUnknown(follow: Follow): Promise<void> {
   const { received } = follow.trail.deliveries;
-  const isUnnamed = (): boolean => mayBeInvented(follow) && follow.trail.deliveries.received === received;
+  const isUnnamed = (): boolean =>
+    vouchingFor(follow) !== 'rideOrRead' && follow.trail.deliveries.received === received;
   if (!(await leave(follow, () => isUnnamed() && !isOver(follow)))) return;
   countEnd(follow.trail);
   const { account, orderId } = follow.input;

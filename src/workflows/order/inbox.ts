@@ -1,4 +1,4 @@
-import { condition, log, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { withDeliveries, withRequest } from '../../domain/order/earlier-run.js';
@@ -23,7 +23,12 @@ export function listen(run: Follow): void {
     const mine = inbox.asked;
     await condition(() => inbox.served >= mine || inbox.closing);
     inbox.refreshing -= 1;
-    return run.trail;
+    // An order that has ended at the service is final: one more read would change nothing.
+    if (inbox.served >= mine || run.trail.terminal) return run.trail;
+    throw ApplicationFailure.nonRetryable(
+      'The run ended, or gave way to the next one, before this read. Ask again.',
+      'NotRead',
+    );
   });
   onUpdate(stopFollowingUpdate, parseStopInput, async ({ reason }) => {
     inbox.stopReason ??= reason;

@@ -1,5 +1,4 @@
-import { type CancellationScope, metricMeter, patched, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import type { Cadence } from '../../domain/account.js';
+import { type CancellationScope, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import type { Notify } from '../../domain/notify/receivers.js';
@@ -7,29 +6,20 @@ import { type FollowOrderInput, parseFollowOrderInput, toEarlierRunId } from '..
 import { toKnownStatus } from '../../domain/order/status.js';
 import {
   describeTrail,
-  type FoundChange,
   isChange,
-  type LookInput,
   type OrderChange,
-  type OrderObservation,
   type OrderTrail,
   openTrail,
   statusLagMs,
   toOrderChange,
   toOrderEvent,
 } from '../../domain/order/trail.js';
+import type { Struggle } from '../../domain/struggle.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type CarriedDeliveries, carryDeliveries, type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
 import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
-import { defaultMaxEvents, openActivations, refuseBadInput, requireWorkflowId } from '../run-kit.js';
-import {
-  rideAccountKey,
-  rideAttentionKey,
-  rideSeenByKey,
-  rideStatusKey,
-  writeAccount,
-  writeAttributes,
-} from '../search-attributes.js';
+import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
 
 /** What deliveries and callers ask of the run. */
 export interface OrderInbox extends DeliveryInbox {
@@ -49,13 +39,12 @@ export interface OrderInbox extends DeliveryInbox {
 }
 
 /** What the next run needs when this one continues as new. */
-export type CarriedInbox = CarriedDeliveries &
-  Pick<OrderInbox, 'claims' | 'stopReason'> &
-  Partial<Pick<OrderInbox, 'receivers' | 'leftOut'>>;
+export type CarriedInbox = CarriedDeliveries & Pick<OrderInbox, 'claims' | 'stopReason' | 'receivers' | 'leftOut'>;
 
 /** The inbox of a new run, with what the previous run has not answered. */
 export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
   ...openDeliveryInbox(carried),
+  ...(carried ? {} : { asked: 1 }), // the start is a hint
   refreshing: 0,
   claims: carried?.claims ?? [],
   stopReason: carried?.stopReason ?? null,
@@ -73,11 +62,11 @@ export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
   leftOut: inbox.leftOut,
 });
 
-/** A poll waits for the next change while other reads go on. */
-export interface Poll {
-  readonly input: LookInput;
+/** A poll under way, and what its pace depends on. */
+interface Poll {
   readonly scope: CancellationScope;
-  ended: { seen: OrderObservation } | { error: unknown } | null;
+  readonly pushed: boolean;
+  readonly scheduledAt: string | null;
 }
 
 /** A run continues as new at the server's hint, or after so many events or signals. */
@@ -99,7 +88,7 @@ export interface FollowOrderProgress {
     startedAt: string;
     notBefore: string | null;
     inbox: CarriedInbox;
-    deliveryReads?: number[];
+    deliveryReads: number[];
     notices?: NoticeLog;
   };
 }
@@ -119,17 +108,13 @@ export interface Follow {
   notBefore: string | null;
   /** ISO instant of the last read; null before the first read of this run and after trouble. */
   lastReadAt: string | null;
-  /** Epoch milliseconds of the last reads after deliveries, newest last. */
+  /** The next change of the status happened after this ISO instant; null: that is not known. */
+  unchangedAt: string | null;
+  /** The trouble that ended the last poll, for the next read. */
+  struggle: Struggle | null;
+  /** Epoch milliseconds of the last reads that no person asked for, newest last. */
   deliveryReads: number[];
-  /** Do reads after deliveries have a share? Not in a run that made more of them on an earlier release; null: not known yet. */
-  isPaced: boolean | null;
-  /** May the run read at once, within its own task? Not if it began on an earlier release. */
-  readonly readsAtOnce: boolean;
-  /** The pace of polls, as the worker of the last read at once has it; null where a poll need not wait for deliveries. */
-  cadence: Cadence | null;
-  /** The number of events of the run when it recorded its last observation. */
-  recordedLength: number;
-  /** The poll under way; null before the first one and after the run has taken its result. */
+  /** Null before the first reading, during trouble, and after a poll has ended. */
   poll: Poll | null;
   isExpired: boolean;
   /** Shows the trail in the UI; adds no event. */
@@ -146,8 +131,7 @@ export function openFollow(
   const earlier = (continues ?? null) === null ? null : refuseBadInput(() => toEarlierRunId(continues));
   const inbox = openInbox(input.notify, carried?.inbox);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
-  const readsAtOnce = patched(openActivations) || patched('reads-at-once');
-  if (!carried && !readsAtOnce) writeAccount(input.account);
+  if (!carried) writeAccount(input.account);
   const show = (): void => setCurrentDetails(describeTrail(follow.trail, notToldOf(follow)));
   const follow: Follow = {
     input,
@@ -164,11 +148,9 @@ export function openFollow(
     continues: earlier,
     notBefore: carried?.notBefore ?? null,
     lastReadAt: null,
+    unchangedAt: null,
+    struggle: null,
     deliveryReads: carried?.deliveryReads ?? [],
-    isPaced: null,
-    readsAtOnce,
-    cadence: null,
-    recordedLength: 0,
     poll: null,
     isExpired: false,
     show,
@@ -192,17 +174,12 @@ const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, 
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
 
-/** Lists the run under its account. After a read at once the account is written together with the status. */
-export const showAccount = ({ input }: Follow): void =>
-  writeAttributes([{ key: rideAccountKey, value: input.account }]);
-
 /** Shows the trail in the Temporal UI and in the search attributes. */
 export function showTrail(follow: Follow, seenBy: 'read' | 'delivery'): void {
   const { trail } = follow;
   follow.show();
   const isNewStatus = (workflowInfo().typedSearchAttributes.get(rideStatusKey) ?? null) !== trail.status;
   writeAttributes([
-    { key: rideAccountKey, value: follow.input.account },
     { key: rideStatusKey, value: trail.status },
     ...(isNewStatus ? [{ key: rideSeenByKey, value: seenBy }] : []),
     { key: rideAttentionKey, value: trail.attention?.code ?? null },
@@ -211,19 +188,18 @@ export function showTrail(follow: Follow, seenBy: 'read' | 'delivery'): void {
 
 // The meter counts nothing during replay. Labels are words from closed lists.
 
-interface Seen extends Omit<FoundChange, 'now'> {
-  before: OrderTrail;
-  after: OrderTrail;
-}
-
-/** Counts a change of the status by the cause of the look, and records how late the run saw it. */
-export function countChange({ before, after, seen, claims, lastReadAt }: Seen): void {
-  if (after.status === null || after.status === before.status) return;
+/** Counts a change of the status by the cause of the read, and records how late the run saw it. */
+export function countChange(
+  before: OrderTrail,
+  { trail, unchangedAt }: Follow,
+  claims: readonly DeliveryNotice[],
+): void {
+  if (trail.status === null || trail.status === before.status) return;
   const foundBy = before.status === null ? 'first' : claims.length > 0 ? 'delivery' : 'read';
   metricMeter
     .createCounter('faretrail_status_changes', undefined, 'Changes of the status of orders by how they were seen.')
-    .add(1, { account: after.account, status: toKnownStatus(after.status) ?? 'other', seen_by: foundBy });
-  const lagMs = statusLagMs({ seen, claims, lastReadAt, now: Date.now() });
+    .add(1, { account: trail.account, status: toKnownStatus(trail.status) ?? 'other', seen_by: foundBy });
+  const lagMs = statusLagMs(claims, unchangedAt, Date.now());
   if (foundBy === 'first' || lagMs === undefined) return;
   metricMeter
     .createHistogram('faretrail_status_lag', 'float', 'seconds', 'How late changes of the status were seen.')

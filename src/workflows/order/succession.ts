@@ -15,7 +15,7 @@ import { promptRetry } from '../activity-options.js';
 import { hasTooManySignals } from '../delivery-inbox.js';
 import { leftByRunQuery } from '../messages.js';
 import { carryNotices } from '../notify/url-notices.js';
-import { hasManyEvents, isHistoryLong } from '../run-kit.js';
+import { isHistoryLong } from '../run-kit.js';
 import { carryInbox, createOrderNotifier, type Follow, type FollowOrderProgress, isOver } from './state.js';
 
 // Several runs may follow one order: a long run continues as new, and a new run continues one that ended by mistake.
@@ -75,14 +75,8 @@ function takeOver(follow: Follow, left: RunLeft): void {
 /** This run makes a read for which a caller waits; the next run makes a read for a delivery. */
 const isLong = ({ inbox, limits }: Follow): boolean => inbox.refreshing === 0 && isHistoryLong(limits.maxEvents);
 
-/** The server would refuse signals, or a look that only waits holds up a run with many events: the next run makes it. */
-export const mustLeaveLook = (follow: Follow): boolean =>
-  hasTooManySignals(follow.inbox, follow.limits) ||
-  (mustWait(follow) && follow.inbox.refreshing === 0 && hasManyEvents());
-
-const mustWait = ({ notBefore }: Follow): boolean => notBefore !== null && Date.parse(notBefore) > Date.now();
-
-const mustContinue = (follow: Follow): boolean =>
+/** Must the run continue as new? A read under way is made by the next run. */
+export const mustContinue = (follow: Follow): boolean =>
   !isOver(follow) && (isLong(follow) || hasTooManySignals(follow.inbox, follow.limits));
 
 type FollowOrder = (input: FollowOrderInput, progress: FollowOrderProgress) => Promise<OrderTrail>;
