@@ -1,38 +1,42 @@
 import type { Info } from '@temporalio/activity';
 import { createQuietTimes } from '../../src/activities/authorized-call.js';
-import {
-  createOrderActivities,
-  createProvenPaths,
-  type OrderActivities,
-  type OrderReader,
-  type Shown,
-} from '../../src/activities/order.js';
-import type { Reliance } from '../../src/activities/order-pace.js';
-import type { Cadence } from '../../src/domain/account.js';
+import { createOrderActivities, createProvenPaths, type OrderReader, type Shown } from '../../src/activities/order.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { toRideStatus } from '../../src/domain/order/status.js';
-import type { LookInput, OrderReading } from '../../src/domain/order/trail.js';
+import type { ObserveOrderInput, OrderReading, ReadOrderInput } from '../../src/domain/order/trail.js';
 import { partnerAccount } from '../ride-api/accounts.js';
 import { nextOf } from './service.js';
 import { attemptOnce, iso, repeatAttempts, start } from './temporal.js';
 
 export const account = {
   ...partnerAccount(),
-  poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000, provenMs: 600_000 },
+  poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 },
 };
 
-/** A look at an order that the run shows as `Routing`, since the start. */
-export const lookAt = (more: Partial<LookInput> = {}): LookInput => ({
+const shown = {
   account: account.name,
   orderId: toOrderId('4711'),
-  shown: { rawStatus: 'Routing', attention: null },
-  since: iso(start),
-  scheduledAt: null,
-  pushed: false,
-  notBefore: null,
-  mayBeUnknown: false,
+  ...{ rawStatus: 'Routing', attention: null, since: iso(start), scheduledAt: null, followedSince: iso(start) },
+};
+
+/** A read of an order that the run shows as `Routing`, since the start. */
+export const readAt = (more: Partial<ReadOrderInput> = {}): ReadOrderInput => ({
+  ...shown,
+  ...{ notBefore: null, vouching: 'rideOrRead', struggle: null, forPerson: false },
   ...more,
 });
+
+/** A poll of such an order. */
+export const pollAt = (more: Partial<ObserveOrderInput> = {}): ObserveOrderInput => ({
+  ...shown,
+  ...{ pushed: false, lastReadAt: null },
+  ...more,
+});
+
+/** One of the two activities, with its input. */
+export type Looking = ReturnType<typeof aRead> | ReturnType<typeof aPoll>;
+export const aRead = (more?: Partial<ReadOrderInput>) => ({ name: 'readOrder', input: readAt(more) }) as const;
+export const aPoll = (more?: Partial<ObserveOrderInput>) => ({ name: 'observeOrder', input: pollAt(more) }) as const;
 
 export const readingOf = (rawStatus: string, details: OrderReading['details'] = null): OrderReading => ({
   status: toRideStatus(rawStatus),
@@ -45,10 +49,6 @@ interface Limits {
   untilMs?: number;
   /** What an attempt before these left. */
   heartbeatDetails?: unknown;
-  /** When the run read the order last, for a poll; null: never. */
-  lastReadAt?: string | null;
-  /** The run of the activity. */
-  workflowExecution?: Info['workflowExecution'];
 }
 
 /** The orders at the service, and Temporal, as far as the activities see them. */
@@ -59,38 +59,23 @@ export class LookStage {
   answers: (OrderReading | Error)[];
   /** When the service was asked. */
   readonly asked: number[] = [];
-  /** What the run shows to its polls; an Error when Temporal does not answer. */
-  shown: Shown | Error = { status: 'Routing', concern: null, runLength: 20 };
-  /** Since when the run shows its status, as it answers to a query; an Error when no worker answers. */
-  since: string | Error = iso(start);
-  poll: Cadence = account.poll;
-  /** How far polls may rely on deliveries. */
-  reliance: Reliance = { earned: 0, takesMisses: false };
-  /** The orders about which a delivery was missed. */
-  readonly misses: string[] = [];
+  /** What the run shows to a poll that asks; an Error when Temporal does not answer. */
+  shown: Shown | Error = { status: 'Routing', concern: null };
+  /** How often a poll has asked for it. */
+  asks = 0;
   readonly quietTimes = createQuietTimes(() => this.now);
   readonly provenPaths = createProvenPaths(() => this.now);
   readOrder: OrderReader = async () => this.answer();
   readonly activities = createOrderActivities({
-    account: () => ({ ...account, poll: this.poll }),
+    account: () => account,
     readOrder: (...args) => this.readOrder(...args),
     readShown: async () => {
-      const { shown } = this;
-      if (shown instanceof Error) throw shown;
-      return shown;
-    },
-    readSince: async () => {
-      if (this.since instanceof Error) throw this.since;
-      return this.since;
+      this.asks += 1;
+      if (this.shown instanceof Error) throw this.shown;
+      return this.shown;
     },
     quietTimes: this.quietTimes,
     provenPaths: this.provenPaths,
-    reliability: {
-      of: async () => this.reliance,
-      miss: async (_account, orderId) => {
-        this.misses.push(orderId);
-      },
-    },
     now: () => this.now,
     random: () => this.random,
   });
@@ -104,15 +89,15 @@ export class LookStage {
     return nextOf(this.answers);
   }
 
-  attempt(name: keyof OrderActivities, input: LookInput, about: Partial<Info> & Pick<Limits, 'lastReadAt'> = {}) {
-    const { lastReadAt = null, ...info } = about;
+  attempt({ name, input }: Looking, info: Partial<Info> = {}) {
     const times = { scheduledTimestampMs: this.now, currentAttemptScheduledTimestampMs: this.now };
-    return attemptOnce({ ...times, ...info }, () => this.activities[name](input, lastReadAt));
+    return attemptOnce<unknown>({ ...times, ...info }, () =>
+      name === 'readOrder' ? this.activities.readOrder(input) : this.activities.observeOrder(input),
+    );
   }
 
   /** See `repeatAttempts`. */
-  run(name: keyof OrderActivities, input: LookInput, { lastReadAt = null, workflowExecution, ...limits }: Limits = {}) {
-    const about = { lastReadAt, ...(workflowExecution && { workflowExecution }) };
-    return repeatAttempts(this, limits, (info) => this.attempt(name, input, { ...info, ...about }));
+  run(looking: Looking, limits: Limits = {}) {
+    return repeatAttempts(this, limits, (info) => this.attempt(looking, info));
   }
 }

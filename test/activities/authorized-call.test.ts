@@ -5,11 +5,11 @@ import type { TokenSource } from '../../src/activities/token-source.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
-import { account, LookStage, lookAt, readingOf } from './attempts.js';
+import { account, aPoll, aRead, LookStage, readingOf } from './attempts.js';
 import { apiError, apiErrorCodes, fakeRideApi, nextOf, tokensInOrder } from './service.js';
 import { iso, minute, start } from './temporal.js';
 
-const other = lookAt({ orderId: toOrderId('4712') });
+const other = aRead({ orderId: toOrderId('4712') });
 const rejected = apiError('TOKEN_REJECTED');
 
 interface CallSettings {
@@ -117,9 +117,9 @@ function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensIn
 it('the reader of orders hands the order and the signal to each request, and proves the path of look-ups', async () => {
   const stage = stageWith([rejected, readingOf('Driving')]);
   const { signal } = new AbortController();
-  expect(await stage.readOrder(account, other.orderId, { signal })).toEqual(readingOf('Driving'));
-  expect(stage.requests).toEqual([1, 2].map((id) => [account, other.orderId, `clear token-${id}`, signal]));
-  expect(stage.provenPaths.isProven(account.name, start, lookAt().orderId)).toBe(true);
+  expect(await stage.readOrder(account, other.input.orderId, { signal })).toEqual(readingOf('Driving'));
+  expect(stage.requests).toEqual([1, 2].map((id) => [account, other.input.orderId, `clear token-${id}`, signal]));
+  expect(stage.provenPaths.isProven(account.name, start, aRead().input.orderId)).toBe(true);
 });
 
 it('a short wait cuts no long one, and concerns no other account', () => {
@@ -132,22 +132,22 @@ it('a short wait cuts no long one, and concerns no other account', () => {
 it('polls and one-shot reads of other orders make no call until the wait after a 429 is over', async () => {
   const tokens = tokensInOrder();
   const stage = stageWith([apiError('RATE_LIMITED', 30), readingOf('Driving')], tokens);
-  await stage.attempt('observeOrder', lookAt());
-  expect((await stage.attempt('readOrder', other)).failure?.nextRetryDelay).toBe(30_000);
+  await stage.attempt(aPoll());
+  expect((await stage.attempt(other)).failure?.nextRetryDelay).toBe(30_000);
   stage.now += 10_000;
-  const { failure, heartbeats } = await stage.attempt('observeOrder', other);
+  const { failure, heartbeats } = await stage.attempt(other);
   expect(failure).toMatchObject({ type: 'UpstreamUnavailable', nextRetryDelay: 20_000 });
   expect([stage.asked, tokens.calls]).toEqual([[start], [undefined]]);
   stage.now += 20_000;
-  const next = await stage.attempt('observeOrder', other, { attempt: 2, heartbeatDetails: heartbeats.at(-1) });
+  const next = await stage.attempt(other, { attempt: 2, heartbeatDetails: heartbeats.at(-1) });
   expect(next.seen).toMatchObject({ reading: { status: 'Driving' } });
   expect(stage.asked).toEqual([start, start + 30_000]);
 });
 
 it('every order shows a long wait at once, with its end', async () => {
   const stage = stageWith([apiError('RATE_LIMITED', 599), readingOf('Driving')]);
-  await stage.attempt('observeOrder', lookAt());
-  const attempts = await stage.run('observeOrder', other);
+  await stage.attempt(aPoll());
+  const attempts = await stage.run(other);
   const message = expect.stringContaining('until 2031-05-01 10:09:59 UTC');
   const attention = { code: 'upstreamUnavailable', message };
   expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
@@ -156,32 +156,32 @@ it('every order shows a long wait at once, with its end', async () => {
 
 it('a refusal without Retry-After concerns only the order that got it', async () => {
   const stage = stageWith([apiError('UPSTREAM_FAILED'), readingOf('Driving')]);
-  await stage.attempt('observeOrder', lookAt());
-  expect((await stage.attempt('observeOrder', other)).seen).toMatchObject({ kind: 'reading' });
+  await stage.attempt(aPoll());
+  expect((await stage.attempt(other)).seen).toMatchObject({ kind: 'reading' });
 });
 
 describe('a read that a person asked for', () => {
-  const byPerson = lookAt({ forPerson: true });
+  const byPerson = { forPerson: true };
   const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
   async function quietStage(...answers: LookStage['answers']) {
     const stage = stageWith([apiError('RATE_LIMITED', 599), ...answers]);
-    await stage.attempt('observeOrder', other);
+    await stage.attempt(other);
     stage.asked.length = 0;
     return stage;
   }
 
   it('a read for a person is sent at once, though the account and the run have to wait', async () => {
     const stage = await quietStage(readingOf('Driving'));
-    const { seen } = await stage.attempt('readOrder', { ...byPerson, shown, notBefore: iso(start + 599_000) });
+    const { seen } = await stage.attempt(aRead({ ...byPerson, ...shown, notBefore: iso(start + 599_000) }));
     expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Driving' } });
     expect(stage.asked).toEqual([start]);
   });
 
   it('reads for a person take turns, one a minute for each account, and none ends without a request', async () => {
     const stage = await quietStage(readingOf('Driving'));
-    await stage.attempt('readOrder', byPerson);
+    await stage.attempt(aRead(byPerson));
     stage.now += 1_000;
-    const attempts = await stage.run('readOrder', { ...byPerson, shown });
+    const attempts = await stage.run(aRead({ ...byPerson, ...shown }));
     expect(attempts[0]?.failure).toMatchObject({ type: 'NotYet', nextRetryDelay: 59_000 });
     expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
     expect(stage.asked).toEqual([start, start + minute]);
@@ -189,7 +189,7 @@ describe('a read that a person asked for', () => {
 
   it('a read for a person ends with the answer of the service, even if that is to wait on', async () => {
     const stage = await quietStage(apiError('RATE_LIMITED', 599));
-    const { seen } = await stage.attempt('readOrder', { ...byPerson, shown });
+    const { seen } = await stage.attempt(aRead({ ...byPerson, ...shown }));
     expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
     expect(stage.asked).toEqual([start]);
   });
@@ -201,21 +201,21 @@ describe('a read that a person asked for', () => {
       return await tokens.get(...args);
     };
     const stage = stageWith([readingOf('Driving')], { ...tokens, get });
-    const attempts = await stage.run('readOrder', byPerson);
+    const attempts = await stage.run(aRead(byPerson));
     expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
     expect(stage.now - start).toBeLessThan(1_000);
   });
 
   it('reads for a person take no turn while nothing has to wait', async () => {
     const stage = stageWith([readingOf('Routing')]);
-    for (let times = 0; times < 3; times += 1) await stage.attempt('readOrder', byPerson);
+    for (let times = 0; times < 3; times += 1) await stage.attempt(aRead(byPerson));
     expect(stage.asked).toHaveLength(3);
     expect(stage.quietTimes.takeTurn(account.name)).toBe(0);
   });
 
   it('a read after a delivery waits, and the wait is not its answer', async () => {
     const stage = await quietStage(readingOf('Driving'));
-    const attempts = await stage.run('readOrder', lookAt({ shown }));
+    const attempts = await stage.run(aRead(shown));
     expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
     expect(stage.asked).toEqual([start + 599_000]);
   });

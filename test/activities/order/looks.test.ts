@@ -1,24 +1,25 @@
+import type { Info } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { notYet } from '../../../src/activities/failures.js';
-import type { LookInput } from '../../../src/domain/order/trail.js';
-import { LookStage, lookAt, readingOf } from '../attempts.js';
+import type { OrderReading } from '../../../src/domain/order/trail.js';
+import { aPoll, aRead, LookStage, pollAt, readingOf } from '../attempts.js';
 import { delayOf, iso, logger, minute, second, start } from '../temporal.js';
 
 describe('a poll that finds the status unchanged', () => {
   it('a poll without news fails as "not yet", benign and repeated at the pace of the order', async () => {
     const stage = new LookStage(readingOf('ROUTING'));
-    const { failure, heartbeats } = await stage.attempt('observeOrder', lookAt());
+    const { failure, heartbeats } = await stage.attempt(aPoll());
     expect(failure).toMatchObject({ type: 'NotYet', category: 'BENIGN', nonRetryable: false, nextRetryDelay: 10_000 });
     expect(failure?.message).toBe('Still Routing.');
     expect(failure?.stack).toBe(''); // Temporal keeps the failure, and a stack would be most of it
     expect(heartbeats).toEqual([]);
   });
 
-  const reserved = { shown: { rawStatus: 'Reserved', attention: null } };
+  const reserved = { rawStatus: 'Reserved' };
   it.each([
-    ['an order whose status is old', { since: iso(start - 30 * minute) }, 30_000],
+    ['an order whose status is old', { since: iso(start - 25 * minute) }, 25_000],
     ['a pushed order', { pushed: true }, 120_000],
     ['a reserved order', reserved, 300_000],
     [
@@ -27,17 +28,17 @@ describe('a poll that finds the status unchanged', () => {
       minute,
     ],
   ] as const)('a poll keeps the pace of %s', async (_, more, everyMs) => {
-    const input = lookAt(more);
-    const stage = new LookStage(readingOf(String(input.shown.rawStatus)));
-    expect(delayOf(await stage.attempt('observeOrder', input))).toBe(everyMs);
+    const poll = aPoll(more);
+    const stage = new LookStage(readingOf(String(poll.input.rawStatus)));
+    expect(delayOf(await stage.attempt(poll))).toBe(everyMs);
   });
 
   it('a poll has news when the pick-up was moved to another instant', async () => {
     const stage = new LookStage(readingOf('Reserved', { scheduledAt: iso(start + 10 * minute) }));
-    const input = lookAt({ ...reserved, scheduledAt: iso(start + 24 * 60 * minute) });
-    expect((await stage.attempt('observeOrder', input)).seen).toMatchObject({ kind: 'reading' });
+    const poll = aPoll({ ...reserved, scheduledAt: iso(start + 24 * 60 * minute) });
+    expect((await stage.attempt(poll)).seen).toMatchObject({ struggle: null });
     stage.answers = [readingOf('Reserved', { scheduledAt: 'soon' })];
-    expect(delayOf(await stage.attempt('observeOrder', input))).toBe(300_000);
+    expect(delayOf(await stage.attempt(poll))).toBe(300_000);
   });
 
   it.each([null, iso(start)])(
@@ -45,7 +46,7 @@ describe('a poll that finds the status unchanged', () => {
     async (lastReadAt) => {
       const stage = new LookStage(readingOf('Routing'));
       stage.random = 0.5;
-      expect(delayOf(await stage.attempt('observeOrder', lookAt(), { lastReadAt }))).toBe(10_500);
+      expect(delayOf(await stage.attempt(aPoll({ lastReadAt })))).toBe(10_500);
     },
   );
 
@@ -61,15 +62,15 @@ describe('a poll that finds the status unchanged', () => {
 
   it('a poll asks the service once for each attempt', async () => {
     const stage = new LookStage(readingOf('Routing'), readingOf('Routing'), readingOf('Driving'));
-    const attempts = await stage.run('observeOrder', lookAt());
+    const attempts = await stage.run(aPoll());
     expect(stage.asked).toEqual([start, start + 10_000, start + 20_000]);
-    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading', reads: 3, at: iso(start + 20_000) });
+    expect(attempts.at(-1)?.seen).toEqual({ reads: 3, struggle: null, unchangedAt: iso(start + 10_000) });
   });
 });
 
 it('a poll after a read of the run first waits for the rest of the pace', async () => {
   const stage = new LookStage(readingOf('Routing'), readingOf('Driving'));
-  const attempts = await stage.run('observeOrder', lookAt(), { lastReadAt: iso(start - 4_000) });
+  const attempts = await stage.run(aPoll({ lastReadAt: iso(start - 4_000) }));
   expect(attempts[0]?.failure).toMatchObject({ type: 'NotYet', message: 'Still Routing.', nextRetryDelay: 6_000 });
   expect(stage.asked).toEqual([start + 6_000, start + 16_000]);
   expect(attempts.at(-1)?.seen).toMatchObject({ reads: 2 });
@@ -80,95 +81,72 @@ it.each([
   ['by a clock that goes ahead', minute, 10_000],
 ])('a poll waits between a moment and one pace after a read %s', async (_, offMs, delayMs) => {
   const stage = new LookStage();
-  const attempt = await stage.attempt('observeOrder', lookAt(), { lastReadAt: iso(start + offMs) });
+  const attempt = await stage.attempt(aPoll({ lastReadAt: iso(start + offMs) }));
   expect(delayOf(attempt)).toBe(delayMs);
   expect(stage.asked).toEqual([]);
 });
 
-// Only the run knows since when the order was not read: its own pause may have been longer.
-it('a poll whose wait was lost with a worker asks at once, and names no gap', async () => {
-  const reading = readingOf('Driving');
-  const about = { attempt: 2, lastReadAt: iso(start) };
-  const { seen } = await new LookStage(reading).attempt('observeOrder', lookAt(), about);
-  expect(seen).toEqual({ kind: 'reading', reading, at: iso(start), reads: 1 });
-});
+describe('a poll that finds another status than it knows', () => {
+  const workflowExecution = { workflowId: 'order/partner/4711', runId: 'r' };
+  const poll = (stage: LookStage, info: Partial<Info> = {}) =>
+    stage.attempt(aPoll({ pushed: true }), { workflowExecution, ...info });
 
-describe('a poll of an order whose changes are announced', () => {
-  const announced = lookAt({ pushed: true });
-
-  it('a poll of a pushed order compares with the status that the run shows now, not at its beginning', async () => {
+  it('ends if the run shows another one too', async () => {
     const stage = new LookStage(readingOf('DRIVING'));
-    stage.shown = { status: 'Driving', concern: null, runLength: 40 };
-    const { failure } = await stage.attempt('observeOrder', announced);
-    expect(failure).toMatchObject({ message: 'Still Driving.', nextRetryDelay: 120_000 });
+    expect((await poll(stage)).seen).toEqual({ reads: 1, struggle: null, unchangedAt: null });
+    expect(stage.asks).toBe(1);
+  });
+
+  it('goes on if a delivery has led the run there, and asks no more about that status', async () => {
+    const stage = new LookStage(readingOf('DRIVING'));
+    stage.shown = { status: 'Driving', concern: null };
+    const { failure, heartbeats } = await poll(stage);
+    expect(failure).toMatchObject({ type: 'NotYet', nextRetryDelay: 120_000 });
+    const next = await poll(stage, { attempt: 2, heartbeatDetails: heartbeats.at(-1) });
+    expect(next.failure?.message).toBe('Still Driving.');
+    expect(stage.asks).toBe(1);
     stage.answers = [readingOf('Routing')];
-    const { seen } = await stage.attempt('observeOrder', announced);
-    expect(seen).toMatchObject({ reading: { status: 'Routing' }, runLength: 40 });
+    expect((await poll(stage, { attempt: 3, heartbeatDetails: heartbeats.at(-1) })).seen).toMatchObject({ reads: 3 });
   });
 
-  it('a poll of a pushed order asks the run before the service, in each attempt', async () => {
-    const stage = new LookStage(readingOf('Routing'), readingOf('Driving'));
-    for (const status of ['Routing', 'Driving']) {
-      stage.shown = { status, concern: null, runLength: 60 };
-      expect((await stage.attempt('observeOrder', announced)).failure?.message).toBe(`Still ${status}.`);
-    }
-  });
-
-  it('a poll of a pushed order does not ask the service when Temporal does not answer, and is repeated', async () => {
-    const stage = new LookStage();
+  it('is repeated when Temporal does not answer', async () => {
+    const stage = new LookStage(readingOf('Driving'));
     stage.shown = new Error('unavailable');
-    expect(await stage.attempt('observeOrder', announced)).toEqual({ error: stage.shown, heartbeats: [] });
-    expect(stage.asked).toEqual([]);
+    expect(await poll(stage)).toEqual({ error: stage.shown, heartbeats: [] });
   });
 
-  it.each([
-    ['readOrder', announced],
-    ['observeOrder', lookAt()],
-  ] as const)(
-    'neither a one-shot read nor a poll of an order that is not pushed asks the run: %s',
-    async (name, input) => {
-      const stage = new LookStage(readingOf('Driving'));
-      stage.shown = new Error('asked');
-      const { seen } = await stage.attempt(name, input);
-      expect(seen).toMatchObject({ kind: 'reading' });
-      expect(seen).not.toHaveProperty('runLength');
-    },
-  );
+  it('asks the run nothing while the status is unchanged, or has ended', async () => {
+    const stage = new LookStage(readingOf('Routing'), { ...readingOf('Completed'), terminal: true });
+    expect((await poll(stage)).failure?.message).toBe('Still Routing.');
+    expect((await poll(stage)).seen).toMatchObject({ struggle: null });
+    expect(stage.asks).toBe(0);
+  });
 });
 
-describe('a look that has news', () => {
-  it.each<[string, LookInput, string?, boolean?]>([
-    ['the first status', lookAt({ shown: { rawStatus: null, attention: null } }), 'Routing'],
-    ['another status', lookAt(), 'Driving'],
-    ['an unknown word', lookAt(), 'On hold'],
-    ['the same status while attention is shown', lookAt({ shown: { rawStatus: 'Routing', attention: 'forbidden' } })],
-    ['the same status, now an end', lookAt({ shown: { rawStatus: 'Archived', attention: null } }), 'Archived', true],
-  ])('a poll completes with %s', async (_, input, word = 'Routing', terminal = false) => {
-    const reading = { ...readingOf(word, { supplier: { name: 'a' } }), terminal };
-    const { seen } = await new LookStage(reading).attempt('observeOrder', input);
-    expect(seen).toEqual({ kind: 'reading', reading, at: iso(start), reads: 1 });
+const trouble = { code: 'upstreamUnavailable', message: '', failures: 2, notBefore: iso(start) };
+it.each([
+  ['its pause and the wait for its turn', 3, undefined, 10],
+  ['its pause and the trouble in between', 0, { ...trouble, since: iso(start + 20 * second) }, 50],
+])('a poll that ends tells since when the order may have changed: %s', async (_, late, struggle, before) => {
+  const stage = new LookStage(readingOf('Driving'));
+  const dueAt = start + minute;
+  stage.now = dueAt + late * second;
+  const heartbeatDetails = struggle && { known: pollAt(), struggle };
+  const { seen } = await stage.attempt(aPoll(), {
+    attempt: 2,
+    currentAttemptScheduledTimestampMs: dueAt,
+    heartbeatDetails,
   });
+  expect(seen).toMatchObject({ unchangedAt: iso(dueAt - before * second) });
+});
 
-  it.each(['Routing', 'Driving'])('a one-shot read completes with any status, changed or not: %s', async (status) => {
-    const { seen } = await new LookStage(readingOf(status)).attempt('readOrder', lookAt());
-    expect(seen).toMatchObject({ kind: 'reading', reads: 1, reading: { status } });
-  });
-
-  const trouble = { code: 'upstreamUnavailable', message: '', failures: 2, notBefore: iso(start) };
-  it.each([
-    ['its pause and the wait for its turn', 3, undefined, 13],
-    ['its pause and the trouble in between', 0, { ...trouble, since: iso(start + 20 * second) }, 50],
-  ])(
-    'a poll that finds a change tells for how long the order was not read: %s',
-    async (_, late, heartbeatDetails, gap) => {
-      const stage = new LookStage(readingOf('Driving'));
-      const dueAt = start + minute;
-      stage.now = dueAt + late * second;
-      const info = { attempt: 2, currentAttemptScheduledTimestampMs: dueAt, heartbeatDetails };
-      const { seen } = await stage.attempt('observeOrder', lookAt(), info);
-      expect(seen).toMatchObject({ kind: 'reading', gapMs: gap * second });
-    },
-  );
+it.each<[string, OrderReading]>([
+  ['the first status', readingOf('Routing', { supplier: { name: 'a' } })],
+  ['an unknown word', readingOf('On hold')],
+  ['an end', { ...readingOf('Archived'), terminal: true }],
+])('a read completes with %s', async (_, reading) => {
+  const { seen } = await new LookStage(reading).attempt(aRead());
+  expect(seen).toEqual({ kind: 'reading', reading: { ...reading, concern: null }, at: iso(start), reads: 1 });
 });
 
 it('an unreadable instant in the input neither keeps a look waiting nor lets it through the waits of its account', async () => {
@@ -178,23 +156,25 @@ it('an unreadable instant in the input neither keeps a look waiting nor lets it 
     manners.push(manner);
     return stage.answer();
   };
-  const { seen } = await stage.attempt('readOrder', lookAt({ notBefore: 'later', forPerson: true }));
+  const { seen } = await stage.attempt(aRead({ notBefore: 'later', forPerson: true }));
   expect(seen).toMatchObject({ kind: 'reading' });
   expect(manners).toEqual([expect.objectContaining({ isThrough: false })]);
 });
 
-describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
-  it(`${name} makes no call before the instant in its input, and then one`, async () => {
-    const stage = new LookStage(readingOf('Driving'));
-    const input = lookAt({ notBefore: iso(start + 7_500) });
-    const { failure } = await stage.attempt(name, input);
-    expect(failure).toMatchObject({ type: 'NotYet', category: 'BENIGN', nextRetryDelay: 7_500 });
-    stage.now += 7_499;
-    expect(delayOf(await stage.attempt(name, input))).toBe(1);
-    stage.now += 1;
-    expect((await stage.attempt(name, input)).seen).toMatchObject({ kind: 'reading' });
-    expect(stage.asked).toEqual([start + 7_500]);
-  });
+it('a read makes no call before the instant in its input, and then one', async () => {
+  const stage = new LookStage(readingOf('Driving'));
+  const read = aRead({ notBefore: iso(start + 7_500) });
+  const { failure } = await stage.attempt(read);
+  expect(failure).toMatchObject({ type: 'NotYet', category: 'BENIGN', nextRetryDelay: 7_500 });
+  stage.now += 7_499;
+  expect(delayOf(await stage.attempt(read))).toBe(1);
+  stage.now += 1;
+  expect((await stage.attempt(read)).seen).toMatchObject({ kind: 'reading' });
+  expect(stage.asked).toEqual([start + 7_500]);
+});
+
+describe.each([aPoll(), aRead()])('$name', (looking) => {
+  const { name } = looking;
 
   it(`${name} ends with the cancellation when it is cancelled during the call`, async () => {
     const environment = new MockActivityEnvironment({}, { logger });
@@ -207,7 +187,11 @@ describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
       isCalled();
       return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     };
-    const running = environment.run(stage.activities[name], lookAt());
+    const running = environment.run(() =>
+      looking.name === 'readOrder'
+        ? stage.activities.readOrder(looking.input)
+        : stage.activities.observeOrder(looking.input),
+    );
     await called;
     environment.cancel();
     await expect(running).rejects.toBeInstanceOf(CancelledFailure);
@@ -215,6 +199,6 @@ describe.each(['observeOrder', 'readOrder'] as const)('%s', (name) => {
 
   it(`${name} leaves errors that are not about the service to the retry of Temporal`, async () => {
     const error = new Error('a bug of ours');
-    expect(await new LookStage(error).attempt(name, lookAt())).toEqual({ error, heartbeats: [] });
+    expect(await new LookStage(error).attempt(looking)).toEqual({ error, heartbeats: [] });
   });
 });

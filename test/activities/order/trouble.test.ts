@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
-import type { LookInput } from '../../../src/domain/order/trail.js';
+import type { ReadOrderInput } from '../../../src/domain/order/trail.js';
 import type { Struggle } from '../../../src/domain/struggle.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import { account, LookStage, lookAt, readingOf } from '../attempts.js';
+import { account, aPoll, aRead, LookStage, readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
 import { type Attempt, delayOf, iso, minute, second, start } from '../temporal.js';
 
@@ -12,13 +12,13 @@ const unknown = (upstreamCode: string | null = 'not_found') => apiError('ORDER_U
 
 const lastSeen = (attempts: Attempt<unknown>[]): unknown => attempts.at(-1)?.seen;
 const shownOutage = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
-const lookedFor = { shown: { rawStatus: null, attention: 'orderNotFound' }, mayBeUnknown: true } as const;
+const lookedFor = { rawStatus: null, attention: 'orderNotFound', vouching: 'nobody' } as const;
 /** The same where deliveries name the order. */
-const named = { ...lookedFor, mayBeUnknown: false, mayBeInvented: true } as const;
+const named = { ...lookedFor, vouching: 'delivery' } as const;
 const secondsAsked = ({ asked }: LookStage): number[] => asked.map((at) => (at - start) / second);
 
-it('a poll that meets an outage is repeated with growing pauses, and remembers it in the heartbeat', async () => {
-  const { failure, heartbeats } = await new LookStage(unreachable()).attempt('observeOrder', lookAt());
+it('a read that meets an outage is repeated with growing pauses, and remembers it in the heartbeat', async () => {
+  const { failure, heartbeats } = await new LookStage(unreachable()).attempt(aRead());
   expect(failure).toMatchObject({ type: 'UpstreamUnavailable', nonRetryable: false, nextRetryDelay: second });
   expect(failure?.category).not.toBe('BENIGN');
   expect(failure?.stack).toBe('');
@@ -29,12 +29,12 @@ it('a poll that meets an outage is repeated with growing pauses, and remembers i
 
 it('an attempt goes on from the trouble that an earlier one remembered', async () => {
   const stage = new LookStage(unreachable());
-  const heartbeatDetails = (await stage.attempt('observeOrder', lookAt())).heartbeats[0];
+  const heartbeatDetails = (await stage.attempt(aRead())).heartbeats[0];
   stage.now += 400;
-  expect(delayOf(await stage.attempt('observeOrder', lookAt(), { heartbeatDetails }))).toBe(600);
+  expect(delayOf(await stage.attempt(aRead(), { heartbeatDetails }))).toBe(600);
   expect(stage.asked, 'Temporal came back too early').toHaveLength(1);
   stage.now += 600;
-  const next = await stage.attempt('observeOrder', lookAt(), { attempt: 2, heartbeatDetails });
+  const next = await stage.attempt(aRead(), { attempt: 2, heartbeatDetails });
   expect(delayOf(next)).toBe(2 * second);
   expect(next.heartbeats).toEqual([expect.objectContaining({ failures: 2, since: iso(start) })]);
   expect(next.failure?.message).toContain('Attempt 2 since 2031-05-01T10:00:00.000Z');
@@ -42,16 +42,16 @@ it('an attempt goes on from the trouble that an earlier one remembered', async (
 
 it('an attempt after trouble observes the wait of the trouble, which is newer than the one in the input', async () => {
   const stage = new LookStage(unreachable(), readingOf('Driving'));
-  const heartbeatDetails = (await stage.attempt('readOrder', lookAt())).heartbeats[0];
+  const heartbeatDetails = (await stage.attempt(aRead())).heartbeats[0];
   stage.now += second;
-  const input = lookAt({ notBefore: iso(start + minute) });
-  const { seen } = await stage.attempt('readOrder', input, { attempt: 2, heartbeatDetails });
+  const input = aRead({ notBefore: iso(start + minute) });
+  const { seen } = await stage.attempt(input, { attempt: 2, heartbeatDetails });
   expect(seen).toMatchObject({ kind: 'reading' });
 });
 
-it('a poll shows an outage after five minutes', async () => {
+it('a read shows an outage after five minutes', async () => {
   const stage = new LookStage(unreachable());
-  const attempts = await stage.run('observeOrder', lookAt());
+  const attempts = await stage.run(aRead());
   expect(stage.now).toBe(start + 5 * minute);
   const message = expect.stringContaining('no answer from');
   const attention = { code: 'upstreamUnavailable', message, since: iso(start) };
@@ -60,42 +60,64 @@ it('a poll shows an outage after five minutes', async () => {
   expect(secondsAsked(stage)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
 });
 
-it('a poll forgets an outage after a call that went well', async () => {
-  const stage = new LookStage(unreachable(), unreachable(), readingOf('Routing'), unreachable(), readingOf('Driving'));
-  const attempts = await stage.run('observeOrder', lookAt());
-  expect(secondsAsked(stage)).toEqual([0, 1, 3, 13, 14]);
-  expect(attempts[2]?.heartbeats).toEqual([null]);
-  const begunAgain = { failures: 1, since: iso(start + 13 * second) };
-  expect(attempts[3]?.heartbeats).toEqual([expect.objectContaining(begunAgain)]);
-  expect(lastSeen(attempts)).toMatchObject({ reading: { status: 'Driving' } });
-});
-
 it.each([
-  ['an outage', unreachable(), { shown: shownOutage }, 'UpstreamUnavailable'],
-  ['a refusal', apiError('FORBIDDEN'), { shown: { rawStatus: 'Routing', attention: 'forbidden' } }, 'Forbidden'],
+  ['an outage', unreachable(), shownOutage, 'UpstreamUnavailable'],
+  ['a refusal', apiError('FORBIDDEN'), { attention: 'forbidden' }, 'Forbidden'],
   ['an unknown order', unknown(), lookedFor, 'OrderNotFound'],
 ] as const)(
-  'a poll asks every minute while the run shows %s, until it reads the order',
+  'a read asks every minute while the run shows %s, until it reads the order',
   async (_, error, input, type) => {
     const stage = new LookStage(...Array(6).fill(error), readingOf('Routing'));
-    const attempts = await stage.run('observeOrder', lookAt(input));
+    const attempts = await stage.run(aRead(input));
     expect(secondsAsked(stage)).toEqual([0, 60, 120, 180, 240, 300, 360]);
     expect(new Set(attempts.slice(0, -1).map(({ failure }) => failure?.type))).toEqual(new Set([type]));
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Routing' } });
   },
 );
 
-it('a one-shot read of an order whose trouble is shown answers at once, since a caller waits for it', async () => {
+it('a read for a person answers at once with trouble that the run shows already', async () => {
   const stage = new LookStage(unreachable());
-  const attempts = await stage.run('readOrder', lookAt({ shown: shownOutage }));
+  const attempts = await stage.run(aRead({ ...shownOutage, forPerson: true }));
   expect(secondsAsked(stage)).toEqual([0]);
   expect(lastSeen(attempts)).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
 });
 
-it.each([2, 7, 60])('a poll waits exactly as long as the service asks: %i s', async (retryAfter) => {
+describe('a poll that meets an outage', () => {
+  it('ends after five minutes, and the read after it shows the outage at its first failure', async () => {
+    const stage = new LookStage(unreachable());
+    const attempts = await stage.run(aPoll());
+    expect(stage.now).toBe(start + 5 * minute);
+    const { struggle } = lastSeen(attempts) as { struggle: Struggle };
+    expect(lastSeen(attempts)).toEqual({
+      reads: attempts.length,
+      struggle: expect.objectContaining({ code: 'upstreamUnavailable', since: iso(start) }),
+      unchangedAt: null,
+    });
+    stage.now = Date.parse(struggle.notBefore);
+    const { seen } = await stage.attempt(aRead({ struggle }));
+    expect(seen).toMatchObject({ kind: 'trouble', attention: { since: iso(start) } });
+  });
+
+  it('goes on as before when the outage is over', async () => {
+    const stage = new LookStage(
+      unreachable(),
+      unreachable(),
+      readingOf('Routing'),
+      unreachable(),
+      readingOf('Driving'),
+    );
+    stage.shown = { status: 'Routing', concern: null };
+    const attempts = await stage.run(aPoll());
+    expect(secondsAsked(stage)).toEqual([0, 1, 3, 13, 14]);
+    expect(attempts[2]?.heartbeats).toEqual([expect.objectContaining({ struggle: null })]);
+    expect(lastSeen(attempts)).toMatchObject({ struggle: null, reads: 5 });
+  });
+});
+
+it.each([2, 7, 60])('a read waits exactly as long as the service asks: %i s', async (retryAfter) => {
   const stage = new LookStage(apiError('RATE_LIMITED', retryAfter), readingOf('Driving'));
   stage.random = 0.99;
-  const attempts = await stage.run('observeOrder', lookAt());
+  const attempts = await stage.run(aRead());
   expect(secondsAsked(stage)).toEqual([0, retryAfter]);
   expect(attempts).toHaveLength(2);
 });
@@ -103,49 +125,46 @@ it.each([2, 7, 60])('a poll waits exactly as long as the service asks: %i s', as
 it.each([
   [599, 599, '10:09:59'],
   [86_400, 600, '10:10:00'],
-])('a poll shows a wait of %i s at once, as %i s, and the next activity keeps to it', async (wish, waitS, end) => {
+])('a read shows a wait of %i s at once, as %i s, and the next activity keeps to it', async (wish, waitS, end) => {
   const stage = new LookStage(apiError('UPSTREAM_FAILED', wish), readingOf('Driving'));
-  const attempts = await stage.run('observeOrder', lookAt());
+  const attempts = await stage.run(aRead());
   expect(stage.now).toBe(start);
   const message = expect.stringMatching(` Nothing is sent until 2031-05-01 ${end} UTC\\.$`);
   const notBefore = iso(start + waitS * second);
   const attention = { code: 'upstreamUnavailable', message };
   expect(lastSeen(attempts)).toMatchObject({ kind: 'trouble', attention, notBefore });
-  const next = await stage.run('observeOrder', lookAt({ shown: shownOutage, notBefore }));
+  const next = await stage.run(aRead({ ...shownOutage, notBefore }));
   expect(next[0]?.failure?.message).toBe(`Waits until 2031-05-01 ${end} UTC.`);
   expect(secondsAsked(stage)).toEqual([0, waitS]);
 });
 
-describe('a wait of an earlier release, or of a worker whose clock is wrong', () => {
+describe('a wait of a worker whose clock is wrong', () => {
   const year = 365 * 24 * 60 * minute;
   const shown = shownOutage;
 
-  it.each(['observeOrder', 'readOrder'] as const)(
-    '%s waits at most ten minutes from its start, whatever its input says',
-    async (name) => {
-      const stage = new LookStage(readingOf('Driving'));
-      await stage.run(name, lookAt({ shown, notBefore: iso(start + year) }));
-      expect(secondsAsked(stage)).toEqual([600]);
-    },
-  );
+  it('a read waits at most ten minutes from its start, whatever its input says', async () => {
+    const stage = new LookStage(readingOf('Driving'));
+    await stage.run(aRead({ ...shown, notBefore: iso(start + year) }));
+    expect(secondsAsked(stage)).toEqual([600]);
+  });
 
   it.each([
     [
       'is over because the activity began ten minutes ago',
-      { notBefore: iso(start + year), shown },
+      { notBefore: iso(start + year), ...shown },
       start - 10 * minute,
     ],
     ['is no instant', { notBefore: 'tomorrow' }, start],
-  ])('a poll asks at once when the wait in its input %s', async (_, input, scheduledTimestampMs) => {
+  ])('a read asks at once when the wait in its input %s', async (_, input, scheduledTimestampMs) => {
     const stage = new LookStage(readingOf('Driving'));
-    const { seen } = await stage.attempt('observeOrder', lookAt(input), { attempt: 2, scheduledTimestampMs });
+    const { seen } = await stage.attempt(aRead(input), { attempt: 2, scheduledTimestampMs });
     expect(seen).toMatchObject({ kind: 'reading' });
   });
 
   it('an attempt waits at most ten minutes, whatever an earlier one remembered', async () => {
     const stage = new LookStage(apiError('RATE_LIMITED', 30), readingOf('Driving'));
-    const remembered = (await stage.attempt('observeOrder', lookAt())).heartbeats[0] as Struggle;
-    const attempts = await stage.run('observeOrder', lookAt({ shown }), {
+    const remembered = (await stage.attempt(aRead())).heartbeats[0] as Struggle;
+    const attempts = await stage.run(aRead(shown), {
       heartbeatDetails: { ...remembered, notBefore: iso(start + year) },
     });
     expect(secondsAsked(stage)).toEqual([0, 600]);
@@ -156,12 +175,12 @@ describe('a wait of an earlier release, or of a worker whose clock is wrong', ()
     const stage = new LookStage(apiError('RATE_LIMITED', 30));
     const due = start + year;
     const times = { scheduledTimestampMs: due, currentAttemptScheduledTimestampMs: due };
-    const told = lookAt({ shown, notBefore: iso(due + 5 * minute) });
-    expect(delayOf(await stage.attempt('observeOrder', told, times))).toBe(5 * minute);
-    const first = await stage.attempt('observeOrder', lookAt(), times);
+    const told = aRead({ ...shown, notBefore: iso(due + 5 * minute) });
+    expect(delayOf(await stage.attempt(told, times))).toBe(5 * minute);
+    const first = await stage.attempt(aRead(), times);
     expect(delayOf(first)).toBe(30 * second);
     const heartbeatDetails = first.heartbeats.at(-1);
-    const early = await stage.attempt('observeOrder', lookAt(), { ...times, attempt: 2, heartbeatDetails });
+    const early = await stage.attempt(aRead(), { ...times, attempt: 2, heartbeatDetails });
     expect(delayOf(early)).toBe(30 * second);
     expect(stage.asked).toHaveLength(1);
   });
@@ -170,26 +189,26 @@ describe('a wait of an earlier release, or of a worker whose clock is wrong', ()
 it.each([
   ['FORBIDDEN', 'forbidden'],
   ['TOKEN_REJECTED', 'credentialsRejected'],
-] as const)('a poll shows %s at once as %s, and the next look comes a minute later', async (code, attention) => {
+] as const)('a read shows %s at once as %s, and the next look comes a minute later', async (code, attention) => {
   const stage = new LookStage(apiError(code));
-  const { seen } = await stage.attempt('observeOrder', lookAt(), { attempt: 4 });
+  const { seen } = await stage.attempt(aRead(), { attempt: 4 });
   const shown = { kind: 'trouble', notBefore: iso(start + minute), reads: 4 };
   expect(seen).toMatchObject({ ...shown, attention: { code: attention, since: iso(start) } });
   expect(stage.asked).toHaveLength(1);
 });
 
 describe('an order that the service does not know', () => {
-  const unread = { shown: { rawStatus: null, attention: null } };
+  const unread = { rawStatus: null };
   const other = toOrderId('4712');
 
   it.each([
-    ['never read', { ...unread, mayBeUnknown: true }],
+    ['never read', { ...unread, vouching: 'nobody' }],
     ['read before', {}],
-  ])(
-    'a poll shows after two minutes that the service does not know an order (%s), and what to check',
+  ] as const)(
+    'a read shows after two minutes that the service does not know an order (%s), and what to check',
     async (_, input) => {
       const stage = new LookStage(unknown());
-      const attempts = await stage.run('observeOrder', lookAt(input));
+      const attempts = await stage.run(aRead(input));
       const message = expect.stringMatching(/order id 4711.+account partner.+operations\.orderStatus\.path/);
       const attention = { code: 'orderNotFound', message, since: iso(start) };
       expect(lastSeen(attempts)).toMatchObject({ kind: 'trouble', attention });
@@ -201,25 +220,25 @@ describe('an order that the service does not know', () => {
 
   it('a read finds an order that appears at the service within two minutes', async () => {
     const stage = new LookStage(unknown(), unknown(), unknown(), readingOf('Pending'));
-    const attempts = await stage.run('readOrder', lookAt());
+    const attempts = await stage.run(aRead());
     expect(secondsAsked(stage)).toEqual([0, 1, 3, 7]);
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Pending' }, reads: 4 });
   });
 
   // The last 404 before the grace ends is up to 15 s old.
   it.each([0, 0.5])(
-    'a poll looks for an unknown order once more after the two minutes, with pauses spread by %d',
+    'a read looks for an unknown order once more after the two minutes, with pauses spread by %d',
     async (random) => {
       const stage = new LookStage(unknown());
       stage.random = random;
-      await stage.run('observeOrder', lookAt());
+      await stage.run(aRead());
       expect(stage.asked.at(-1)).toBeGreaterThanOrEqual(start + 2 * minute);
     },
   );
 
   /** Looks for an hour; `read` is read beside each look until `readsEndMs`. */
   async function lookedForAnHour(
-    input: Partial<LookInput>,
+    input: Partial<ReadOrderInput>,
     { upstreamCode = 'not_found' as string | null, read = other, readsEndMs = 60 * minute } = {},
   ) {
     const stage = new LookStage(unknown(upstreamCode));
@@ -227,42 +246,42 @@ describe('an order that the service does not know', () => {
       if (stage.now < start + readsEndMs) stage.provenPaths.prove(account.name, read);
       return stage.answer();
     };
-    return { stage, attempts: await stage.run('observeOrder', lookAt(input)) };
+    return { stage, attempts: await stage.run(aRead(input)) };
   }
 
-  it('a poll ends when an order is unknown for five minutes in which other orders were read', async () => {
+  it('a read ends when an order is unknown for five minutes in which other orders were read', async () => {
     const { stage, attempts } = await lookedForAnHour(lookedFor);
     expect(lastSeen(attempts)).toEqual({ kind: 'unknownOrder', reads: attempts.length });
     expect(stage.now).toBe(start + 5 * minute);
   });
 
-  it('a poll ends after fifteen such minutes where deliveries name the order', async () => {
+  it('a read ends after fifteen such minutes where deliveries name the order', async () => {
     const { stage, attempts } = await lookedForAnHour(named);
-    const seen = { kind: 'unknownOrder', reads: attempts.length, despiteDeliveries: true };
+    const seen = { kind: 'unknownOrder', reads: attempts.length };
     expect([lastSeen(attempts), stage.now]).toEqual([seen, start + 15 * minute]);
   });
 
   it.each([
-    ['a ride vouches for it', { ...lookedFor, mayBeUnknown: false }, {}],
+    ['a ride vouches for it', { ...lookedFor, vouching: 'rideOrRead' }, {}],
     ['the 404 is no word of the service, and deliveries name it', named, { upstreamCode: null }],
     ['no other order was read lately, and deliveries name it', named, { readsEndMs: 13 * minute }],
     ['the 404 is no word of the service', lookedFor, { upstreamCode: null }],
     ['no other order was read', lookedFor, { read: toOrderId('4711') }],
     ['no other order was read lately', lookedFor, { readsEndMs: 3 * minute }],
     ['nothing was read at all', lookedFor, { readsEndMs: 0 }],
-  ] as const)('a poll goes on looking for an unknown order where %s', async (_, input, about) => {
+  ] as const)('a read goes on looking for an unknown order where %s', async (_, input, about) => {
     const { stage, attempts } = await lookedForAnHour(input, about);
     expect(attempts.every(({ seen }) => seen === undefined)).toBe(true);
     expect(stage.asked.length).toBe(61);
   });
 
-  it('a poll goes on when the path is repaired while the last 404 is on its way', async () => {
+  it('a read goes on when the path is repaired while the last 404 is on its way', async () => {
     const stage = new LookStage(...Array(6).fill(unknown()), readingOf('Pending'));
     stage.readOrder = async () => {
       if (stage.now === start + 5 * minute) stage.provenPaths.prove(account.name, other);
       return stage.answer();
     };
-    const attempts = await stage.run('observeOrder', lookAt(lookedFor));
+    const attempts = await stage.run(aRead(lookedFor));
     expect(lastSeen(attempts)).toMatchObject({ kind: 'reading' });
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Watch } from '../../../src/domain/account.js';
 import { concernCodes } from '../../../src/domain/attention.js';
-import { calmMs, concernOf, defaultWatch, noWatch, type WatchedOrder } from '../../../src/domain/order/concern.js';
+import { concernOf, defaultWatch, noWatch, type WatchedOrder } from '../../../src/domain/order/concern.js';
 import { openStatuses, rideStatuses, toKnownStatus } from '../../../src/domain/order/status.js';
 import { forAny } from '../../support/for-any.js';
 
@@ -212,38 +212,6 @@ describe('any order', () => {
       const code = codeOf({ ...about, shown: null }, watchOf(afterMs));
       if (code === 'stuckInStatus') expect(now - (about.since ?? now)).toBeGreaterThanOrEqual(afterMs);
       if (code === 'latePickup') expect(now - (about.scheduledAt ?? now)).toBeGreaterThanOrEqual(afterMs);
-    });
-  });
-});
-
-describe('the time in which nothing but a change raises a concern', () => {
-  const at = fc.integer({ min: now - day, max: now });
-  const orders = fc.record({
-    status: fc.constantFrom(...rideStatuses, 'On hold'),
-    since: at,
-    scheduledAt: fc.option(fc.integer({ min: now - day, max: now + day })),
-    requestedAt: fc.option(at),
-    followedSince: at,
-  });
-
-  it('ends when the next concern is due', () => {
-    const routing = { ...order('Routing'), since: now - 10 * minute };
-    expect(calmMs(routing, defaultWatch)).toBe(20 * minute);
-    expect(calmMs({ ...routing, scheduledAt: now - 5 * minute }, defaultWatch), 'late before stuck').toBe(5 * minute);
-    expect(calmMs({ ...routing, since: now - hour }, defaultWatch), 'due, and not shown').toBe(0);
-    expect(calmMs({ ...routing, since: now - hour, shown: 'stuckInStatus' }, defaultWatch)).toBe(Infinity);
-    expect(calmMs({ ...routing, status: 'CareReq' }, defaultWatch)).toBe(Infinity);
-    expect(calmMs(routing, noWatch)).toBe(Infinity);
-  });
-
-  it('holds no new concern, also if the status is younger than the poll knows', () => {
-    forAny(orders, fc.nat(day), fc.double({ min: 0, max: 1, noNaN: true }), (about, younger, share) => {
-      const actual = { ...about, since: Math.min(now, about.since + younger) };
-      const shown = codeOf({ ...actual, shown: null, now });
-      const calm = calmMs({ ...about, shown, now }, defaultWatch);
-      fc.pre(calm > 0);
-      const later = now + Math.floor(share * (Math.min(calm, 2 * day) - 1));
-      expect(codeOf({ ...actual, shown, now: later })).toBe(shown);
     });
   });
 });

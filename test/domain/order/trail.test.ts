@@ -196,8 +196,7 @@ describe('whether changes are announced', () => {
 const late: Concern = { code: 'latePickup', message: 'The pick-up was due.', since: after(60) };
 
 describe('what is wrong with a ride', () => {
-  const found = (word: string, concern: Concern | null | undefined, seconds = 90) =>
-    reading(word, seconds, concern === undefined ? {} : { concern });
+  const found = (word: string, concern: Concern | null, seconds = 90) => reading(word, seconds, { concern });
   const shown = recordObservation(trailOf('Routing'), found('Routing', late), []);
 
   it('is attention together with the status that a read finds', () => {
@@ -220,14 +219,9 @@ describe('what is wrong with a ride', () => {
   it.each([
     ['finds it no longer', 'Routing', null],
     ['finds it no longer with another status', 'Confirmed', null],
-    ['did not look for it and finds another status', 'Confirmed', undefined],
-    ['finds the end of the order', 'Completed', undefined],
+    ['finds the end of the order', 'Completed', late],
   ])('is cleared by a read that %s', (_, word, concern) => {
     expect(recordObservation(shown, found(word, concern), []).attention).toBeNull();
-  });
-
-  it('stays after a read of the same status by a worker of an earlier release, which does not look for it', () => {
-    expect(recordObservation(shown, found('ROUTING', undefined), []).attention).toEqual(late);
   });
 
   it('gives way to trouble, and comes back with the next read that finds it', () => {
@@ -370,22 +364,15 @@ describe('the end of following', () => {
 });
 
 describe('how late a read found a new status', () => {
-  const claims = (...seconds: number[]) => ({ claims: seconds.map((at) => claim(undefined, at)) });
-  const lastRead = { lastReadAt: after(20) };
-  const attemptBefore = (gapMs: number) => ({ seen: { ...reading('Driving', 60), gapMs } });
+  const claims = (...seconds: number[]) => seconds.map((at) => claim(undefined, at));
 
   it.each([
-    ['counts from the first of its deliveries', claims(58, 50, 59), 12_000],
-    ['is nothing after a delivery from a clock that goes ahead', claims(63), 0],
-    ['counts from the last read of the run', lastRead, 40_000],
-    ['counts from the attempt before, when the run had no read', attemptBefore(10_000), 10_000],
-    ['counts from the attempt before, if that is later', { ...attemptBefore(10_000), ...lastRead }, 10_000],
-    ['counts from the last read, if that is later', { ...attemptBefore(50_000), ...lastRead }, 40_000],
-    ['is nothing after a read by a clock that goes ahead', { lastReadAt: after(63) }, 0],
-    ['is unknown without an earlier read', {}, undefined],
-    ['is unknown while the order is unknown', { ...lastRead, seen: { kind: 'unknownOrder', reads: 1 } }, undefined],
-  ] as const)('%s', (_, more, lagMs) => {
-    const now = Date.parse(after(62));
-    expect(statusLagMs({ seen: reading('Driving', 60), claims: [], lastReadAt: null, now, ...more })).toBe(lagMs);
+    ['counts from the first of its deliveries', claims(58, 50, 59), after(20), 12_000],
+    ['is nothing after a delivery from a clock that goes ahead', claims(63), null, 0],
+    ['counts from the last look', [], after(20), 42_000],
+    ['is nothing after a look by a clock that goes ahead', [], after(63), 0],
+    ['is unknown without an earlier look', [], null, undefined],
+  ] as const)('%s', (_, named, unchangedAt, lagMs) => {
+    expect(statusLagMs(named, unchangedAt, Date.parse(after(62)))).toBe(lagMs);
   });
 });

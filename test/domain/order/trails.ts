@@ -1,7 +1,7 @@
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../../src/domain/order/input.js';
 import { toRideStatus } from '../../../src/domain/order/status.js';
-import type { OrderObservation, OrderReading } from '../../../src/domain/order/trail.js';
+import type { OrderObservation, WatchedReading } from '../../../src/domain/order/trail.js';
 import { type OrderTrail, openTrail, recordObservation } from '../../../src/domain/order/trail.js';
 
 export const startedAt = '2031-05-01T10:00:00.000Z';
@@ -15,10 +15,10 @@ export const inputOf = (more: Partial<Record<keyof FollowOrderInput, unknown>> =
 export const newTrail = (): OrderTrail => openTrail(inputOf(), startedAt);
 
 /** A read that said `rawStatus`, so many seconds after the start. */
-export function reading(rawStatus: string, seconds = 0, more: Partial<OrderReading> = {}): OrderObservation {
+export function reading(rawStatus: string, seconds = 0, more: Partial<WatchedReading> = {}): OrderObservation {
   const status = toRideStatus(rawStatus);
   const terminal = ['Completed', 'Cancelled', 'Rejected'].includes(status);
-  const read = { status, rawStatus, terminal, details: null, ...more };
+  const read = { status, rawStatus, terminal, details: null, concern: null, ...more };
   return { kind: 'reading', reading: read, at: after(seconds), reads: 1 };
 }
 
