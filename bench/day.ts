@@ -1,6 +1,6 @@
 import { defaultCadence } from '../src/config.js';
 import { jitterShare, nextReadMs } from '../src/domain/order/cadence.js';
-import { atOnceSavedMs, budgetShares } from '../src/domain/request-budget.js';
+import { budgetShare } from '../src/domain/task-queues.js';
 import { toListing } from './report.js';
 import { fourHourRide } from './rides.js';
 
@@ -21,11 +21,10 @@ type Mode = keyof typeof modes;
 
 /**
  * CPU time in ms of one step, measured on the machine of the pages about performance and costs; a quarter of a whole announced order for a
- * start or a change with its read, at once or through the queue.
+ * start or a change with its read.
  */
 const costs = {
-  task: { server: 15.4, worker: 9.1, ingress: 3 },
-  queuedTask: { server: 23.3, worker: 11.8, ingress: 3 },
+  task: { server: 23.3, worker: 11.8, ingress: 3 },
   poll: { server: 12.2, worker: 6.1, ingress: 0 },
 } as const;
 type Part = keyof typeof costs.task;
@@ -47,8 +46,6 @@ export interface DayFigures {
   pollWait: { p50: number; p99: number };
   /** How late the end of an order was seen. */
   endLate: { p50: number; p99: number };
-  /** Reads after deliveries that found no room at once. */
-  queuedReads: number;
   /** Cores that are busy, in the mean and in the busiest minute. */
   cores: Record<Part, Rate>;
   /** What Temporal Cloud would count; see `actionsOfStatus`, and one for each poll. */
@@ -82,11 +79,10 @@ interface Day extends DayOptions {
   sinceAt: Float64Array;
   /** The index of the status that the run knows; -1 before the start. */
   seen: Int8Array;
-  /** When the account's queue hands out the next call, and since when its share of reads at once is full. */
+  /** When the account's queue hands out the next call. */
   queueFreeAt: Float64Array;
-  shareFullAt: Float64Array;
   /** Counts for each minute. */
-  perMinute: Record<'starts' | 'tasks' | 'queuedTasks' | 'polls' | 'reads', number[]>;
+  perMinute: Record<'starts' | 'tasks' | 'polls' | 'reads', number[]>;
   /** How often each time was seen, in tenths of a second. */
   pollWaits: number[];
   endsLate: number[];
@@ -108,8 +104,8 @@ function openDay(options: DayOptions, mode: Mode): Day {
       sinceAt: ofOrders(),
       seen: new Int8Array(orders).fill(-1),
     },
-    ...{ queueFreeAt: new Float64Array(accounts), shareFullAt: new Float64Array(accounts) },
-    perMinute: { starts: minutes(), tasks: minutes(), queuedTasks: minutes(), polls: minutes(), reads: minutes() },
+    queueFreeAt: new Float64Array(accounts),
+    perMinute: { starts: minutes(), tasks: minutes(), polls: minutes(), reads: minutes() },
     ...{ pollWaits: [], endsLate: [], actions: 0 },
   };
   let order = 0;
@@ -153,10 +149,7 @@ function start(day: Day, order: number, second: number): void {
 /** A read ahead of polls, and what it finds. */
 function change(day: Day, order: number, second: number): void {
   add(day.perMinute.reads, second);
-  if (!mayReadAtOnce(day, order % day.accounts, second)) {
-    queued(day, order % day.accounts, second); // ahead of the polls there
-    add(day.perMinute.queuedTasks, second);
-  }
+  queued(day, order % day.accounts, second); // ahead of the polls there
   record(day, order, second);
   day.pollAt[order] = second + paceS(day, order, second);
 }
@@ -166,7 +159,7 @@ function poll(day: Day, order: number, second: number): void {
   const isServed = day.servedAt[order] !== 0;
   if (pollAt > second) {
     day.servedAt[order] = 0;
-    plan(day, order, pollAt); // a read at once came between
+    plan(day, order, pollAt); // a read came between
     return;
   }
   if (!isServed) {
@@ -188,19 +181,10 @@ function poll(day: Day, order: number, second: number): void {
 }
 
 /** The account's queue hands out a call at or after this second. */
-function queued({ queueFreeAt, requestsPerSecond, announced }: Day, account: number, second: number): number {
+function queued({ queueFreeAt, requestsPerSecond }: Day, account: number, second: number): number {
   const servedAt = Math.max(second, queueFreeAt[account] ?? 0);
-  queueFreeAt[account] = servedAt + 1 / (budgetShares({ announcesChanges: announced }).queue * requestsPerSecond);
+  queueFreeAt[account] = servedAt + 1 / (budgetShare * requestsPerSecond);
   return servedAt;
-}
-
-/** Takes a read from the share of reads at once. */
-function mayReadAtOnce({ shareFullAt, requestsPerSecond, announced }: Day, account: number, second: number): boolean {
-  const eachS = 1 / (budgetShares({ announcesChanges: announced }).atOnce * requestsPerSecond);
-  const fullAt = Math.max(shareFullAt[account] ?? 0, second - atOnceSavedMs / 1_000);
-  if (fullAt + eachS > second) return false;
-  shareFullAt[account] = fullAt + eachS;
-  return true;
 }
 
 function statusAt({ startedAt, seen }: Day, order: number, second: number): number {
@@ -232,15 +216,9 @@ function paceS({ seen, sinceAt, announced, earned, random }: Day, order: number,
 }
 
 function sumUp({ perMinute, pollWaits, endsLate, actions, ...day }: Day): DayFigures {
-  const { tasks, queuedTasks, polls } = perMinute;
+  const { tasks, polls } = perMinute;
   const coresOf = (part: Part) =>
-    rateOf(
-      tasks.map((all, minute) => {
-        const through = queuedTasks[minute] ?? 0;
-        const ofTasks = (all - through) * costs.task[part] + through * costs.queuedTask[part];
-        return (ofTasks + (polls[minute] ?? 0) * costs.poll[part]) / 1_000;
-      }),
-    );
+    rateOf(tasks.map((all, minute) => (all * costs.task[part] + (polls[minute] ?? 0) * costs.poll[part]) / 1_000));
   const reads = perMinute.reads.map((n, minute) => n + (polls[minute] ?? 0));
   const startsPerSecond = rateOf(perMinute.starts);
   return {
@@ -250,7 +228,6 @@ function sumUp({ perMinute, pollWaits, endsLate, actions, ...day }: Day): DayFig
     budgetUsed: rateOf(reads).peak / (day.accounts * day.requestsPerSecond),
     pollWait: quantiles(pollWaits),
     endLate: quantiles(endsLate),
-    queuedReads: queuedTasks.reduce((sum, each) => sum + each, 0),
     cores: { server: coresOf('server'), worker: coresOf('worker'), ingress: coresOf('ingress') },
     cloudActions: actions,
   };
@@ -315,7 +292,6 @@ export function toDayTable(options: DayOptions, figures: Readonly<Record<string,
       row('a poll waits for the budget, p99, s', ({ pollWait }) => pollWait.p99),
       row('end seen late, p50, s', ({ endLate }) => endLate.p50),
       row('end seen late, p99, s', ({ endLate }) => endLate.p99),
-      row('reads that found no room at once', ({ queuedReads }) => queuedReads),
       ...(['server', 'worker', 'ingress'] as const).flatMap((part) => [
         row(`cores of the ${part}, mean`, ({ cores }) => cores[part].mean),
         row(`cores of the ${part}, peak`, ({ cores }) => cores[part].peak),

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { previousRelease } from '../local/previous-release.js';
 import { nodeArgs } from '../local/stack/node-args.js';
-import { projectRoot } from '../local/temporal/project-root.js';
 import { clockAhead } from './clock.js';
 import type { Launch, Member } from './member.js';
 import type { Deployment, WorkerName } from './plan.js';
@@ -18,7 +16,7 @@ export interface Changeable {
   workerLaunch(name: WorkerName, env: Record<string, string>): Launch;
   /** Puts an error into the contract profile; null: takes it out. */
   mislead(guess: WrongGuess | null): void;
-  /** One more worker starts with today's workflows from now on; or today's version becomes the current one. */
+  /** The second version becomes the current one, where there are two. */
   roll(client: Client): Promise<void>;
   /** Has all workers know a new payload key, then write with it. Gives up when `isOver`. */
   rotateKeys(members: readonly Member[], isOver: () => boolean): Promise<void>;
@@ -27,7 +25,7 @@ export interface Changeable {
 }
 
 const deploymentName = 'rides';
-const buildIds = { former: 'former', today: 'today' } as const;
+const buildIds = { first: 'first', second: 'second' } as const;
 /** More than a run rotates. */
 const keys = 30;
 const pauseMs = 200;
@@ -36,8 +34,6 @@ export function createChangeable(folder: string, profile: object, about: Deploym
   const contractFile = join(folder, 'contract.json');
   const keysFile = join(folder, 'payload-keys');
   const payloadKeys = Array.from({ length: about.encrypts ? keys : 0 }, (_, i) => newKey(`p${i + 1}`));
-  const former = about.releases === 'one' ? null : installFormerRelease(join(folder, 'former'));
-  const ofToday = new Set<WorkerName>(about.releases === 'one' ? ['worker-1', 'worker-2'] : []);
   let known = 1;
 
   function mislead(guess: WrongGuess | null): void {
@@ -51,12 +47,11 @@ export function createChangeable(folder: string, profile: object, about: Deploym
 
   mislead(null);
   if (about.encrypts) writeKeys(payloadKeys.slice(0, 1));
-  if (about.releases === 'versioned') ofToday.add('worker-2');
   const versionOf = (name: WorkerName): Record<string, string> =>
-    about.releases === 'versioned'
+    about.versioned
       ? {
           TEMPORAL_DEPLOYMENT_NAME: deploymentName,
-          TEMPORAL_WORKER_BUILD_ID: ofToday.has(name) ? buildIds.today : buildIds.former,
+          TEMPORAL_WORKER_BUILD_ID: name === 'worker-2' ? buildIds.second : buildIds.first,
         }
       : {};
   return {
@@ -68,13 +63,10 @@ export function createChangeable(folder: string, profile: object, about: Deploym
     mislead,
     workerLaunch(name, env) {
       const clock = name === 'worker-2' ? clockAhead(about.clockAheadMs) : {};
-      const isFormerRelease = !ofToday.has(name);
-      const argv = isFormerRelease && former ? [join(former, 'dist/src/worker.js')] : nodeArgs('worker');
-      return { argv, isFormerRelease, env: { ...env, ...clock, ...versionOf(name) } };
+      return { argv: nodeArgs('worker'), env: { ...env, ...clock, ...versionOf(name) } };
     },
     async roll(client) {
-      if (about.releases === 'versioned') return await makeCurrent(client, buildIds.today);
-      ofToday.add(ofToday.has('worker-1') ? 'worker-2' : 'worker-1');
+      if (about.versioned) await makeCurrent(client, buildIds.second);
     },
     async rotateKeys(members, isOver) {
       const [next] = payloadKeys.slice(known, known + 1);
@@ -118,14 +110,4 @@ async function makeCurrent(client: Client, buildId: string): Promise<void> {
 }
 
 /** The version with which a deployment begins. */
-export const makeFormerCurrent = (client: Client): Promise<void> => makeCurrent(client, buildIds.former);
-
-/** A copy of the compiled programs with the workflows that the previous release has left for the replay tests. */
-function installFormerRelease(folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true });
-  cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'));
-  symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'dist/src/temporal/workflow-bundle.js'), previousRelease().code);
-  return folder;
-}
+export const makeFirstCurrent = (client: Client): Promise<void> => makeCurrent(client, buildIds.first);

@@ -28,7 +28,6 @@ export interface Member {
 interface Start {
   at: number;
   pid: number | undefined;
-  isFormerRelease: boolean;
 }
 
 /** What a process starts with. */
@@ -37,8 +36,6 @@ export interface Launch {
   program?: string;
   argv: readonly string[];
   env: Record<string, string>;
-  /** Does it have the workflows of the previous release? */
-  isFormerRelease?: boolean;
 }
 
 interface MemberOptions {
@@ -65,14 +62,14 @@ export function createMember({ name, launch, folder, healthUrl }: MemberOptions)
 
   function spawnIt(): void {
     const log = openSync(logFile, 'a');
-    const { program = process.execPath, argv, env, isFormerRelease = false } = launch();
+    const { program = process.execPath, argv, env } = launch();
     const started = spawn(program, argv, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
       stdio: ['ignore', log, log],
     });
     closeSync(log); // the child has its own descriptor
     child = started;
-    starts.push({ at: Date.now(), pid: started.pid, isFormerRelease });
+    starts.push({ at: Date.now(), pid: started.pid });
     started.once('exit', (code) => {
       if (!isWanted || child !== started) return;
       ownEnds.push({ at: Date.now(), code });

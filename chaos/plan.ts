@@ -40,7 +40,7 @@ export const receiverFaults = ['reset', 'hang', 'fail', 'slow'] as const;
  *
  * A receiver of notices resets its connections, does not answer, answers 500, or answers late. The disk of the journal is `full`. A
  * stranger who knows the address of the subscription sends deliveries about invented orders (`flood`). The profile misleads the workers
- * that start meanwhile (`mislead`). PostgreSQL of the store is killed or paused, too. `rotateKeys`: payload keys. `roll`: one more worker, or the deployment, moves to today's release.
+ * that start meanwhile (`mislead`). PostgreSQL of the store is killed or paused, too. `rotateKeys`: payload keys. `roll`: the second version of the workers becomes the current one.
  */
 export type FaultKind =
   | 'kill'
@@ -73,21 +73,19 @@ export interface PlannedFault {
   guess?: WrongGuess;
 }
 
-/**
- * What differs between deployments. `releases`: all workers have today's workflows; or they begin with those of the previous release,
- * and are replaced one by one; or both run side by side, as versions of a worker deployment.
- */
+/** What differs between deployments. */
 export interface Deployment {
   encrypts: boolean;
-  releases: 'one' | 'replaced' | 'versioned';
-  /** Do changes become rows of a store? The previous release knows none. */
+  /** The workers run side by side as two versions of a worker deployment, of the same workflows. */
+  versioned: boolean;
+  /** Do changes become rows of a store? */
   stores: boolean;
   /** How far the clock of worker-2 is ahead; 0: it is right. */
   clockAheadMs: number;
 }
 
 /** A deployment with nothing special. */
-export const plainDeployment: Deployment = { encrypts: false, releases: 'one', stores: false, clockAheadMs: 0 };
+export const plainDeployment: Deployment = { encrypts: false, versioned: false, stores: false, clockAheadMs: 0 };
 
 /** All work and all faults. */
 export interface Plan {
@@ -172,7 +170,7 @@ export function createPlan(seed: number, forMs: number): Plan {
   const deployment = deploymentOf(seed, draw);
   const isFor: Partial<Record<OwnPlace, boolean>> = {
     keys: deployment.encrypts,
-    release: deployment.releases !== 'one',
+    release: deployment.versioned,
     store: deployment.stores,
   };
   const faults = places
@@ -188,15 +186,11 @@ export function createSoakPlan(seed: number, forMs: number): Plan {
   return { seed, forMs, deployment: { ...plainDeployment, encrypts: true }, faults: [], work };
 }
 
-/**
- * Neighbouring seeds differ, so that a few of them cover all. The previous release has left no workflows for encryption, and its
- * timelines have the clock of the worker.
- */
+/** Neighbouring seeds differ, so that a few of them cover all. */
 function deploymentOf(seed: number, draw: Draw): Deployment {
   const aheadMs = draw.between(120_000, 240_000); // receivers of notices refuse five minutes
-  const releases = (['versioned', 'one', 'replaced'] as const)[seed % 3] ?? 'one';
-  const isOne = releases === 'one';
-  return { encrypts: isOne, releases, stores: isOne, clockAheadMs: isOne ? aheadMs : 0 };
+  const kind = seed % 3;
+  return { encrypts: kind === 1, versioned: kind === 0, stores: kind !== 0, clockAheadMs: kind === 1 ? aheadMs : 0 };
 }
 
 function strangeOne(draw: Draw): Pick<PlannedFault, 'operation' | 'answer'> {

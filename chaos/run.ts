@@ -167,14 +167,14 @@ async function reveal({ sandbox, stranger }: Stage): Promise<void> {
   for (let from = 0; from < orders.length; from += 500) await sandbox.addOrders(orders.slice(from, from + 500));
 }
 
-function describe({ deployment: { encrypts, releases, clockAheadMs }, disk, store }: Stage): string[] {
+function describe({ deployment: { encrypts, versioned, clockAheadMs }, disk, store }: Stage): string[] {
   const isAhead = Object.keys(clockAhead(clockAheadMs)).length > 0;
   const ahead = isAhead
     ? `clock of worker-2 ahead by ${Math.round(clockAheadMs / 1_000)} s`
     : 'no libfaketime is installed';
   return [
     encrypts ? 'payloads encrypted' : 'payloads in clear',
-    { one: 'one release', replaced: 'release replaced', versioned: 'two releases as versions' }[releases],
+    versioned ? 'two versions of the workers' : 'one version of the workers',
     clockAheadMs === 0 ? 'clocks right' : ahead,
     ...(store ? ['changes in a store'] : []),
     disk.isOwn ? 'journal on a disk of its own' : 'disk never full, since this user may not mount one',

@@ -2,7 +2,6 @@ import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { workerNames } from './plan.js';
 import type { Stage } from './stage.js';
 import { isNoFault } from './task-failures.js';
 
@@ -31,10 +30,7 @@ interface Event {
 }
 
 /** Gives all runs one after the other, since memory would not hold all their texts. */
-export async function* allRuns({ client, members }: Stage): AsyncGenerator<Run> {
-  const formerPids = workerNames
-    .flatMap((name) => members[name].starts())
-    .flatMap(({ pid, isFormerRelease }) => (isFormerRelease && pid !== undefined ? [pid] : []));
+export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
   for await (const { workflowId, runId, type, status, startTime, closeTime } of client.workflow.list()) {
     const handle = client.workflow.getHandle(workflowId, runId);
     const [history, about] = await Promise.all([handle.fetchHistory(), handle.describe()]);
@@ -48,7 +44,7 @@ export async function* allRuns({ client, members }: Stage): AsyncGenerator<Run> 
       closedAt: (about.closeTime ?? closeTime)?.getTime() ?? null,
       events: events.length,
       deliveries: await deliveriesOf(history.events ?? [], client.options.loadedDataConverter),
-      taskFailures: events.flatMap((event) => taskFailureOf(event, formerPids)),
+      taskFailures: events.flatMap(taskFailureOf),
       attention: about.searchAttributes.RideAttention?.[0]?.toString() ?? null,
       text: text + JSON.stringify(about.memo ?? {}),
     };
@@ -67,15 +63,10 @@ async function deliveriesOf(events: NonNullable<History['events']>, converter: L
   return ids;
 }
 
-function taskFailureOf({ workflowTaskFailedEventAttributes: failed }: Event, formerPids: readonly number[]): string[] {
+function taskFailureOf({ workflowTaskFailedEventAttributes: failed }: Event): string[] {
   const message = failed?.failure?.message ?? '';
-  if (!failed || isNoFault(failed.cause, message)) return [];
-  // The previous release does not know today's patches: while both run, it fails such tasks, and Temporal repeats them.
-  const isFormer = formerPids.some((pid) => failed.identity?.startsWith(`${pid}@`));
-  return isFormer && failed.cause === unreplayable ? [] : [`${failed.cause}: ${message}`];
+  return !failed || isNoFault(failed.cause, message) ? [] : [`${failed.cause}: ${message}`];
 }
-
-const unreplayable = 'WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR';
 
 /** Runs that have no end of their own. */
 const endless = ['accessToken', 'subscription'];

@@ -9,7 +9,7 @@ import { freePort } from '../local/temporal/free-port.js';
 import { projectRoot } from '../local/temporal/project-root.js';
 import { controlSandbox, type SandboxControl } from '../sandbox/sandbox-control.js';
 import { loadTemporalSettings, promptConnectionOptions } from '../src/temporal/connection.js';
-import { type Changeable, createChangeable, makeFormerCurrent } from './deployment.js';
+import { type Changeable, createChangeable, makeFirstCurrent } from './deployment.js';
 import { type Disk, openDisk } from './disk.js';
 import { createMember, type Member, whenUp } from './member.js';
 import { type Deployment, type ProcessName, plainDeployment, type ReceiverName, workerNames } from './plan.js';
@@ -138,7 +138,7 @@ export async function openStageOn({
   const client = new Client({ connection, dataConverter: converterFor(changeable.payloadKeys) });
   const byName = Object.fromEntries(members.map((member) => [member.name, member])) as Stage['members'];
   await startAll(byName, async () => await prepareSandbox(control, options.tokenLifetimeSeconds));
-  if (deployment.releases === 'versioned') await makeFormerCurrent(client);
+  if (deployment.versioned) await makeFirstCurrent(client);
   const metricsUrls = {
     'worker-1': urlAt(metricsPorts[0]),
     'worker-2': urlAt(metricsPorts[1]),

@@ -36,7 +36,7 @@ import {
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import { accountQueueOf, tokenQueueOf } from './domain/task-queues.js';
+import { accountQueueOf, budgetShare, tokenQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -62,8 +62,6 @@ const shutdownForceTime = 40_000;
 /** When all work has ended, the SDK takes leave of Temporal. It waits for half a minute and more while Temporal does not answer. */
 const leaveWithinMs = 5_000;
 const lookEveryMs = 500;
-/** Of the requests per second of an account: calls may reach the service a moment closer together than they were handed out. */
-const budgetShare = 0.9;
 /**
  * For how long the code of a workflow may run at a stretch. The SDK's 5 s go on while the process stands still or gets no CPU, and Node
  * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.

@@ -2,6 +2,7 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { type Attention, isConcernCode } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
+import type { AccountName } from '../domain/keys.js';
 import { publishedDelivery, publishedLease } from '../domain/published.js';
 import {
   type BusinessCallKey,
@@ -16,17 +17,27 @@ import {
 import { listReads } from '../temporal/calls.js';
 import { runOf } from '../temporal/runs.js';
 import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
-import { rideAttentionKey } from '../workflows/search-attributes.js';
+import { rideAccountKey, rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, checked, limitOption } from './arguments.js';
 import { type AddCommand, addCommand, callTimeoutMs, inSession, quoted, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
-import { attentionQuery, listRuns, moreText, type RunFilter, readEach, toStatusFilter } from './visibility.js';
+import {
+  attentionQuery,
+  listRuns,
+  moreText,
+  otherAccountsQuery,
+  type RunFilter,
+  readEach,
+  toStatusFilter,
+} from './visibility.js';
+import { accountQueue, hasWorker, noWorkerText } from './workers-alive.js';
 
 const help = `
 Lists running orders, rides, calls, subscriptions, reports and tokens that need
-a person, and all parked deliveries, each with the command that helps or shows
-more. The list is about a second behind the runs.`;
+a person, all parked deliveries, and accounts with followed orders that no
+worker holds, each with the command that helps or shows more. The list is about
+a second behind the runs.`;
 
 /** `attention`: the runs of every type that need a person. */
 export const addAttention: AddCommand = (program, run) => {
@@ -45,11 +56,33 @@ async function list(session: Session, { limit, ...filter }: RunFilter & { limit:
   // A call has no status.
   const reads = filter.status === undefined ? await longReads(session, filter, limit + 1 - found.length) : [];
   const hasMore = hasMoreRuns || found.length + reads.length > limit;
-  const runs = [...ofRuns, ...reads.slice(0, limit - found.length)];
+  const accounts = filter.status === undefined ? await accountsWithoutWorker(session, filter) : [];
+  const runs = [...accounts, ...ofRuns, ...reads.slice(0, limit - found.length)];
   const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
   session.tell({ runs: withCommands, hasMore }, attentionText(runs, session.paint));
   if (hasMore) session.note(moreText(limit));
   return exitCodes.done;
+}
+
+/** More would use up what visibility takes in some seconds. */
+const mostAccounts = 50;
+
+/** The accounts with orders that no worker reads. */
+async function accountsWithoutWorker(session: Session, { account }: RunFilter): Promise<RunInNeed[]> {
+  const seen: string[] = [];
+  while (seen.length < mostAccounts) {
+    const query = otherAccountsQuery(seen, { account, taskQueue: session.config.taskQueue });
+    const { found } = await listRuns(session, query, 1);
+    const name = found[0]?.typedSearchAttributes.get(rideAccountKey);
+    if (name === undefined || seen.includes(name)) break;
+    seen.push(name);
+  }
+  return await readEach(seen, async (name): Promise<RunInNeed[]> => {
+    const queue = accountQueue(session, name as AccountName);
+    if (await hasWorker(session, queue)) return [];
+    const about = { account: name, id: name, workflowId: '' };
+    return [{ ...about, kind: 'account', code: 'noWorker', message: noWorkerText(queue), since: null }];
+  });
 }
 
 /** The reads that take long: activities by themselves, which set no search attribute later than at their start. */
@@ -71,7 +104,7 @@ const toCallInNeed = ({ account, operation, key }: BusinessCallKey) =>
   ({ kind: 'call', account, id: `${operation}/${key}` }) as const;
 
 /** What kind of run needs a person. */
-type RunKind = 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
+type RunKind = 'account' | 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
 
 /** One run that needs a person. */
 export interface RunInNeed {
@@ -79,9 +112,9 @@ export interface RunInNeed {
   account: string;
   /** Names the run within its kind and account, as its commands take it. */
   id: string;
-  /** For a read the id of its activity. */
+  /** For a read the id of its activity; empty for an account. */
   workflowId: string;
-  /** The attention code; for a parked delivery the reason. */
+  /** The attention code; for a parked delivery the reason; `noWorker` for an account that no worker holds. */
   code: string;
   /** Both null when no worker answered. */
   message: string | null;
@@ -191,6 +224,7 @@ export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' |
         : ['subscription', 'list', '--account', account];
     case 'parked':
       return ['delivery', 'route', account, id, '--order', 'ID'];
+    case 'account':
     case 'call':
     case 'report':
       return ['doctor'];

@@ -92,6 +92,17 @@ export const sinceQuery = (
 export const attentionQuery = (filter: RunFilter): string =>
   allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, filter);
 
+/** The orders that are followed now on a task queue, but for those of these accounts. */
+export const otherAccountsQuery = (
+  seen: readonly string[],
+  { account, taskQueue }: { account?: AccountName | undefined; taskQueue: string },
+): string => {
+  const others = seen.length === 0 ? `${names.account} IS NOT NULL` : `${names.account} NOT IN (${seen.map(quote)})`;
+  return allOf(`WorkflowType = 'followOrder' AND ${isRunning} AND TaskQueue = ${quote(taskQueue)}`, others, {
+    account,
+  });
+};
+
 const isRunning = "ExecutionStatus = 'Running'";
 
 const allOf = (first: string, second: string, { account, status }: Omit<RunFilter, 'running'>): string =>

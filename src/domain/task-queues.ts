@@ -1,5 +1,8 @@
 // Names of task queues, each made from the main one: `FARETRAIL_TASK_QUEUE`, which takes all workflows. The name of an account holds no dot.
 
+/** What the queue of an account hands out of its requests per second: calls may reach the service a moment closer together. */
+export const budgetShare = 0.9;
+
 /** For the calls of an account. Its rate limit is the account's request budget. */
 export const accountQueueOf = (main: string, account: string): string => `${main}.${account}`;
 

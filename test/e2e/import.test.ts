@@ -8,11 +8,12 @@ import { useOrderStack } from '../support/order/stack.js';
 
 const stack = useOrderStack();
 
-const importOf = (file: string, ...more: string[]) =>
-  runHere(['order', 'import', file, '--json', ...more], {
+const starterHere = (...words: string[]) =>
+  runHere(words, {
     TEMPORAL_ADDRESS: inject('temporalAddress'),
     FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
   });
+const importOf = (file: string, ...more: string[]) => starterHere('order', 'import', file, '--json', ...more);
 const newOrders = (many: number) => Array.from({ length: many }, () => stack.newOrder('business', [['Completed', 0]]));
 const resultOf = (orderId: string) => stack.client.workflow.getHandle(`order/business/${orderId}`).result();
 const requestsTo = async (orderId: string): Promise<number> =>
@@ -33,10 +34,26 @@ it('follows each order of a CSV file, and tells the rows that are none', async (
   );
   const { exitCode, stdout } = await importOf(file, '--account', 'business');
   const refused = [{ row: 2, error: expect.stringContaining('orderId: must not hold "/"') }];
-  expect(JSON.parse(stdout)).toEqual({ state: 'done', rows: 3, followed: 2, refused });
+  expect(JSON.parse(stdout)).toEqual({ state: 'done', rows: 3, followed: 2, refused, warnings: [] });
   expect(exitCode).toBe(1);
   expect(await resultOf(first)).toMatchObject({ reference: 'PO, 1', outcome: 'completed' });
   expect(await resultOf(second)).toMatchObject({ outcome: 'completed' });
+});
+
+it('an account that no worker holds is a warning of the import, and needs a person as long as orders wait for it', async () => {
+  const account = 'not-held';
+  const { exitCode, stdout } = await importOf(textFile(JSON.stringify({ account, orderId: '1' }), '.jsonl'));
+  const missing = `no worker polls task queue ${stack.config.taskQueue}.${account}; start one`;
+  expect(JSON.parse(stdout)).toMatchObject({ followed: 1, warnings: [expect.stringContaining(missing)] });
+  expect(exitCode).toBe(0);
+  const inNeed = async () =>
+    JSON.parse((await starterHere('attention', '--json')).stdout).runs.filter(
+      ({ kind }: { kind: string }) => kind === 'account',
+    );
+  const expected = { kind: 'account', account, code: 'noWorker', message: expect.stringContaining(missing) };
+  await expect.poll(inNeed).toEqual([expect.objectContaining({ ...expected, command: 'doctor' })]);
+  await stack.client.workflow.getHandle(`order/${account}/1`).terminate();
+  await expect.poll(inNeed).toEqual([]);
 });
 
 it('goes on where it was, and sends nothing again', async () => {
@@ -45,7 +62,13 @@ it('goes on where it was, and sends nothing again', async () => {
   const file = textFile(lines.slice(0, 3).join('\n'), '.jsonl');
   expect(await importOf(file)).toMatchObject({ exitCode: 0 });
   writeFileSync(file, lines.join('\n'));
-  expect(JSON.parse((await importOf(file)).stdout)).toEqual({ state: 'done', rows: 6, followed: 6, refused: [] });
+  expect(JSON.parse((await importOf(file)).stdout)).toEqual({
+    state: 'done',
+    rows: 6,
+    followed: 6,
+    refused: [],
+    warnings: [],
+  });
   for (const orderId of orders) expect([orderId, await requestsTo(orderId)]).toEqual([orderId, 1]);
   writeFileSync(file, [...lines].reverse().join('\n'));
   const { exitCode, stderr } = await importOf(file);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { historyFiles } from './releases.js';
+import { historyFiles } from './histories.js';
 
 interface Payloads {
   payloads?: { data?: string }[];

@@ -1,29 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { namesRequestIds } from '../support/ride/rides.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
+import { historyFile, historyFiles, keepHistory, recordedNames } from './histories.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
 import { movableStore } from './paths/store.js';
-import { historiesOf, historyFiles, keepBundle, keepHistory } from './releases.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
-/**
- * `true` keeps the histories of paths that have none yet, which a new path needs. `release` keeps those of all paths, and the
- * workflows as one script, as what the version in package.json leaves: once, when it is cut.
- */
+/** `true` keeps the histories of paths that have none yet, `all` those of all paths. */
 const recording = process.env.FARETRAIL_TEST_RECORD;
-const { version }: { version: string } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
 
 let receiver: NotifyReceiver;
 let replayer: Replayer;
 beforeAll(async () => {
-  if (recording === 'release') keepBundle(readFileSync(inject('workflowBundlePath'), 'utf8'), version);
   receiver = await startNotifyReceiver();
   prepareReceiver(receiver);
   replayer = startReplayer();
@@ -42,11 +36,8 @@ const replayText = (text: string) => {
   return replayer.replay(historyFromJSON(json), json.events[0].workflowExecutionStartedEventAttributes.workflowId);
 };
 
-/** Stack traces tell where a checkout lies. */
-const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
-
 const groups = { ...recordedPaths, ...(recording ? { slow: slowPaths } : {}) };
-const isNew = (name: string) => historiesOf(name).length === 0;
+const isNew = (name: string) => !recordedNames().includes(name);
 for (const [group, paths] of Object.entries(groups)) {
   describe.concurrent(`a run that was just made replays on the same code: ${group}`, () => {
     let stack: OrderStack;
@@ -65,9 +56,7 @@ for (const [group, paths] of Object.entries(groups)) {
     it.sequential.each(Object.entries(paths))('%s', { timeout: recording ? 600_000 : 60_000 }, async (name, path) => {
       const { workflowId, runId } = await path(stack);
       const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
-      const json = withoutPaths(historyToJSON(history));
-      if (recording === 'release') keepHistory(name, json, version);
-      else if (recording && isNew(name)) keepHistory(name, json);
+      if (recording === 'all' || (recording && isNew(name))) keepHistory(name, historyToJSON(history));
       await replayer.replay(history, workflowId);
     });
   });
@@ -88,11 +77,10 @@ describe('a recorded history replays on the code of today', () => {
     ['token-renewed', 'requestToken', 'fetchToken'],
     ['order-that-tells-urls', 'notifyUrl', 'callUrl'],
     ['call-done', 'callService', 'askService'],
-    ['ride-found-by-a-delivery', 'confirmOrder', 'checkOrder'],
     ['report-read', 'readReceipt', 'fetchReceipt'],
     ['parked-routed', 'handOverDelivery', 'sendDelivery'],
     ['subscription-rotated-and-moved', 'createSubscriber', 'subscribeAnew'],
   ])('of %s fails to replay with another activity than %s', async (path, name, other) => {
-    await expect(replayText(read(historiesOf(path).at(-1) ?? path).replaceAll(name, other))).rejects.toThrow();
+    await expect(replayText(read(historyFile(path)).replaceAll(name, other))).rejects.toThrow();
   });
 });

@@ -4,7 +4,7 @@ import { lateNoticesId } from '../../src/domain/workflow-ids.js';
 import { renewTokenSignal } from '../../src/workflows/messages.js';
 import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import { apiError } from '../activities/service.js';
-import { keepHistory } from '../replay/releases.js';
+import { keepHistory } from '../replay/histories.js';
 import { startReplayer } from '../replay/replayer.js';
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
@@ -24,9 +24,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 /** The service takes orders up to 30 days ahead. Virtual time takes real time, too: 5 ms for each read. */
-/** Stack traces tell where a checkout lies. */
-const withoutPaths = (json: string) => json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""');
-const isRecording = process.env.FARETRAIL_TEST_RECORD === 'true';
+const isRecording = process.env.FARETRAIL_TEST_RECORD !== undefined;
 const daysAhead = isLong ? 30 : 5;
 
 let receiver: NotifyReceiver;
@@ -56,7 +54,7 @@ const fourHours: [string, number][] = [
 ];
 
 describe('at the default cadence, in virtual time', virtualTime, () => {
-  it('a ride of four hours and eight statuses, read 300 times, ends with the right timeline in at most 100 events', async () => {
+  it('a ride of four hours and eight statuses, read 300 times, ends with the right timeline in at most 110 events', async () => {
     const handle = await stack.start(scripted(fourHours));
     const trail = await handle.result();
     expect(trail).toMatchObject({ outcome: 'completed', attention: null });
@@ -70,7 +68,7 @@ describe('at the default cadence, in virtual time', virtualTime, () => {
     }
     expect(trail.reads).toBe(stack.reads.length);
     expect(stack.reads.length).toBeGreaterThan(300);
-    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
+    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(110);
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
   });
 
@@ -114,7 +112,7 @@ it(
     const history = await invented.fetchHistory();
     const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
     if (started) started.workflowId = invented.workflowId; // Temporal's test server leaves it out
-    if (isRecording) keepHistory('order-that-a-stranger-named', withoutPaths(historyToJSON(history)));
+    if (isRecording) keepHistory('order-that-a-stranger-named', historyToJSON(history));
     const replayer = startReplayer();
     await replayer.replay(history, invented.workflowId);
     await replayer.close();

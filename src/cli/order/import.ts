@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
-import { toAccountName } from '../../domain/keys.js';
+import { type AccountName, toAccountName } from '../../domain/keys.js';
 import { checked, inBrackets, perSecondOption } from '../arguments.js';
 import {
   type AddCommand,
@@ -15,6 +15,8 @@ import {
 } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Paint, plain } from '../text.js';
+import { readEach } from '../visibility.js';
+import { missingWorkers } from '../workers-alive.js';
 
 const help = `
 A row is an order: a line of JSON, or of CSV below a line of names. The names
@@ -65,25 +67,34 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const stop = new AbortController();
   const unlisten = session.onInterrupt(() => stop.abort());
   const taken: string[] = [];
+  const accounts = new Set<string>();
   const { perSecond, again = false } = wanted;
   const tell = tellProgress(session);
   try {
     const rows = rowsAfter(kept.progress, readRows(wanted), { taken, signal: stop.signal });
     for await (const followed of session.rides.followMany(rows, { perSecond, again })) {
-      kept.add(taken.shift() ?? '', 'error' in followed ? followed.error.message : null);
+      const row = taken.shift() ?? '';
+      kept.add(row, 'error' in followed ? followed.error.message : null);
+      if (!('error' in followed)) accounts.add(row.slice(0, row.indexOf('/')));
       tell(kept.progress);
     }
   } finally {
     kept.save();
     unlisten();
   }
-  return tellEnd(session, kept.progress, stop.signal.aborted);
+  const warnings = await readEach([...accounts], (account) => missingWorkers(session, account as AccountName));
+  return tellEnd(session, kept.progress, { isInterrupted: stop.signal.aborted, warnings: [...new Set(warnings)] });
 }
 
-function tellEnd(session: Session, { done, refused }: Progress, isInterrupted: boolean): number {
+function tellEnd(
+  session: Session,
+  { done, refused }: Progress,
+  { isInterrupted, warnings }: { isInterrupted: boolean; warnings: string[] },
+): number {
   const state = isInterrupted ? 'interrupted' : 'done';
   const followed = done - refused.length;
-  session.tell({ state, rows: done, followed, refused }, importText({ done, refused }, session.paint));
+  session.tell({ state, rows: done, followed, refused, warnings }, importText({ done, refused }, session.paint));
+  session.warn(warnings);
   if (isInterrupted) {
     session.note('Interrupted. The same command goes on from here.');
     return exitCodes.interrupted;

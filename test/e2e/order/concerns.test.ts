@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { describe, expect, it, vi } from 'vitest';
-import { previousRelease } from '../../../local/previous-release.js';
 import type { OrderChange, OrderTrail } from '../../../src/domain/order/trail.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../../support/notify/receiver.js';
 import { isQuiet } from '../../support/order/courses.js';
-import { type FollowHandle, shows, startOrderStack, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { rideUnderWay, stands } from '../../support/ride/rides.js';
 import { attributeOf, continued, detailsOf, eventsOf } from '../../support/runs.js';
@@ -172,20 +171,4 @@ describe.concurrent('attention about the ride', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'completed' });
     expect(await handle.query('rideStatus')).toMatchObject({ orderAttention: null });
   });
-});
-
-it('an order that the previous release follows is read on by the activities of today, without attention', async () => {
-  const { code } = previousRelease();
-  const mixed = await startOrderStack({ watch, workflowBundle: { code } });
-  try {
-    const orderId = mixed.newOrder('partner', [['CareReq', 0]]);
-    const handle = await mixed.follow('partner', orderId);
-    await shows(handle, { status: 'CareReq' });
-    await isQuiet(mixed, { handle, orderId }, 2);
-    expect(await trailOf(handle)).toMatchObject({ attention: null });
-    mixed.sandbox.setStatus('partner', orderId, 'Completed');
-    expect(await handle.result()).toMatchObject({ outcome: 'completed', attention: null });
-  } finally {
-    await mixed.close();
-  }
 });

@@ -71,8 +71,8 @@ describe.concurrent('the poll of an order whose changes were announced', () => {
     const { orderId, handle } = await announced(['Confirmed']);
     const reads = () => stack.sandbox.ledger({ orderId }).length;
     const readsBefore = reads();
-    stack.sandbox.setStatus('business', orderId, 'Waiting');
     stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, orderId, times: 1 });
+    stack.sandbox.setStatus('business', orderId, 'Waiting');
     // The poll has got its answer, which is on its way for a second and a half.
     await vi.waitFor(() => expect(reads()).toBeGreaterThan(readsBefore), patient);
     stack.sandbox.setStatus('business', orderId, 'Driving');

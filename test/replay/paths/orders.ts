@@ -69,14 +69,6 @@ async function announced(stack: OrderStack, statuses: string[]) {
   return followed;
 }
 
-async function readAtOnce(stack: OrderStack): Promise<RecordedRun> {
-  await driving(stack); // the worker counts its fellows
-  await sleep(500);
-  const followed = await announced(stack, ['Confirmed', 'Waiting']);
-  await sleep(300); // the slow poll rests
-  return await completes(stack, followed);
-}
-
 /** Goes on from an earlier run. */
 function continuing({ client, config }: OrderStack, workflowId: string, continues: string) {
   const key = fromFollowOrderId(workflowId) ?? expect.fail(`not the id of an order: ${workflowId}`);
@@ -136,17 +128,15 @@ const orderPaths: Paths = {
     stack.sandbox.setStatus('business', orderId, 'Waiting');
     await vi.waitFor(() => expect(reads()).toBeGreaterThan(before), patient); // the poll, whose answer takes two seconds
     await announce(stack, followed, 'CareReq');
-    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 2), patient); // and the one after it
+    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 1), patient); // and the read after the delivery
     return await completes(stack, followed);
   },
-  'order-read-at-once': readAtOnce, // recorded before activations were kept open
-  'order-read-in-open-activations': readAtOnce,
   'order-refreshed-and-stopped': whileDriving(async (handle) => {
     await handle.executeUpdate('refreshOrder');
     return await stopped(handle);
   }),
   'order-refreshed-during-a-read': whileDriving(async (handle, stack, orderId) => {
-    stack.sandbox.setFault({ kind: 'slow', delayMs: 4_000, orderId, times: 3 }); // the read at once, a poll, and the read through the queue
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 4_000, orderId, times: 2 }); // a poll and the read
     await deliver(handle, deliveryOf('Driving'));
     await isPending(handle, 'readOrder');
     await handle.executeUpdate('refreshOrder');
