@@ -191,7 +191,7 @@ function createActivities(
   const credentialIds = new Map(config.accounts.map((account) => [account, idOf(account)]));
   const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
-    leases: createTokenLeases(client, config.taskQueue, { hasTokenQueue: () => true }), // that of each account held here
+    leases: createTokenLeases(client, config.taskQueue),
     unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
     credentialId,
     now,
@@ -236,8 +236,6 @@ function createActivities(
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createStoreActivities({ store, now }),
       ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
-      // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
-      ...tokenActivities,
       ...deliveries,
     },
   };

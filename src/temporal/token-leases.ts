@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token-source.js';
-import type { AccountName } from '../domain/keys.js';
 import { publishedLease } from '../domain/published.js';
 import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
-import { type RenewTokenRequest, renewTokenSignal } from '../workflows/messages.js';
+import { type RenewalRequest, renewTokenSignal } from '../workflows/messages.js';
 import { runOf } from './runs.js';
 
 /** Short, since every call of an account waits for the lease. */
@@ -13,15 +12,13 @@ const defaultDeadlineMs = 5_000;
 interface TokenLeaseOptions {
   /** Default 5 s. */
   deadlineMs?: number;
-  /** Does a worker poll the token queue of this account? It then gets the request. Default: not known. */
-  hasTokenQueue?: (account: AccountName) => boolean | Promise<boolean>;
 }
 
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
 export function createTokenLeases(
   client: Client,
   taskQueue: string,
-  { deadlineMs = defaultDeadlineMs, hasTokenQueue = () => false }: TokenLeaseOptions = {},
+  { deadlineMs = defaultDeadlineMs }: TokenLeaseOptions = {},
 ): TokenLeases {
   return {
     async read(key) {
@@ -29,14 +26,13 @@ export function createTokenLeases(
       return found ? publishedLease(found.memo) : null;
     },
     async renew(key, wish) {
-      const request = { ...wish, hasTokenQueue: await hasTokenQueue(key.account) };
       await client.withDeadline(Date.now() + deadlineMs, () =>
-        client.workflow.signalWithStart<typeof accessToken, [RenewTokenRequest]>('accessToken', {
+        client.workflow.signalWithStart<typeof accessToken, [RenewalRequest]>('accessToken', {
           workflowId: accessTokenId(key),
           taskQueue,
           args: [key],
           signal: renewTokenSignal,
-          signalArgs: [request],
+          signalArgs: [wish],
           priority: { priorityKey: 1 }, // a worker that takes over thousands of runs does the tasks of leases before theirs
           staticSummary: `Access token of account ${key.account}, ${key.scope === '' ? 'without scope' : `scope ${key.scope}`}`,
         }),

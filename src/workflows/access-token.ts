@@ -13,12 +13,7 @@ import {
 } from '@temporalio/workflow';
 import type { TokenActivities, TokenRequestTrouble } from '../activities/token.js';
 import { tokenQueueOf } from '../domain/task-queues.js';
-import {
-  type AccessTokenInput,
-  type HeardWish,
-  parseAccessTokenInput,
-  readRenewalWish,
-} from '../domain/token/input.js';
+import { type AccessTokenInput, parseAccessTokenInput, readRenewalWish } from '../domain/token/input.js';
 import {
   describeLease,
   emptyLease,
@@ -26,6 +21,7 @@ import {
   judgeWishes,
   onLeaseClock,
   type RenewalVerdict,
+  type RenewalWish,
   renewalReason,
   type TokenLease,
   toTokenFailure,
@@ -50,7 +46,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
   const input = refuseBadInput(() => parseAccessTokenInput(rawInput, isContinued));
   let lease = input.lease ?? emptyLease;
-  const inbox: { wishes: HeardWish[]; signals: number } = { wishes: [], signals: 0 };
+  const inbox: { wishes: RenewalWish[]; signals: number } = { wishes: [], signals: 0 };
   setHandler(renewTokenSignal, (request: unknown) => {
     inbox.signals += 1;
     const wish = readRenewalWish(request);
@@ -71,7 +67,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
       const before = lease;
       const reason = renewalReason(before, Date.now());
       lease = {
-        ...(await carryOut(verdict, before, { ...input, taskQueue: queueFor(wishes, input) })),
+        ...(await carryOut(verdict, before, input)),
         publishedAt: new Date().toISOString(),
       };
       publish(lease);
@@ -82,35 +78,19 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   return lease;
 }
 
-/**
- * The worker that runs this code may not hold the account, so it cannot know whether any worker polls the account's token queue. A caller
- * that does polls it itself. Callers of an earlier release do not, and for them every worker takes token requests from the main queue.
- * Replay does not compare task queues, so leases of that release go on, and come back to it, without a patch.
- */
-const queueFor = (wishes: readonly HeardWish[], { account }: AccessTokenKey): string => {
-  const { taskQueue } = workflowInfo();
-  return wishes.some(({ hasTokenQueue }) => hasTokenQueue) ? tokenQueueOf(taskQueue, account) : taskQueue;
-};
-
-type TokenRequest = AccessTokenInput & { taskQueue: string };
-
-async function carryOut(verdict: RenewalVerdict, lease: TokenLease, input: TokenRequest): Promise<TokenLease> {
+async function carryOut(verdict: RenewalVerdict, lease: TokenLease, input: AccessTokenInput): Promise<TokenLease> {
   if (verdict.act === 'fail') return { ...lease, failure: verdict.failure };
   return verdict.act === 'request' ? await request(lease, input) : lease;
 }
 
-async function request(
-  lease: TokenLease,
-  { account, scope, credentialId, taskQueue }: TokenRequest,
-): Promise<TokenLease> {
+async function request(lease: TokenLease, { account, scope, credentialId }: AccessTokenInput): Promise<TokenLease> {
   const { requestToken } = proxyActivities<TokenActivities>({
-    taskQueue,
+    taskQueue: tokenQueueOf(workflowInfo().taskQueue, account), // only workers with the credentials poll it
     startToCloseTimeout: 25_000,
     // Any answer of the service ends the activity, so that the fleet learns of it at once. Temporal repeats it only if no worker holds
     // these credentials or a worker died.
     scheduleToCloseTimeout: 60_000,
     retry: promptRetry,
-    priority: { priorityKey: 1 }, // every call of the account waits for it, and others share the queue
     summary: `Request a token: ${scope === '' ? 'unscoped' : scope}`,
   });
   try {

@@ -8,8 +8,7 @@ import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
 import type { CompanyReport } from '../domain/report.js';
 import type { RideStanding } from '../domain/ride/ride.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
-import type { HeardWish } from '../domain/token/input.js';
-import type { TokenLease } from '../domain/token/lease.js';
+import type { RenewalWish, TokenLease } from '../domain/token/lease.js';
 import { rideOrderChanged } from '../domain/workflow-ids.js';
 
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
@@ -75,11 +74,11 @@ export const subscriptionStatusQuery = defineQuery<SubscriptionStatus>('subscrip
 /** A poll found a change of this announced order, and no delivery had announced it: nothing is proven any more. */
 export const deliveryMissedSignal = defineSignal<[{ orderId: OrderId }]>('deliveryMissed');
 
-/** A wish for another token; a caller of an earlier release sends only `insteadOf`. */
-export type RenewTokenRequest = Pick<HeardWish, 'insteadOf'> & Partial<HeardWish>;
+/** Why a caller wants another token: only `insteadOf` is needed. */
+export type RenewalRequest = Pick<RenewalWish, 'insteadOf'> & Partial<RenewalWish>;
 
 /** Asks for a new token if `insteadOf` still names the current one; null: the caller knows none. */
-export const renewTokenSignal = defineSignal<[RenewTokenRequest]>('renewToken');
+export const renewTokenSignal = defineSignal<[RenewalRequest]>('renewToken');
 
 /** The lease as published in the memo; the token in it is sealed. */
 export const tokenStatusQuery = defineQuery<TokenLease>('tokenStatus');

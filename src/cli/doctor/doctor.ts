@@ -1,12 +1,10 @@
 import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
 import { interfaceTerms } from '../../contracts/interface-terms.js';
 import type { Account } from '../../domain/account.js';
-import { tokenQueueOf } from '../../domain/task-queues.js';
 import type { SealedToken } from '../../domain/token/lease.js';
 import { operationScope } from '../../ride-api/operation-request.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, SealingError } from '../../sealing/sealer.js';
-import { createFleet } from '../../temporal/fleet.js';
 import { createTokenLeases } from '../../temporal/token-leases.js';
 import {
   type AddCommand,
@@ -146,10 +144,7 @@ const tokenTimeoutMs = 20_000;
 async function checkTokens(session: Session, accounts: readonly Account[], sealingKeys: KeyRing): Promise<Check[]> {
   const { client, config } = session;
   const sealer = createSealer(sealingKeys);
-  const fleet = createFleet(client);
-  const leases = createTokenLeases(client, config.taskQueue, {
-    hasTokenQueue: async (account) => (await fleet.pollersOf(tokenQueueOf(config.taskQueue, account))).length > 0,
-  });
+  const leases = createTokenLeases(client, config.taskQueue);
   const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
   const unseal = ({ sealed }: SealedToken, leaseId: string): Promise<string> => sealer.unseal(sealed, leaseId);
   const source = createTokenSource({ leases, unseal, credentialId });

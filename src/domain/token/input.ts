@@ -35,22 +35,15 @@ export function parseAccessTokenInput(value: unknown, isContinued: boolean): Acc
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** A wish as a lease hears it. */
-export interface HeardWish extends RenewalWish {
-  /** A worker that holds the account polls its token queue: mostly the one that asks. False from an earlier release. */
-  hasTokenQueue: boolean;
-}
-
-/** Reads the argument of `renewToken`; undefined for anything else. A caller of an earlier release sends only `insteadOf`. */
-export function readRenewalWish(value: unknown): HeardWish | undefined {
+/** Reads the argument of `renewToken`; undefined for anything else. */
+export function readRenewalWish(value: unknown): RenewalWish | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { insteadOf, cause = 'rejected', operation, hasServed, hasTokenQueue } = value as Record<string, unknown>;
+  const { insteadOf, cause = 'rejected', operation, hasServed } = value as Record<string, unknown>;
   const known = renewalCauses.find((one) => one === cause);
   if ((insteadOf !== null && !isText(insteadOf)) || known === undefined) return undefined;
   return {
     ...{ insteadOf, cause: known },
     operation: isText(operation) ? operation.slice(0, 100) : null,
     hasServed: hasServed === true,
-    hasTokenQueue: hasTokenQueue === true,
   };
 }

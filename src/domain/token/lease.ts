@@ -33,8 +33,8 @@ export type SealedToken = s.Read<typeof SealedTokenSchema>;
 
 /** A new token, with instants by the clock of the worker that requested it. */
 export interface RequestedToken extends SealedToken {
-  /** The age of the request, by the same clock; absent from workers of an earlier release. */
-  ageMs?: number;
+  /** The age of the request, by the same clock. */
+  ageMs: number;
 }
 
 const TokenFailureSchema = s.answerOf({
@@ -180,7 +180,7 @@ export const pacedAgainAt = ({ pacedUntil }: TokenLease): number =>
 
 /** Puts the instants of a token on the clock of the lease. */
 export function onLeaseClock({ ageMs, ...token }: RequestedToken, now: number): SealedToken {
-  const shiftMs = ageMs === undefined ? 0 : now - ageMs - Date.parse(token.requestedAt);
+  const shiftMs = now - ageMs - Date.parse(token.requestedAt);
   const shifted = (instant: string): string => iso(Date.parse(instant) + shiftMs);
   return {
     ...token,

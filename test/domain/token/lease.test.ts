@@ -111,10 +111,6 @@ describe('the instants of a token', () => {
     const token = { ...tokenOf('token-1'), requestedAt, renewAt, expiresAt, ageMs: 200 };
     expect(onLeaseClock(token, start + 200)).toEqual(tokenOf('token-1'));
   });
-
-  it('stay as they are when a worker does not tell the age', () => {
-    expect(onLeaseClock(tokenOf('token-1'), start + minute)).toEqual(tokenOf('token-1'));
-  });
 });
 
 it('a lease without demand ends after two lifetimes of its token, and not within two minutes', () => {

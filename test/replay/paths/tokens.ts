@@ -27,8 +27,8 @@ async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}
   return {
     handle,
     published,
-    renew: (insteadOf: string | null, cause: RenewalCause = 'rejected', more: { hasTokenQueue?: boolean } = {}) =>
-      handle.signal('renewToken', { insteadOf, cause, operation: 'readOrder', ...more }),
+    renew: (insteadOf: string | null, cause: RenewalCause = 'rejected') =>
+      handle.signal('renewToken', { insteadOf, cause, operation: 'readOrder' }),
     failure: (code: string) => vi.waitFor(async () => expect((await published())?.failure?.code).toBe(code), patient),
     tokenOtherThan: (before: string | undefined): Promise<string> =>
       vi.waitFor(async () => {
@@ -58,14 +58,6 @@ export const tokenPaths: Paths = {
     await renew(first);
     await renew(first);
     await tokenOtherThan(first);
-  }),
-  'token-from-the-queue-of-its-account': withLease(async ({ renew, tokenOtherThan }) => {
-    await renew(null, 'due', { hasTokenQueue: true });
-    const first = await tokenOtherThan(undefined);
-    await renew(first); // of a worker of an earlier release
-    const second = await tokenOtherThan(first);
-    await renew(second, 'rejected', { hasTokenQueue: true });
-    await tokenOtherThan(second);
   }),
   'token-refused': withLease(async ({ renew, failure }, { sandbox }) => {
     const fault = sandbox.setFault({ kind: 'invalidClient' });
