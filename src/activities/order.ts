@@ -7,7 +7,7 @@ import { iso, readInstant, toEpoch } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { nextReadMs } from '../domain/order/cadence.js';
 import { concernOf } from '../domain/order/concern.js';
-import { isSameStatus } from '../domain/order/status.js';
+import { isSameStatus, toRideStatus } from '../domain/order/status.js';
 import type {
   ObserveOrderInput,
   OrderHint,
@@ -227,6 +227,9 @@ interface Progress {
   struggle: Struggle | null;
 }
 
+/** A delivery may have led the run to another status, and the order may be back at this one since: so now and then the poll asks. */
+const askEveryPolls = 6;
+
 async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts, looking: Looking): Promise<OrderHint> {
   const { now } = looking;
   const { attempt, currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
@@ -234,7 +237,8 @@ async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts,
   const known: Known = left?.known ?? input;
   const before = left?.struggle ? looking.shortened(left.struggle) : null;
   const paceMs = (from: number): number => pollPaceMs({ ...input, ...known }, ports.account(input.account), from);
-  const stillSo = (afterMs: number): ApplicationFailure => notYet(`Still ${known.rawStatus}.`, afterMs);
+  const stillSo = (afterMs: number): ApplicationFailure =>
+    notYet(`Still ${toRideStatus(known.rawStatus ?? '')}.`, afterMs);
   const reads = input.lastReadAt === null ? attempt : attempt - 1;
   return await looking.look<{ reading: OrderReading; shown: Known | null }, OrderHint>({
     shown: null,
@@ -248,7 +252,7 @@ async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts,
         signal: cancellationSignal(),
       });
       const { workflowExecution } = activityInfo();
-      const isSame = isSameStatus(reading.status, known.rawStatus);
+      const isSame = isSameStatus(reading.status, known.rawStatus) && !(input.pushed && attempt % askEveryPolls === 0);
       if (isSame || reading.terminal || !workflowExecution) return { reading, shown: null };
       // A delivery may have led the run to this status: one question for each change, none for an unchanged poll.
       const { status, concern } = await ports.readShown(workflowExecution);

@@ -88,10 +88,12 @@ async function read(follow: Follow): Promise<void> {
   if (look) await record(follow, look);
 }
 
-async function record(follow: Follow, { seen: found, claims, serves }: Look): Promise<void> {
+async function record(follow: Follow, { seen: found, serves, ...look }: Look): Promise<void> {
   const { inbox, trail: before } = follow;
   const seen = seenBy(new Date().toISOString(), found);
   const isReading = seen.kind === 'reading';
+  // No read follows an end, so it answers the deliveries that have come meanwhile, too.
+  const claims = isReading && seen.reading.terminal ? inbox.claims : look.claims;
   if (isReading && seen.stores) follow.notifier.addStore(before);
   follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
   countChange(before, follow, claims);

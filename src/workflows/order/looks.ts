@@ -124,10 +124,12 @@ const shownBy = ({ input: { account, orderId, ...input }, trail, startedAt }: Fo
 export function keepPolling(follow: Follow): void {
   const { poll, trail } = follow;
   const pickup = scheduledAt(follow.input, trail);
-  if (poll && poll.pushed === trail.pushed && poll.scheduledAt === pickup) return;
+  // The poll of an announced order asks the run what it shows.
+  const isSame = trail.pushed || poll?.rawStatus === trail.rawStatus;
+  if (poll && isSame && poll.pushed === trail.pushed && poll.scheduledAt === pickup) return;
   stopPolling(follow);
   const scope = new CancellationScope();
-  const begun = { scope, pushed: trail.pushed, scheduledAt: pickup };
+  const begun = { scope, pushed: trail.pushed, rawStatus: trail.rawStatus, scheduledAt: pickup };
   follow.poll = begun;
   runBeside(
     scope

@@ -66,6 +66,7 @@ export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
 interface Poll {
   readonly scope: CancellationScope;
   readonly pushed: boolean;
+  readonly rawStatus: string | null;
   readonly scheduledAt: string | null;
 }
 

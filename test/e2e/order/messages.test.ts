@@ -198,7 +198,7 @@ describe('an update', () => {
     const { orderId, handle } = await followed();
     stack.sandbox.setStatus('business', orderId, 'Driving');
     expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status: 'Driving', pushed: false });
-    expect(await isPollWaiting(handle), 'the poll asks the run before it calls that a change').toBe(true);
+    await expect.poll(() => isPollWaiting(handle)).toBe(true);
   });
 
   it('refreshOrder that finds nothing new leaves the waiting poll alone', async () => {
