@@ -72,7 +72,8 @@ const firstOfEach = (notices: readonly ReceivedNotice[]): ReceivedNotice[] =>
   notices.filter(({ id }, i) => notices.findIndex((one) => one.id === id) === i);
 
 /** The number of a notice ends its id. */
-const numberOf = ({ id }: ReceivedNotice): number => Number(id.slice(id.lastIndexOf('_') + 1));
+/** `msg_<run>_<number>_<contents>`. */
+const numberOf = ({ id }: ReceivedNotice): number => Number(id.split('_')[2]);
 
 /** A notice that arrived after a later one; null if there is none. */
 export function disorder(received: readonly ReceivedNotice[]): string | null {

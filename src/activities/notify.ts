@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
 import { retryAfterMs } from '../ride-api/retry-decision.js';
@@ -11,6 +12,17 @@ export interface NotifyActivityPorts {
   random?: () => number;
 }
 
+/** One notice for one URL. `run`: the id of the first run that made notices of this subject; `number`: of the notice among these. */
+export interface NotifyUrlInput extends Omit<NotifyInput, 'id'> {
+  run: string;
+  number: number;
+}
+
+/** The same at every attempt. A run that an operator resets uses its numbers again, so the contents belong to the id. */
+const noticeId = (run: string, number: number, event: object): string =>
+  `msg_${run}_${number}_${createHash('sha256').update(JSON.stringify(event)).digest('hex').slice(0, 16)}`;
+
+/** The activity that sends notices, as workflows see it. */
 export type NotifyActivities = ReturnType<typeof createNotifyActivities>;
 
 /** The limit of a `Retry-After`, since all attempts must fit into a day. */
@@ -23,8 +35,8 @@ const passing4xx: readonly number[] = [401, 408, 425, 429];
 export function createNotifyActivities({ send, now = Date.now, random = Math.random }: NotifyActivityPorts) {
   return {
     /** Completes once the receiver has answered 2xx. Trouble that cannot pass by itself fails for good; Temporal repeats the rest. */
-    async notifyUrl(input: NotifyInput): Promise<void> {
-      const outcome = await send(input);
+    async notifyUrl({ run, number, ...input }: NotifyUrlInput): Promise<void> {
+      const outcome = await send({ ...input, id: noticeId(run, number, input.event) });
       if (outcome.kind === 'busy') {
         const message = 'Too many receivers are being told by this worker.';
         const nextRetryDelay = toDelay(1_000 + random() * 2_000);

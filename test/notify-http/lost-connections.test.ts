@@ -55,7 +55,7 @@ it.each([
 
   /** Repeats as Temporal does: whatever is not final. */
   async function tell(id: string, attempts = 20): Promise<void> {
-    await notifyUrl({ url: receiver.url, id, event: {} }).catch((error: unknown) => {
+    await notifyUrl({ url: receiver.url, run: id, number: 1, event: {} }).catch((error: unknown) => {
       if (!(error instanceof ApplicationFailure) || error.nonRetryable || attempts === 1) throw error;
       return tell(id, attempts - 1);
     });

@@ -8,7 +8,7 @@ import { keepHistory } from '../replay/histories.js';
 import { startReplayer } from '../replay/replayer.js';
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
-import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
+import { type NotifyReceiver, numberOf, startNotifyReceiver } from '../support/notify/receiver.js';
 import type { FollowHandle } from '../support/order/stack.js';
 import {
   onSkippedTime,
@@ -169,7 +169,7 @@ it.runIf(isLong)(
     release();
     const late = lateOf(handle, 1);
     expect(await late.result()).toEqual({ missed: [] });
-    const ids = receiver.received.filter(({ path }) => path === '/hangs').map(({ id }) => id);
+    const ids = receiver.received.filter(({ path }) => path === '/hangs').map(numberOf);
     expect(ids).toEqual(Array(2).fill(`msg_${handle.firstExecutionRunId}_1`)); // the same id both times
     const { began, ended } = await timesOf(late);
     expect(ended - began).toBeGreaterThan(13_000);

@@ -1,4 +1,4 @@
-import { getExternalWorkflowHandle, isCancellation, log, patched, workflowInfo } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, isCancellation, log, workflowInfo } from '@temporalio/workflow';
 import { type NoticeLog, toReaders } from '../../domain/notify/notice-log.js';
 import {
   isStore,
@@ -8,7 +8,6 @@ import {
   storeEntry,
   urlEntries,
 } from '../../domain/notify/receivers.js';
-import { openActivations } from '../run-kit.js';
 import { createUrlNotices, type UrlEvent } from './url-notices.js';
 
 /** Sends notices of changes in order. `Subject`: what changes. */
@@ -95,12 +94,9 @@ export function createNotifier<Subject, Notice extends object>(
         if (isUrlReceiver(newcomer)) urls.welcome({ url: newcomer.url, entry: receivers.indexOf(newcomer) }, event);
       }
     },
-    /**
-     * Records changes in the store from now on, and the present state if others were told of it. False: it does so already, or a worker of an
-     * earlier release has done this task and passed over what an activity said of a store. `isSure`: no such worker can have done it.
-     */
-    addStore(subject: Subject, isSure = false): boolean {
-      if (urls.left().urls.some(isStore) || !(isSure || patched(openActivations))) return false;
+    /** Records changes in the store from now on, and the present state if others were told of it. False: it does so already. */
+    addStore(subject: Subject): boolean {
+      if (urls.left().urls.some(isStore)) return false;
       urls.welcome(storeEntry, last && toEvent(toNotice(subject), null));
       return true;
     },

@@ -1,4 +1,4 @@
-import { isCancellation, log, metricMeter, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation, log, metricMeter, proxyActivities } from '@temporalio/workflow';
 import type { StoreActivities } from '../../activities/store.js';
 import type { Notice, NoticeFate } from '../../domain/notify/notice-log.js';
 import type { StoredChange } from '../../domain/stored-change.js';
@@ -7,23 +7,9 @@ import type { StoredChange } from '../../domain/stored-change.js';
 const keptForMs = 30 * 86_400_000;
 const retry = { initialInterval: 5_000, backoffCoefficient: 2, maximumInterval: 120_000 };
 
-const { recordChangeAtOnce } = proxyLocalActivities<StoreActivities>({
-  startToCloseTimeout: 5_000, // only a process that stands still takes so long
-  retry: { maximumAttempts: 1 },
-  cancellationType: 'TRY_CANCEL',
-});
-
-/**
- * Makes a row of a notice: within the workflow task if the store answers at once, otherwise with as many attempts as it takes; then it calls
- * `onLater` first. Null: cancelled.
- */
-export async function recordChange(
-  { number, at, event }: Notice,
-  run: string,
-  onLater: () => void,
-): Promise<NoticeFate | null> {
+/** Makes a row of a notice, with as many attempts as it takes. Null: cancelled. */
+export async function recordChange({ number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
   const { type, data } = event as { type: string; data: StoredChange['change'] };
-  const change: StoredChange = { run, notice: number, at, type, change: data };
   const { recordChange: record } = proxyActivities<StoreActivities>({
     startToCloseTimeout: 30_000,
     scheduleToCloseTimeout: keptForMs,
@@ -31,12 +17,8 @@ export async function recordChange(
     summary: `Record change ${number} in the store`,
   });
   try {
-    const isAtOnce = await recordChangeAtOnce(change).catch(notRecorded);
-    if (!isAtOnce) {
-      onLater();
-      await record(change);
-    }
-    count(isAtOnce ? 'atOnce' : 'later');
+    await record({ run, notice: number, at, type, change: data });
+    count('recorded');
     return { kind: 'told' };
   } catch (error) {
     if (isCancellation(error)) return null;
@@ -47,13 +29,7 @@ export async function recordChange(
 }
 
 /** Not during replay. */
-const count = (outcome: 'atOnce' | 'later' | 'expired'): void =>
+const count = (outcome: 'recorded' | 'expired'): void =>
   metricMeter
-    .createCounter('faretrail_stored_changes', undefined, 'Changes for the store by when they were recorded.')
+    .createCounter('faretrail_stored_changes', undefined, 'Changes for the store by what became of them.')
     .add(1, { outcome });
-
-/** The process stood still. */
-function notRecorded(error: unknown): false {
-  if (isCancellation(error)) throw error;
-  return false;
-}

@@ -69,17 +69,15 @@ interface UrlNoticesOptions {
 /** A healthy receiver answers sooner. */
 const hushMs = 1_000;
 
-/** What is under way to each URL or the store. Instants are milliseconds of the run's clock. */
+/** When the request under way to each URL or the store began, in milliseconds of the run's clock. */
 function watchRequests() {
-  /** When the current request began; a row of the store begins within the workflow task. */
-  const begunAt: (number | 'withinTask' | null)[] = [];
-  const runs = (since: number): boolean => begunAt.some((begun) => typeof begun === 'number' && begun > since);
+  const begunAt: (number | null)[] = [];
+  const runs = (since: number): boolean => begunAt.some((begun) => begun !== null && begun > since);
   const isYoung = (): boolean => runs(Date.now() - hushMs);
-  const isWithinTask = (): boolean => begunAt.includes('withinTask');
   const summary = 'Let requests under way end';
   return {
-    begin(index: number, isWithinTask = false): void {
-      begunAt[index] = isWithinTask ? 'withinTask' : Date.now();
+    begin(index: number): void {
+      begunAt[index] = Date.now();
     },
     end(index: number): void {
       begunAt[index] = null;
@@ -87,9 +85,6 @@ function watchRequests() {
     isRunning: (index: number): boolean => (begunAt[index] ?? null) !== null,
     /** Waits until each has ended or had its second. */
     async untilOld(): Promise<void> {
-      // Without a timer. A run that began before activations were kept open may have waited here in a task that a query has split: a replay
-      // finds the row recorded already and makes no timer, so its history must have none.
-      if (isWithinTask()) await condition(() => !isWithinTask());
       if (isYoung()) await condition(() => !isYoung(), hushMs, { summary });
     },
     /** Waits for a second at most. */
@@ -110,10 +105,10 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   async function pump(index: number, reader: UrlEntry): Promise<void> {
     await untilFree(log.readers[index]?.busyUntil);
     for (let notice = nextNotice(log, index); notice; notice = nextNotice(log, index)) {
-      requests.begin(index, isStore(reader));
+      requests.begin(index);
       const fate = await (isStore(reader)
-        ? recordChange(notice, firstRunId, () => requests.begin(index))
-        : requestNotice(reader.url, notice, `msg_${firstRunId}_${notice.number}`));
+        ? recordChange(notice, firstRunId)
+        : requestNotice(reader.url, notice, firstRunId));
       if (fate === null) return; // after `hush`
       log = passNotice(log, index, notice.number, fate);
       onChange();
@@ -123,7 +118,7 @@ export function createUrlNotices(options: UrlNoticesOptions): UrlNotices {
   function startPumps(): void {
     for (const [index, reader] of urls.entries()) {
       if (scope.consideredCancelled || requests.isRunning(index) || !nextNotice(log, index)) continue;
-      requests.begin(index, isStore(reader) && busyMs(log.readers[index]?.busyUntil) <= 0);
+      requests.begin(index);
       scope
         .run(() => pump(index, reader))
         .finally(() => {
@@ -197,11 +192,8 @@ const missedIn = ({ urls, log: { readers } }: LateNotices): string[] =>
     return reader ? describeMissed(reader, url) : [];
   });
 
-const busyMs = (busyUntil: string | undefined): number =>
-  busyUntil === undefined ? 0 : Date.parse(busyUntil) - Date.now();
-
 async function untilFree(busyUntil: string | undefined): Promise<void> {
-  const waitMs = busyMs(busyUntil);
+  const waitMs = busyUntil === undefined ? 0 : Date.parse(busyUntil) - Date.now();
   if (waitMs > 0) await sleep(waitMs, { summary: 'Until the last request of the run before is over' });
 }
 
@@ -221,7 +213,7 @@ const retry = { initialInterval: 2_000, backoffCoefficient: 2, maximumInterval: 
 const priority = { priorityKey: 4 };
 
 /** Sends one notice to a URL, with as many attempts as it takes. Null if it was cancelled without a final result. */
-async function requestNotice(url: string, { number, at, event }: Notice, id: string): Promise<NoticeFate | null> {
+async function requestNotice(url: string, { number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
   const scope = CancellationScope.current();
   const { notifyUrl } = proxyActivities<NotifyActivities>({
     startToCloseTimeout,
@@ -234,7 +226,7 @@ async function requestNotice(url: string, { number, at, event }: Notice, id: str
   });
   const { origin } = new URL(url);
   try {
-    await notifyUrl({ url, event, id });
+    await notifyUrl({ url, event, run, number });
     countNotices({ outcome: 'told', origin });
     return { kind: 'told' };
   } catch (error) {

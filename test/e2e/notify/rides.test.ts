@@ -8,7 +8,7 @@ import { lateNoticesId, requestRideId } from '../../../src/domain/workflow-ids.j
 import type { lateNotices } from '../../../src/workflows/notify/late-notices.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
 import { newRide, stop } from '../../sandbox/booking-calls.js';
-import { startToldWorkflow, useNotifyReceiver } from '../../support/notify/receiver.js';
+import { numberOf, startToldWorkflow, useNotifyReceiver } from '../../support/notify/receiver.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import {
   account,
@@ -82,7 +82,7 @@ describe('a URL of a ride is told', () => {
     const data = { account, requestId, orderId, stage: 'ended', outcome: 'completed', attention: null, failure: null };
     const end = told().at(-1);
     expect(end?.event).toEqual({ type: 'ride.changed', timestamp: expect.any(String), data });
-    expect(told().map(({ id }) => id)).toEqual([1, 2].map((n) => `msg_${handle.firstExecutionRunId}_${n}`));
+    expect(told().map(numberOf)).toEqual([1, 2].map((n) => `msg_${handle.firstExecutionRunId}_${n}`));
     await expect.poll(() => ofOrder().at(-1)?.event.type).toBe('order.ended');
     const ids = [...told(), ...ofOrder()].map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
@@ -169,7 +169,7 @@ it('a ride that continues as new tells nothing twice, and forgets nothing that a
   await expect.poll(url.known).toEqual(all);
   await expect.poll(silent.known, { timeout: 20_000 }).toEqual(all);
   for (const { told } of [url, silent])
-    expect(told().map(({ id }) => id)).toEqual([1, 2].map((n) => `msg_${handle.firstExecutionRunId}_${n}`));
+    expect(told().map(numberOf)).toEqual([1, 2].map((n) => `msg_${handle.firstExecutionRunId}_${n}`));
 });
 
 it('a silent URL delays no result; another run tells it of the ride later, and the ride shows what it missed', async () => {

@@ -128,19 +128,6 @@ export async function waiting(ms: number): Promise<number> {
   return calls;
 }
 
-export const letGoSignal = defineSignal('letGo');
-
-/** A run that keeps so many small objects, of 30 bytes each, until it is told to let go. Gives their number. */
-export async function holding(count: number): Promise<number> {
-  let isHeld = true;
-  setHandler(letGoSignal, () => {
-    isHeld = false;
-  });
-  const held = Array.from({ length: count }, (_, n) => ({ n }));
-  await condition(() => !isHeld);
-  return held.length;
-}
-
 /** Continues as new so many times, and then waits. */
 export async function renewed(times: number): Promise<void> {
   if (times > 0) await continueAsNew<typeof renewed>(times - 1);
