@@ -7,10 +7,6 @@ const Ms = z.int().min(0).max(86_400_000);
 export const BookingSettingsSchema = z.strictObject({
   /** Does a repeated `X-Request-ID` make a second order? Shows whether a client relies on the service to recognise it. */
   forgetsRequestIds: z.boolean(),
-  /** Where an order names the `X-Request-ID` of its create (assumed). */
-  requestIdIn: z.array(z.enum(['search', 'details', 'deliveries'])),
-  /** How long after its create the search finds an order. */
-  searchLagMs: Ms,
   /** Is the order id in the answer to a create a number? */
   idsAreNumbers: z.boolean(),
   /** The statuses of orders created from now on; null: the usual ones, on-demand or scheduled. */
@@ -27,17 +23,12 @@ export const BookingSettingsSchema = z.strictObject({
 });
 export type BookingSettings = z.output<typeof BookingSettingsSchema>;
 
-/** A part of the service that may name request ids. */
-export type RequestIdPlace = BookingSettings['requestIdIn'][number];
-
 /** A change of some settings. */
 export const BookingChangeSchema = BookingSettingsSchema.partial();
 export type BookingChange = z.input<typeof BookingChangeSchema>;
 
 export const defaultBookingSettings: BookingSettings = {
   forgetsRequestIds: false,
-  requestIdIn: ['search'],
-  searchLagMs: 0,
   idsAreNumbers: false,
   script: null,
   cancelTakesMs: 0,

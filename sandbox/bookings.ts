@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { NewOrder } from './booking-body.js';
-import type { BookingSettings, RequestIdPlace } from './booking-settings.js';
+import type { BookingSettings } from './booking-settings.js';
 import type { OrderBook, SandboxOrder } from './orders.js';
 import { sampleOrders } from './sample-orders.js';
 
@@ -58,9 +58,6 @@ export function createBookings(orders: OrderBook, speed: number) {
       return booking && { orderId: booking.orderId, isSame: booking.sent.equals(sent) };
     },
     find: (orderId: string): CreatedOrder | undefined => made.get(orderId),
-    /** The request id of an order, if this part of the service names it. */
-    shownRequestId: (orderId: string, place: RequestIdPlace, { requestIdIn }: BookingSettings): string | undefined =>
-      requestIdIn.includes(place) ? made.get(orderId)?.requestId : undefined,
     change(orderId: string, order: NewOrder): void {
       const booking = made.get(orderId);
       if (!booking) return;

@@ -20,7 +20,6 @@ export interface DeliveryPorts {
   subscribers: SubscriberBook;
   businessId: string;
   /** The request id of an order, if deliveries name it. */
-  requestIdOf(orderId: string): string | undefined;
   speed: number;
   /** 0 to 1. */
   random: () => number;

@@ -11,8 +11,6 @@ export interface DeliveryFacts {
   status: string | undefined;
   previousStatus: string | undefined;
   businessId: string;
-  /** That of the create, where deliveries name it. */
-  requestId: string | undefined;
   /** RFC 3339. Only `flat` and `test` hold it. In other shapes two deliveries of one status have the same bytes. */
   timestamp: string;
   hookAddress: string;
@@ -20,11 +18,11 @@ export interface DeliveryFacts {
 
 /** The body in one shape. A report has no status. JSON leaves out fields without a value. */
 export function deliveryBody(shape: DeliveryShape, facts: DeliveryFacts): object {
-  const { eventType, orderId, businessId, previousStatus, requestId, timestamp } = facts;
+  const { eventType, orderId, businessId, previousStatus, timestamp } = facts;
   const isReport = eventType === 'business_report';
   const status = isReport ? undefined : facts.status;
   const company = isReport ? { business_id: businessId } : {};
-  const order = { id: orderId, status, request_id: requestId };
+  const order = { id: orderId, status };
   switch (shape) {
     case 'flat':
       return {
@@ -32,18 +30,17 @@ export function deliveryBody(shape: DeliveryShape, facts: DeliveryFacts): object
         order_id: orderId,
         business_id: businessId,
         status,
-        request_id: requestId,
         previous_status: isReport ? undefined : previousStatus,
         timestamp,
       };
     case 'nested':
       return { event_type: eventType, ...company, order };
     case 'data':
-      return { event_type: eventType, data: { order_id: orderId, status, request_id: requestId, ...company } };
+      return { event_type: eventType, data: { order_id: orderId, status, ...company } };
     case 'dataOrder':
       return { data: { ...company, order } };
     case 'value':
-      return { event_type: eventType, value: { order_id: orderId, status, request_id: requestId, ...company } };
+      return { event_type: eventType, value: { order_id: orderId, status, ...company } };
     case 'valueOrder':
       return { value: { ...company, order } };
     case 'test':

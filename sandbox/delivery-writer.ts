@@ -19,11 +19,10 @@ interface DeliveryWriterPorts {
   settings(): DeliverySettings;
   businessId: string;
   /** The request id of an order, if deliveries name it. */
-  requestIdOf(orderId: string): string | undefined;
 }
 
 /** Makes deliveries as the settings say. */
-export function createDeliveryWriter({ settings, businessId, requestIdOf }: DeliveryWriterPorts) {
+export function createDeliveryWriter({ settings, businessId }: DeliveryWriterPorts) {
   let lastNumber = 0;
   return {
     /** The time contains the number, so no two times are equal. */
@@ -47,7 +46,6 @@ export function createDeliveryWriter({ settings, businessId, requestIdOf }: Deli
           subscriber,
           {
             ...{ ...about, previousStatus, businessId, timestamp, hookAddress },
-            requestId: orderId === undefined ? undefined : requestIdOf(orderId),
           },
           settings(),
           form,

@@ -6,7 +6,6 @@ export const operations = [
   'businessToken',
   'orderStatus',
   ...businessOperations,
-  'findOrder',
   'createSubscriber',
   'listSubscribers',
   'deleteSubscriber',

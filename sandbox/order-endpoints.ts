@@ -1,8 +1,6 @@
 import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
-import type { RequestIdPlace } from './booking-settings.js';
 import { type Endpoint, refuseScope, refuseToken, tokenFacts } from './endpoint.js';
 import { orderDetailsBody, orderStatusBody } from './order-bodies.js';
-import type { LiveOrder } from './orders.js';
 import type { SandboxState } from './sandbox-state.js';
 import { mediaTypeOf } from './token-form.js';
 
@@ -38,22 +36,6 @@ export const orderDetailsEndpoint = (state: SandboxState): Endpoint => ({
   },
 });
 
-/** The orders that creates with one request id made: assumed. */
-export const findOrderEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'findOrder',
-  method: 'GET',
-  url: '/v1/orders',
-  prepare({ headers, query }) {
-    const token = state.tokens.ofHeader(headers.authorization);
-    const answer = (): Answer =>
-      refuseToken(token) ??
-      refuseScope(token, 'business', 'order') ??
-      refuseCompany(state, query.businessId) ??
-      answerSearch(state, query.requestId);
-    return { facts: tokenFacts(token), answer };
-  },
-});
-
 function refuseContentType(contentType: string | undefined): Answer | undefined {
   if (mediaTypeOf(contentType) === 'application/json') return undefined;
   const details = { 'Content-Type': 'must be application/json' };
@@ -79,20 +61,5 @@ function answerStatus(state: SandboxState, orderId: string): Answer {
 
 function answerDetails(state: SandboxState, orderId: string): Answer {
   const order = state.orders.find('business', orderId);
-  return order ? jsonAnswer(200, businessBody(state, order, 'details')) : unknownOrder();
-}
-
-const businessBody = (state: SandboxState, live: LiveOrder, place: RequestIdPlace): object => ({
-  ...orderDetailsBody(live, Date.now()),
-  request_id: state.bookings.shownRequestId(live.order.orderId, place, state.bookingSettings),
-});
-
-function answerSearch(state: SandboxState, requestId: unknown): Answer {
-  const { bookings, bookingSettings, orders, speed } = state;
-  const foundUntil = Date.now() - bookingSettings.searchLagMs / speed;
-  const found = bookings
-    .all()
-    .filter((booking) => booking.requestId === requestId && Date.parse(booking.createdAt) <= foundUntil)
-    .flatMap(({ orderId }) => orders.find('business', orderId) ?? []);
-  return jsonAnswer(200, { orders: found.map((live) => businessBody(state, live, 'search')) });
+  return order ? jsonAnswer(200, orderDetailsBody(order, Date.now())) : unknownOrder();
 }

@@ -80,8 +80,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
   const change = options.deliveries ?? {};
   const bookings = createBookings(orders, speed);
-  const requestIdOf = (orderId: string) => bookings.shownRequestId(orderId, 'deliveries', state.bookingSettings);
-  const deliveries = createDeliveries({ orders, subscribers, businessId, requestIdOf, speed, random, change });
+  const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
   const state: SandboxState = {
     clients: {
       partner: {

@@ -4,7 +4,7 @@ import { cancelOrderEndpoint, createOrderEndpoint, updateOrderEndpoint } from '.
 import { addReferenceCodeEndpoint, companySettingsEndpoint, productsEndpoint } from './company-endpoints.js';
 import type { CallFacts, Endpoint } from './endpoint.js';
 import type { LedgerEntry } from './ledger.js';
-import { findOrderEndpoint, orderDetailsEndpoint, orderStatusEndpoint } from './order-endpoints.js';
+import { orderDetailsEndpoint, orderStatusEndpoint } from './order-endpoints.js';
 import { otherwise } from './other-answers.js';
 import { orderReceiptEndpoint } from './receipts.js';
 import type { SandboxState } from './sandbox-state.js';
@@ -23,7 +23,6 @@ export function addServiceRoutes(app: FastifyInstance, state: SandboxState): voi
     companySettingsEndpoint,
     productsEndpoint,
     createOrderEndpoint,
-    findOrderEndpoint,
     updateOrderEndpoint,
     cancelOrderEndpoint,
     addReferenceCodeEndpoint,

@@ -11,7 +11,6 @@ import {
   type AuthorizedCall,
   createAuthorizedCall,
   createCallActivities,
-  createClaimActivities,
   createDeliveryActivities,
   createEarlierRunActivities,
   createFollowingActivities,
@@ -44,6 +43,7 @@ import { toWorkerDataConverter } from './sealing/data-converter.js';
 import type { KeyRing } from './sealing/key-ring.js';
 import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
+import { createClaims } from './temporal/claims.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createEarlierRunReader, createShownReader } from './temporal/order-runs.js';
@@ -185,7 +185,7 @@ function createActivities(
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
   const stores = typeof store === 'object';
-  const calling = { account, rideApi, call, stores, now };
+  const calling = { account, rideApi, call, claims: createClaims(client), stores, now };
   const deliveries = createDeliveryActivities({
     routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
   });
@@ -204,7 +204,6 @@ function createActivities(
         readShown: createShownReader(client),
       }),
       ...createCallActivities(calling),
-      ...createClaimActivities(calling),
       ...createReceiptActivities({ ...calling, readReceipt: createReceiptReader(calling), longestWaitMs }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
       ...deliveries,

@@ -76,7 +76,6 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
     toReport: (key, deliveries) => ask('toReport', key, deliveries),
     signalReport: (key, deliveries) => ask('signalReport', key, deliveries),
     isReportSettled: (key) => ask('isReportSettled', key),
-    toRide: (claim) => ask('toRide', claim),
     park: (delivery) => ask('park', delivery),
     countParked: (account) => ask('countParked', account),
     readSubscription: (key) => ask('readSubscription', key),

@@ -1,57 +1,54 @@
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { withDuplicatesAdded } from '../contracts/call-reply.js';
 import type { Account } from '../domain/account.js';
 import {
-  type AttemptOutcome,
-  afterAttempt,
+  type AttemptEnd,
   type BusinessCallResult,
   type BusinessOperation,
-  type CallDoubt,
+  type CallAttempt,
   type CallFailureType,
   type CallTrouble,
-  isChanging,
-  noDoubt,
   passingTrouble,
+  pauseAfterMs,
+  type Sent,
   type ServiceCall,
-  showsInOrder,
-  storeAnswer,
-  withDoubt,
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
-import { rideCallId } from '../domain/ride/ride.js';
 import { utcText } from '../domain/struggle.js';
-import type { OrderClaim } from '../domain/workflow-ids.js';
 import { isOutcomeUnclear, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { plainFailure, toDelay } from './failures.js';
 import { fieldsBehind, type RefusalType, refusals, sealingRemedy } from './looking.js';
-import { createSearch, type SearchPorts } from './order-search.js';
 import { TokenUnavailable } from './token-source.js';
 
-/** The ports of the activity. */
+/** The ports of the activities. */
 export interface CallActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  rideApi: Pick<RideApi, 'callOperation' | 'readEffect' | 'knowsRepeats' | 'knowsSearch'> & SearchPorts['rideApi'];
+  rideApi: Pick<RideApi, 'scopeOf' | 'callOperation' | 'readEffect' | 'knowsRepeats'>;
   call: AuthorizedCall;
+  claims: Claims;
   /** Are changes recorded in a store? */
   stores?: boolean;
   now?: () => number;
 }
 
-/** The activity that carries out calls, as workflows see it. */
-export type CallActivities = ReturnType<typeof createCallActivities>;
-
-/** What one attempt leaves for the next, in the heartbeat details: they add no event. */
-interface Progress extends CallDoubt {
-  /** Which attempt left it. */
-  attempt: number;
+/** What may happen once in the life of a run, whatever an operator resets. */
+export interface Claims {
+  /**
+   * Writes the claim into the history of the run, and says whether it is the first of this name there, and in the runs that it was reset
+   * from. Only then may the caller do what it claims. Rejects while Temporal does not answer.
+   */
+  take(run: { workflowId: string; runId: string }, name: string): Promise<boolean>;
 }
+
+/** The activities that carry out calls, as workflows see them. */
+export type CallActivities = ReturnType<typeof createCallActivities>;
 
 /** May the service have carried out the call? A 503 says no, but a proxy may send it after the service took the call. */
 const isUnclear = (error: unknown): boolean =>
@@ -61,108 +58,96 @@ const isUnclear = (error: unknown): boolean =>
 const isDoubtful = (error: unknown): boolean =>
   error instanceof RideApiError && (error.status === 303 || error.code === 'ERROR_IN_SUCCESS');
 
-/** How one attempt of a call ended. */
-type AttemptEnd = { kind: 'done'; result: BusinessCallResult } | (AttemptOutcome & { error?: unknown });
+/** What of a failed request says about the call. */
+const sentBy = (error: unknown, isUnrepeatable: boolean): Sent => {
+  if (isUnclear(error) || (isUnrepeatable && isDoubtful(error))) return 'unknown';
+  return error instanceof RideApiError && error.retryable ? 'no' : 'yes';
+};
 
-/**
- * Makes the activity. One attempt is one request; Temporal's retry repeats it without history events. A changing call with an unclear
- * outcome is repeated only if that cannot have a second effect.
- */
-export function createCallActivities({
-  account: accountOf,
-  rideApi,
-  call: authorized,
-  stores = false,
-  now = Date.now,
-}: CallActivityPorts) {
-  const search = createSearch({ rideApi, call: authorized, now });
+const claimedBefore = 'this attempt, or that of the run before a reset, may have sent it already';
 
-  /** Calls `onFailure` after a failed request. */
-  async function send(
-    account: Account,
-    call: ServiceCall,
-    before: CallDoubt,
-    onFailure: (error: unknown) => void,
-  ): Promise<BusinessCallResult> {
-    const scope = rideApi.scopeOf(account, call.operation);
-    const signal = isChanging(call.operation) ? undefined : cancellationSignal(); // no doubt of our own making
-    const result = await authorized(account, scope, call.operation, async (token) => {
-      return await rideApi.callOperation(account, call, token, signal).catch((error: unknown) => {
-        onFailure(error);
-        throw error;
-      });
-    });
-    return before.inDoubt && call.operation === 'addReferenceCode'
-      ? { ...result, body: withDuplicatesAdded(result.body, call.body) }
-      : result;
-  }
+/** Makes the activities. One attempt is one request; reads are repeated by Temporal's retry, changing calls by the run. */
+export function createCallActivities(ports: CallActivityPorts) {
+  const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = Date.now } = ports;
 
-  /** Reads the order to find out what became of the call. If it had no effect, the next attempt sends it again. */
-  async function clarify(account: Account, call: ServiceCall): Promise<AttemptEnd> {
-    const scope = rideApi.scopeOf(account, 'orderDetails');
-    const result = await authorized(account, scope, 'readOrder', (token) => rideApi.readEffect(account, call, token));
-    return result ? { kind: 'done', result } : { kind: 'noEffect' };
-  }
-
-  async function attempt(given: ServiceCall, before: CallDoubt): Promise<AttemptEnd> {
+  async function attempt({
+    sent: sentBefore,
+    isReadFirst,
+    isWithdrawn,
+    number,
+    ...given
+  }: CallAttempt): Promise<AttemptEnd> {
     const { operation } = given;
-    const isUnrepeatable = operation === 'createOrder' && !rideApi.knowsRepeats(operation);
-    const isSearched = isUnrepeatable && rideApi.knowsSearch();
-    let sent: 'clear' | 'unclear' | null = null;
+    const isCreate = operation === 'createOrder';
+    const isUnrepeatable = isCreate && !rideApi.knowsRepeats(operation);
+    let sent = 'no' as Sent;
+    const failed = (how: Sent, trouble: CallTrouble): AttemptEnd => ({ kind: 'failed', sent: how, trouble });
+    const mayNotSend = (why: string): AttemptEnd => failed('unknown', { ...passingTrouble(given, why), isFinal: true });
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
-      if (before.inDoubt && showsInOrder(operation)) return await clarify(account, call);
-      if (before.inDoubt && isSearched) return await search(account, call);
-      if (before.inDoubt && isUnrepeatable) {
-        const trouble = passingTrouble(call, 'a worker stopped during the request');
-        return { kind: 'failed', sent, trouble, isLast: true };
+      if (isReadFirst) {
+        const read = (token: string) => rideApi.readEffect(account, call, token);
+        const result = await authorized(account, rideApi.scopeOf(account, 'orderDetails'), 'readOrder', read);
+        return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
-      const onFailure = (error: unknown): void => {
-        sent = isUnclear(error) || (isUnrepeatable && isDoubtful(error)) ? 'unclear' : 'clear';
-      };
-      return { kind: 'done', result: await send(account, call, before, onFailure) };
+      if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
+      const claim = () => claims.take(runOfActivity(), `${operation} ${number}`);
+      if (isWithdrawn) return (await claim()) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
+      let isClaimed = !isCreate;
+      const scope = rideApi.scopeOf(account, operation);
+      const result = await authorized(account, scope, operation, async (token) => {
+        isClaimed ||= await claim();
+        if (!isClaimed) return null;
+        sent = 'unknown';
+        return await rideApi.callOperation(account, call, token).catch((error: unknown) => {
+          sent = sentBy(error, isUnrepeatable);
+          throw error;
+        });
+      });
+      if (!result) return mayNotSend(claimedBefore);
+      const isRepeat = sentBefore === 'unknown' && operation === 'addReferenceCode';
+      const body = isRepeat ? withDuplicatesAdded(result.body, call.body) : result.body;
+      return { kind: 'done', result: { ...result, body } };
     } catch (error) {
-      const trouble = toCallTrouble(error, given, { now: now(), backOffMs: ownBackOffMs() }) ?? null;
-      const isSearchNext = isSearched && sent === 'unclear';
-      const isLast = !isSearchNext && ((isUnrepeatable && !isSearched) || isLastWord(error));
-      return { kind: 'failed', sent, trouble, isLast, error };
+      const known = toCallTrouble(error, given, now(), pauseAfterMs(number));
+      const trouble = known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`);
+      const isLast = (isUnrepeatable && sent === 'unknown') || isLastWord(error);
+      const isDoubted = sent === 'unknown' || sentBefore === 'unknown';
+      return failed(sent, isDoubted ? { ...trouble, isFinal: isLast } : trouble);
     }
   }
 
   return {
-    /** One call for a caller. A failure with one of `callFailureTypes` is about the call; Temporal repeats any other. */
-    async callService({ asksForStore, ...call }: ServiceCall): Promise<BusinessCallResult & { stores?: true }> {
-      const answers = stores && asksForStore ? [storeAnswer] : [];
-      const before = doubtBefore(call.operation);
-      const end = await attempt(call, before);
-      if (end.kind === 'done') return Object.assign({}, end.result, ...answers);
-      const { left, trouble } = afterAttempt(call, before, end);
-      leave(left);
-      throw trouble ? toFailure({ ...trouble, details: [...trouble.details, ...answers] }) : end.error;
+    /** One read for a caller. A failure with one of `callFailureTypes` is about the call; Temporal repeats any other. */
+    async callService(given: ServiceCall): Promise<BusinessCallResult> {
+      const { operation } = given;
+      try {
+        const account = accountOf(given.account);
+        const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
+        const send = (token: string) => rideApi.callOperation(account, call, token, cancellationSignal());
+        return await authorized(account, rideApi.scopeOf(account, operation), operation, send);
+      } catch (error) {
+        const trouble = toCallTrouble(error, given, now(), pauseAfterMs(activityInfo().attempt));
+        throw trouble ? toFailure(trouble) : error;
+      }
+    },
+
+    /** One attempt of a changing call. It never fails for what the service or the network does: its end says what is known. */
+    async attemptCall(given: CallAttempt): Promise<AttemptEnd & { stores?: true }> {
+      return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
     },
   };
 }
 
-/**
- * An attempt that ends leaves its doubt in the heartbeat details. If they are from an older attempt, the previous one broke off, perhaps
- * during a request.
- */
-function doubtBefore(operation: BusinessOperation): CallDoubt {
-  const { attempt, heartbeatDetails } = activityInfo();
-  if (attempt === 1 || !isChanging(operation)) return noDoubt;
-  const { attempt: leftBy, ...left } = { ...noDoubt, ...(heartbeatDetails as Progress | null | undefined) };
-  return leftBy === attempt - 1 ? left : withDoubt(left);
+function runOfActivity(): { workflowId: string; runId: string } {
+  const { workflowExecution } = activityInfo();
+  if (!workflowExecution) throw new Error('a changing call is made by a run');
+  return workflowExecution;
 }
 
-const leave = (left: CallDoubt): void => heartbeat({ ...left, attempt: activityInfo().attempt } satisfies Progress);
-
-/** The pause of the activity's retry policy after this attempt. */
-function ownBackOffMs(): number {
-  const { attempt, retryPolicy } = activityInfo();
-  const { initialInterval = 1_000, backoffCoefficient = 2, maximumInterval = 30_000 } = retryPolicy ?? {};
-  return Math.min(Number(initialInterval) * backoffCoefficient ** (attempt - 1), Number(maximumInterval));
-}
+/** The message may hold anything. */
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
 /** `fields`: those of the contract profile of which one is wrong if the service refuses because of a wrong guess. */
 const remedies: Record<RefusalType, (operation: BusinessOperation, fields: string) => string> = {
@@ -189,7 +174,8 @@ function remedyFor(error: RideApiError, operation: BusinessOperation): string {
 export function toCallTrouble(
   error: unknown,
   { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
-  { now, backOffMs }: { now: number; backOffMs: number },
+  now: number,
+  backOffMs: number,
 ): CallTrouble | undefined {
   const trouble = (type: CallFailureType, message: string, more: Partial<CallTrouble> = {}): CallTrouble => ({
     type,
@@ -238,30 +224,3 @@ const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): A
     nonRetryable: isFinal,
     ...(afterMs === undefined ? {} : { nextRetryDelay: toDelay(afterMs) }),
   });
-
-/** The ports of the activity that asks an order where it comes from. */
-interface ClaimActivityPorts extends Pick<CallActivityPorts, 'account' | 'call'> {
-  rideApi: Pick<RideApi, 'confirmOrder' | 'scopeOf'>;
-  now: () => number;
-}
-
-/** That activity, as workflows see it. */
-export type ClaimActivities = ReturnType<typeof createClaimActivities>;
-
-/** See `ClaimActivities`. */
-export const createClaimActivities = ({ account: accountOf, rideApi, call: authorized, now }: ClaimActivityPorts) => ({
-  /** Does the order itself name this ride as the one that made it? One read. */
-  async confirmOrder(claim: OrderClaim): Promise<boolean> {
-    const operation = 'orderDetails';
-    try {
-      const account = accountOf(claim.account);
-      const confirm = (token: string) =>
-        rideApi.confirmOrder(account, { ...claim, operation, requestId: rideCallId(claim) }, token);
-      return await authorized(account, rideApi.scopeOf(account, operation), 'readOrder', confirm);
-    } catch (error) {
-      const about = { operation, account: claim.account } as const;
-      const trouble = toCallTrouble(error, about, { now: now(), backOffMs: ownBackOffMs() });
-      throw trouble ? toFailure(trouble) : error;
-    }
-  },
-});

@@ -5,14 +5,12 @@ import { endStatuses } from '../domain/order/status.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
-/** Empty: the value is not looked for. */
-const PointersOrNone = z.array(Pointer);
 const HttpStatus = z.int().min(100).max(599);
 
 const operationNames = [
   'orderStatus',
   ...businessOperations,
-  ...(['findOrder', 'createSubscriber', 'listSubscribers', 'deleteSubscriber'] as const),
+  ...(['createSubscriber', 'listSubscribers', 'deleteSubscriber'] as const),
 ] as const;
 
 const Operation = z.strictObject({
@@ -51,19 +49,9 @@ export const ContractProfileSchema = z.strictObject({
   operations: z.record(z.enum(operationNames), Operation),
   pointers: z.strictObject({
     orderStatus: z.strictObject({ status: Pointers, orderId: Pointers }),
-    orderDetails: z.strictObject({ status: Pointers, orderId: Pointers, requestId: PointersOrNone }),
+    orderDetails: z.strictObject({ status: Pointers, orderId: Pointers }),
     createOrder: z.strictObject({ orderId: Pointers }),
-    findOrder: z.strictObject({
-      /** Where the list of orders stands; empty text for the whole answer. */
-      list: z.array(Pointer.or(z.literal(''))).min(1),
-      /** Inside an entry of the list. */
-      orderId: Pointers,
-      requestId: Pointers,
-    }),
-    delivery: z.strictObject({
-      ...{ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers },
-      requestId: PointersOrNone,
-    }),
+    delivery: z.strictObject({ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers }),
   }),
   delivery: z.strictObject({ verification: Verification }),
   tokens: z.strictObject({

@@ -36,10 +36,6 @@ export const defaultContractProfile: ContractProfile = {
       ...{ scope: 'company.reference', success: [200, 201] },
     }),
     orderReceipt: ofCompany('GET', '/v1/orders/{order_id}/receipt', { scope: 'finance', success: [200] }),
-    findOrder: {
-      ...ofCompany('GET', '/v1/orders', { scope: 'order', success: [200] }),
-      ...{ path: '/v1/orders?requestId={request_id}&businessId={business_id}', enabled: false },
-    },
     createSubscriber: ofCompany('POST', '/v1/subscribers', { scope: '', success: [200, 201], source: 'given' }),
     listSubscribers: { ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200] }), enabled: false },
     deleteSubscriber: {
@@ -58,14 +54,8 @@ export const defaultContractProfile: ContractProfile = {
     orderDetails: {
       status: places('/order/status /data/order/status /data/status /status'),
       orderId: places('/order/id /data/order/id /data/id /order_id /id'),
-      requestId: [],
     },
     createOrder: { orderId: places('/order/id /data/order/id /data/id /order_id /id') },
-    findOrder: {
-      list: [...places('/orders /data/orders /data'), ''],
-      orderId: places('/order/id /order_id /id'),
-      requestId: places('/order/request_id /request_id'),
-    },
     delivery: {
       orderId: [
         ...places('/order/order_id /order/id /data/order/order_id /data/order/id /data/order_id'),
@@ -74,7 +64,6 @@ export const defaultContractProfile: ContractProfile = {
       status: places('/order/status /data/order/status /data/status /value/order/status /value/status /status'),
       eventType: places('/event_type /data/event_type /value/event_type'),
       businessId: places('/business_id /order/business_id /data/business_id /value/business_id'),
-      requestId: [],
     },
   },
   delivery: { verification: { mode: 'path' } },
@@ -88,7 +77,7 @@ export const defaultContractProfile: ContractProfile = {
 };
 
 /** The placeholders that the path of an operation may hold in braces. */
-const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'request_id', 'id'] as const;
+const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'id'] as const;
 
 /** One of the names in `pathPlaceholders`. */
 export type PathPlaceholder = (typeof pathPlaceholders)[number];
@@ -99,7 +88,6 @@ const replacedWhole = new Set(['delivery.verification']);
 const neededPlaceholders: Readonly<Record<string, PathPlaceholder>> = {
   orderStatus: 'order_id',
   orderDetails: 'order_id',
-  findOrder: 'request_id',
 };
 const sendablePath = /^\/[\x21\x22\x24-\x7e]*$/; // printable ASCII, no blank, no "#"
 
@@ -163,10 +151,6 @@ function pathProblem(operation: string, path: string): string | undefined {
   return needed === undefined || names.includes(needed) ? undefined : `must hold {${needed}}`;
 }
 
-/** A search that is no GET could order a ride. */
-const searchProblem = (name: string, operation: unknown): string | undefined =>
-  name !== 'findOrder' || ownValue(operation, 'method') === 'GET' ? undefined : 'must be GET';
-
 function repeatProblem(name: string, operation: unknown): string | undefined {
   if (ownValue(operation, 'repeatable') !== true) return undefined;
   if (name !== 'createOrder') return 'means something to createOrder alone; leave it out';
@@ -179,22 +163,11 @@ function operationProblems(profile: unknown): string[] {
     const path = ownValue(operation, 'path');
     const wrongPath = typeof path === 'string' && path.startsWith('/') ? pathProblem(name, path) : undefined;
     const repeatable = repeatProblem(name, operation);
-    const problems = { path: wrongPath, method: searchProblem(name, operation), repeatable };
+    const problems = { path: wrongPath, repeatable };
     return Object.entries(problems).flatMap(([field, problem]) =>
       problem === undefined ? [] : [`operations.${name}.${field}: ${problem}`],
     );
   });
-}
-
-/** A delivery that names a request id is a hint that the order must confirm. */
-function pointerProblems(profile: unknown): string[] {
-  const isSet = (part: string): boolean => {
-    const list = ownValue(ownValue(ownValue(profile, 'pointers'), part), 'requestId');
-    return Array.isArray(list) && list.length > 0;
-  };
-  return isSet('delivery') && !isSet('orderDetails')
-    ? ['pointers.orderDetails.requestId: must not be empty beside pointers.delivery.requestId']
-    : [];
 }
 
 /** The default contract profile with the overrides of a parsed file (`{}` for none).
@@ -203,11 +176,7 @@ export function parseContractProfile(overrides: unknown): ContractProfile {
   if (!isJsonObject(overrides)) throw new InvalidInput('contract profile: must be a JSON object');
   const candidate = merged(defaultContractProfile, overrides);
   const parsed = ContractProfileSchema.safeParse(candidate);
-  const problems = [
-    ...shapeProblems(parsed.error?.issues ?? []),
-    ...operationProblems(candidate),
-    ...pointerProblems(candidate),
-  ];
+  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...operationProblems(candidate)];
   if (!parsed.success || problems.length > 0) throw new InvalidInput(`contract profile: ${problems.join('; ')}`);
   return parsed.data;
 }

@@ -3,7 +3,6 @@ import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
-import { findRequestId } from './found-order.js';
 import { type JsonObject, valueAt } from './json.js';
 import { findStatus, usableText } from './order-reply.js';
 
@@ -15,8 +14,6 @@ export interface DeliveryReading {
   status?: string;
   eventType?: string;
   businessId?: string;
-  /** The request id with which somebody made the order. */
-  requestId?: string;
 }
 
 const maxTextLength = 100;
@@ -36,8 +33,6 @@ export function createDeliveryReader(
     if (eventType !== undefined) reading.eventType = eventType;
     const businessId = findText(body, pointers.businessId);
     if (businessId !== undefined) reading.businessId = businessId;
-    const requestId = findRequestId(body, pointers.requestId);
-    if (requestId !== undefined) reading.requestId = requestId;
     return reading;
   };
 }
@@ -47,7 +42,7 @@ export function matchedPointers(
   body: JsonObject,
   pointers: ContractProfile['pointers']['delivery'],
   notOrderStatus: readonly string[],
-): Record<Exclude<keyof typeof pointers, 'requestId'>, string | null> {
+): Record<keyof typeof pointers, string | null> {
   const textAt = (candidates: readonly string[]) => candidates.find((one) => findText(body, [one]) !== undefined);
   return {
     orderId: pointers.orderId.find((one) => findOrderId(body, [one]).orderId !== null) ?? null,

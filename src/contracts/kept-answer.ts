@@ -126,8 +126,8 @@ const at = (pointer: string, kept: KeptFields): KeptFields =>
   (pointerTokens(pointer) ?? []).reduceRight((inner: KeptFields, token) => ({ [token]: inner }), kept);
 
 /** An order wherever the profile says that its status or its id stands. */
-function orderIn({ orderDetails, createOrder, findOrder }: ContractProfile['pointers']): KeptFields {
-  const ids = [orderDetails, createOrder, findOrder].flatMap(({ orderId }) => orderId);
+function orderIn({ orderDetails, createOrder }: ContractProfile['pointers']): KeptFields {
+  const ids = [orderDetails, createOrder].flatMap(({ orderId }) => orderId);
   const places = [
     ...orderDetails.status.map((pointer) => ({ pointer, leaf: status })),
     ...ids.map((pointer) => ({ pointer, leaf: ownId })),

@@ -35,16 +35,7 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** The same in every attempt. Sent in the header, if the profile names one, by which the service may know a repeat (assumed). */
   requestId: string;
-  /** The run wants to know whether the worker has a store. */
-  asksForStore?: true;
 }
-
-/** What a worker with a store adds to the result, and to the details of a failure, where it is asked. */
-export const storeAnswer = Object.freeze({ stores: true });
-
-/** Is this detail of a failure that answer? */
-export const isStoreAnswer = (detail: unknown): boolean =>
-  typeof detail === 'object' && detail !== null && 'stores' in detail;
 
 /** Does a call of this operation change something at the service? */
 export const isChanging = (operation: BusinessOperation): boolean => operationTerms[operation].effect !== 'none';
@@ -79,25 +70,24 @@ export interface CallFailure {
   details: unknown[];
 }
 
-/** The failure of the activity `callService` as its caller gets it. Null stands for a timeout. */
+/** The failure of the activity `callService`, a read, as its caller gets it. Null stands for a timeout. */
 export function toCallFailure(
   failure: { type?: unknown; message: string; details?: unknown[] | null | undefined } | null,
-  { operation, account }: CallName,
+  call: CallName,
 ): CallFailure {
-  if (failure && isCallFailureType(failure.type)) {
-    return { type: failure.type, message: failure.message, details: failure.details ?? [] };
-  }
-  // The activity reports an unclear outcome itself, unless a timeout ended it.
-  if (failure) return { type: 'Unavailable', message: `${operation}: ${failure.message}`, details: [] };
-  const noEnd = `${operation}: no worker of account ${account} brought it to its end in time`;
-  return isChanging(operation)
-    ? {
-        type: 'OutcomeUnknown',
-        message: `${noEnd}. Look at the service whether it was carried out before you ask for it again.`,
-        details: [],
-      }
-    : { type: 'Unavailable', message: `${noEnd}. Check that such a worker runs, then try again.`, details: [] };
+  if (!failure) return unavailable(call, noEnd(call));
+  if (!isCallFailureType(failure.type)) return unavailable(call, failure.message);
+  return { type: failure.type, message: failure.message, details: failure.details ?? [] };
 }
+
+const unavailable = ({ operation }: CallName, message: string): CallFailure => ({
+  type: 'Unavailable',
+  message: `${operation}: ${message}`,
+  details: [],
+});
+
+const noEnd = ({ account }: Pick<CallName, 'account'>): string =>
+  `no worker of account ${account} brought it to its end in time. Check that such a worker runs, then try again.`;
 
 const minuteMs = 60_000;
 
@@ -109,14 +99,24 @@ const effortMinutes: Record<OperationTerms['effect'], number> = {
   newCodes: 15,
 };
 
-/** How the activity `callService` is carried out, whoever starts it. Durations in milliseconds. */
+/** How the activities of calls are carried out, whoever starts them. Durations in milliseconds. */
 export const callTerms = (operation: BusinessOperation) => ({
   // Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). Only this timeout reveals a dead worker.
   startToCloseTimeout: 40_000,
-  scheduleToCloseTimeout: effortMinutes[operationTerms[operation].effect] * minuteMs,
-  retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 30_000 },
+  scheduleToCloseTimeout: effortMs(operation),
+  retry: { initialInterval: firstPauseMs, backoffCoefficient: 2, maximumInterval: longestPauseMs },
   priority: { priorityKey: 1 }, // a caller waits for it
 });
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+
+/** The limit of all attempts, in milliseconds. */
+export const effortMs = (operation: BusinessOperation): number =>
+  effortMinutes[operationTerms[operation].effect] * minuteMs;
+
+/** Our own pause after this attempt, counted from 1. */
+export const pauseAfterMs = (attempt: number): number => Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs);
 
 /** The call in one line. */
 export const callSummary = ({
@@ -137,33 +137,38 @@ export interface CallTrouble {
   afterMs?: number | undefined;
 }
 
-/** What one attempt of a call leaves for the next. */
+/**
+ * Has the service carried out a call? `no`: surely not. `yes`: it has given its answer. `unknown`: it was sent, and no answer says what became
+ * of it. An activity says it of its attempt, the run keeps it, and a person reads it as `OutcomeUnknown`.
+ */
+export type Sent = 'no' | 'yes' | 'unknown';
+
+/** What a run knows before an attempt of a changing call. */
 export interface CallDoubt {
-  /** The service may have carried out the call; no answer has said so. */
-  inDoubt: boolean;
-  /** An earlier attempt has sent the call. */
-  hadDoubt: boolean;
+  /** `unknown`: an earlier attempt may have been carried out. */
+  sent: 'no' | 'unknown';
+  /** The order is read first, to see whether it was. */
+  isReadFirst: boolean;
   /** The refusal of a repeated call. It is final unless the order shows that an earlier attempt was carried out. */
   refusal: CallTrouble | null;
-  /** When the first search for the order began, in milliseconds since the epoch. Absent before it. */
-  searchedSince?: number;
 }
 
 /** Before the first attempt. */
-export const noDoubt: CallDoubt = { inDoubt: false, hadDoubt: false, refusal: null };
+export const noDoubt: CallDoubt = { sent: 'no', isReadFirst: false, refusal: null };
 
-/** During the request of a changing call, and after an attempt that broke off. */
-export const withDoubt = (before: CallDoubt): CallDoubt => ({ ...before, inDoubt: true, hadDoubt: true });
+/** One attempt of a changing call, for the activity `attemptCall`. */
+export interface CallAttempt extends ServiceCall, Pick<CallDoubt, 'sent' | 'isReadFirst'> {
+  /** Counted through the whole chain of runs, so that no two attempts of the call have the same one. */
+  number: number;
+  /** The caller has withdrawn the call: the attempt only finds out whether an earlier one may have sent it. */
+  isWithdrawn?: true;
+}
 
-/**
- * How an attempt without a result ended. `noEffect`: a read of the order does not show the call. `notFound`: no search has proven which
- * order the call made. `sent`: how the last request ended, null if there was none. `trouble`: null for an error that is not about the
- * call. `isLast`: no repeat can clear it up.
- */
-export type AttemptOutcome =
+/** How an attempt ended. `noEffect`: a read of the order does not show the call. */
+export type AttemptEnd =
+  | { kind: 'done'; result: BusinessCallResult }
   | { kind: 'noEffect' }
-  | { kind: 'notFound'; why: string; at: number; afterMs?: number | undefined }
-  | { kind: 'failed'; sent: 'clear' | 'unclear' | null; trouble: CallTrouble | null; isLast: boolean };
+  | { kind: 'failed'; sent: Sent; trouble: CallTrouble };
 
 /** A trouble that a repeat may clear up. */
 export const passingTrouble = ({ operation, account }: CallName, why: string): CallTrouble => ({
@@ -171,58 +176,48 @@ export const passingTrouble = ({ operation, account }: CallName, why: string): C
   message: `${operation} of account ${account}: ${why}`,
   details: [],
   isFinal: false,
-  afterMs: 1_000,
 });
 
-/** What an attempt leaves for the next, and how it fails; null: with its own error. */
-export function afterAttempt(
-  call: CallName,
-  before: CallDoubt,
-  outcome: AttemptOutcome,
-): { left: CallDoubt; trouble: CallTrouble | null } {
-  if (outcome.kind === 'noEffect') {
-    const trouble = before.refusal ?? passingTrouble(call, 'the order shows no effect of it as yet');
-    return { left: { ...before, inDoubt: false }, trouble };
-  }
-  if (outcome.kind === 'notFound') return afterSearch(call, before, outcome);
-  const isSent = outcome.sent !== null && isChanging(call.operation);
-  const isUnclear = before.inDoubt || (isSent && outcome.sent === 'unclear');
-  const left = { ...before, inDoubt: isUnclear, hadDoubt: before.hadDoubt || isSent };
-  const trouble = outcome.trouble ?? (isUnclear ? passingTrouble(call, 'an attempt broke off') : null);
-  if (trouble && isUnclear) return { left, trouble: toUnknown(trouble, outcome.isLast) };
-  if (!trouble?.isFinal || !before.hadDoubt || !showsInOrder(call.operation)) return { left, trouble };
-  // The service may refuse the repeat because the first attempt took effect.
-  return {
-    left: { ...withDoubt(left), refusal: trouble },
-    trouble: passingTrouble(call, 'refused after an unclear attempt'),
+/** What follows an attempt: the end of the call, or another attempt. */
+export type AfterAttempt =
+  | { act: 'return'; result: BusinessCallResult }
+  | { act: 'fail'; failure: CallFailure }
+  | { act: 'tryAgain'; doubt: CallDoubt; afterMs: number | undefined };
+
+/** The table of what follows an attempt of a changing call. `isOver`: the time of the whole effort is. */
+export function afterAttempt(call: CallName, before: CallDoubt, end: AttemptEnd, isOver = false): AfterAttempt {
+  const fail = ({ type, message, details }: CallFailure): AfterAttempt => ({
+    act: 'fail',
+    failure: { type, message, details },
+  });
+  const tryAgain = (doubt: CallDoubt, trouble: CallTrouble): AfterAttempt => {
+    if (!isOver) return { act: 'tryAgain', doubt, afterMs: trouble.afterMs };
+    return fail(doubt.sent === 'unknown' ? toUnknown(trouble) : trouble);
   };
+  if (end.kind === 'done') return { act: 'return', result: end.result };
+  if (end.kind === 'noEffect') {
+    if (before.refusal) return fail(before.refusal);
+    return tryAgain({ ...before, isReadFirst: false }, passingTrouble(call, 'the order shows no effect of it as yet'));
+  }
+  const { trouble } = end;
+  const sent = end.sent === 'unknown' || before.sent === 'unknown' ? 'unknown' : 'no';
+  const isShown = showsInOrder(call.operation);
+  if (!trouble.isFinal) {
+    const isReadFirst = before.isReadFirst || (end.sent === 'unknown' && isShown);
+    return tryAgain({ ...before, sent, isReadFirst }, trouble);
+  }
+  if (sent === 'no') return fail(trouble);
+  // The service may refuse the repeat because an earlier attempt took effect.
+  if (isShown && !before.isReadFirst)
+    return tryAgain({ sent, isReadFirst: true, refusal: trouble }, passingTrouble(call, 'refused after a lost answer'));
+  return fail(toUnknown(trouble));
 }
 
-const searchForMs = 120_000;
-const shortestSearchPauseMs = 1_000;
-const longestSearchPauseMs = 20_000;
-
-/** The order may still appear: the service may be working on the create, and its search may lag. Pauses double. */
-function afterSearch(
-  call: CallName,
-  { searchedSince, ...before }: CallDoubt,
-  { why, at, afterMs = 0 }: Extract<AttemptOutcome, { kind: 'notFound' }>,
-): { left: CallDoubt; trouble: CallTrouble } {
-  const since = searchedSince ?? at;
-  const ownPauseMs = Math.min(Math.max(at - since, shortestSearchPauseMs), longestSearchPauseMs);
-  const pauseMs = Math.max(ownPauseMs, afterMs);
-  const isLast = at + pauseMs > since + searchForMs;
-  const searched = isLast ? `Searched for its order for ${Math.round((at - since) / 1_000)} s: ${why}` : why;
-  const trouble = { ...passingTrouble(call, searched), afterMs: pauseMs };
-  return { left: { ...before, searchedSince: since }, trouble: toUnknown(trouble, isLast) };
-}
-
-/** The trouble of a call that the service may have carried out, in this attempt or an earlier one. */
-const toUnknown = (trouble: CallTrouble, isFinal: boolean): CallTrouble => ({
-  ...trouble,
+/** The failure of a call that the service may have carried out. */
+const toUnknown = ({ message }: CallTrouble): CallFailure => ({
   type: 'OutcomeUnknown',
-  message: `${trouble.message.replace(/\.$/, '')}. Whether it was carried out is unknown. Look at the service whether it was carried out before you ask for it again.`,
-  isFinal,
+  message: `${message.replace(/\.$/, '')}. Whether it was carried out is unknown. Look at the service whether it was carried out before you ask for it again.`,
+  details: [],
 });
 
 /** A call that has not ended by then shows attention. */
@@ -231,7 +226,7 @@ export const longCallMs = 60_000;
 /** The attention of a call that takes long. `since` is an ISO instant. */
 export const callWaits = ({ operation, account }: CallName, since: string): Attention => ({
   code: 'upstreamUnavailable',
-  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; its activity callService says what its last attempt met.`,
+  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; its last attempt says what it met.`,
   since,
 });
 
@@ -250,6 +245,19 @@ export const CallerKeySchema = s.matching(
 /** Reads a caller's own id of a call or a ride. Throws `InvalidInput`. */
 export const toCallerKey = (value: unknown, field = 'key'): string => readInput(CallerKeySchema, value, field);
 
+/** In characters of its JSON: far more than an order with seven stops has, and Temporal keeps it for good. */
+const maxBodyLength = 65_536;
+
+/** The body of a call, with bounds of depth and length. */
+export const callBody = <Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> =>
+  shallow(
+    s.checked(
+      schema,
+      (body) => (JSON.stringify(body) ?? '').length <= maxBodyLength,
+      `must have at most ${maxBodyLength} characters as JSON`,
+    ),
+  );
+
 /** The account of an input for the business interface. */
 export const BusinessAccountSchema = s.described(
   AccountNameSchema,
@@ -262,7 +270,7 @@ const ReferenceFieldSchema: s.Schema<string, string | number> = {
   json: { anyOf: [s.nameText.json, s.wholeNumber().json] },
 };
 
-/** The input of `businessCall`. The schema checks only the depth of `body`. */
+/** The input of `businessCall`. The schema checks only depth and length of `body`. */
 export const BusinessCallInputSchema = s.inputOf({
   account: BusinessAccountSchema,
   operation: OperationSchema,
@@ -270,7 +278,7 @@ export const BusinessCallInputSchema = s.inputOf({
   orderId: s.optional(OrderIdSchema, 'For the operations about one order.'),
   referenceFieldId: s.optional(ReferenceFieldSchema, 'For addReferenceCode.'),
   body: s.optional(
-    shallow(s.anything),
+    callBody(s.anything),
     'Sent to the service; fields that faretrail does not know are sent as they are.',
   ),
 });

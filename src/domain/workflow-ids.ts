@@ -101,15 +101,6 @@ export function fromRequestRideId(workflowId: string): RequestRideKey | undefine
   return account && requestId ? { account: account as AccountName, requestId } : undefined;
 }
 
-/** The inverse of `rideCallId`, the request id of a ride's create; undefined for any other text. */
-export function fromRideCallId(callId: string): RequestRideKey | undefined {
-  const [, account = '', requestId = ''] = /^ride\.([^.]+)\.(.+)$/.exec(callId) ?? [];
-  return fromRequestRideId(requestRideId({ account: account as AccountName, requestId }));
-}
-
-/** Somebody says that the create of this ride made this order. */
-export interface OrderClaim extends FollowOrderKey, RequestRideKey {}
-
 /** Name of the signal by which a ride learns of changes of its order. */
 export const rideOrderChanged = 'rideOrderChanged';
 

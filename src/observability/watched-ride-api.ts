@@ -19,7 +19,7 @@ export interface WatchedCall {
 export type CallWatch = <T>(about: WatchedCall, call: () => Promise<T>) => Promise<T>;
 
 /** Every method that calls the service: a new method does not compile until it is watched. */
-type Calls = Omit<RideApi, 'scopeOf' | 'knowsRepeats' | 'knowsSearch' | 'close'>;
+type Calls = Omit<RideApi, 'scopeOf' | 'knowsRepeats' | 'close'>;
 
 /** The same client, with each call watched. */
 export function watchCalls(rideApi: RideApi, watch: CallWatch): RideApi {
@@ -36,10 +36,6 @@ export function watchCalls(rideApi: RideApi, watch: CallWatch): RideApi {
       watch({ account, operation: call.operation }, () => rideApi.callOperation(account, call, ...rest)),
     readEffect: (account, ...rest) =>
       watch({ account, operation: 'orderDetails' }, () => rideApi.readEffect(account, ...rest)),
-    findOrder: (account, ...rest) =>
-      watch({ account, operation: 'findOrder' }, () => rideApi.findOrder(account, ...rest)),
-    confirmOrder: (account, ...rest) =>
-      watch({ account, operation: 'orderDetails' }, () => rideApi.confirmOrder(account, ...rest)),
     createSubscriber: (account, ...rest) =>
       watch({ account, operation: 'createSubscriber' }, () => rideApi.createSubscriber(account, ...rest)),
     listSubscribers: (account, ...rest) =>

@@ -1,7 +1,6 @@
 import { phonesIn } from '../contracts/call-bodies.js';
 import { findCreatedOrder, isCancelled, isChanged } from '../contracts/call-reply.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import { isMadeBy, readSearch, type Searched } from '../contracts/found-order.js';
 import { type Keeping, toKeptAnswer } from '../contracts/kept-answer.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
@@ -75,40 +74,6 @@ export function interpretEffect(reply: ApiReply, context: CallAnswerContext): Bu
   const isDone =
     call.operation === 'cancelOrder' ? isCancelled(reply.body, profile) : isChanged(reply.body, call.body, profile);
   return isDone ? { operation: call.operation, status, body } : null;
-}
-
-/** Reads whether the order itself names the request id of the call. Throws `RideApiError`. */
-export function interpretConfirmation(reply: ApiReply, context: CallAnswerContext): boolean {
-  const { requestId, orderId } = context.call;
-  interpretCallReply(reply, context);
-  return orderId !== undefined && isMadeBy(reply.body, { orderId, requestId }, context.profile.pointers.orderDetails);
-}
-
-/** The request that searches for the order of a create (assumed). Throws `InvalidInput` while the profile switches it off. */
-export const searchRequest = (
-  account: Account,
-  { requestId }: ServiceCall,
-  accessToken: string,
-  profile: ContractProfile,
-): ApiRequest =>
-  operationRequest(account, { operation: 'findOrder', values: { request_id: requestId }, accessToken }, profile);
-
-/** What a search for the order of a create has shown; `result` is that of the create. */
-export type SearchResult = { kind: 'order'; result: BusinessCallResult } | Exclude<Searched, { kind: 'order' }>;
-
-/** RFC 8288 section 3.3: the answer names its next page. */
-const namesNextPage = /;\s*rel\s*=\s*"?[^",;]*\bnext\b/i;
-
-/** Reads the answer to a search. Throws `RideApiError`, `UnusableReply` NO_LIST. */
-export function interpretSearch(reply: ApiReply, context: CallAnswerContext): SearchResult {
-  const { call, profile } = context;
-  if (!isSuccess(reply) || !profile.operations.findOrder.success.includes(reply.status)) throw refusal(reply, context);
-  const found = readSearch(reply.body, call.requestId, profile.pointers.findOrder);
-  if (found.kind !== 'order') return found;
-  if (namesNextPage.test(reply.headers.link ?? '')) return { kind: 'incomplete' };
-  const { orderId, order } = found;
-  const about = { ...context, call: { ...call, orderId } };
-  return { kind: 'order', result: resultOf(reply, order, about, orderId) };
 }
 
 function refusal(reply: ApiReply, context: CallAnswerContext) {

@@ -7,16 +7,7 @@ import type { Account } from '../domain/account.js';
 import type { BusinessCallResult, BusinessOperation, ServiceCall } from '../domain/call.js';
 import type { OrderId, Scope } from '../domain/keys.js';
 import type { OrderReading } from '../domain/order/trail.js';
-import {
-  callRequest,
-  interpretCallReply,
-  interpretConfirmation,
-  interpretEffect,
-  interpretSearch,
-  knowsRepeats,
-  type SearchResult,
-  searchRequest,
-} from './call.js';
+import { callRequest, interpretCallReply, interpretEffect, knowsRepeats } from './call.js';
 import { createHttp, type Http } from './http.js';
 import { operationScope } from './operation-request.js';
 import { interpretOrderReply, interpretReceiptReply, orderRequest, receiptRequest } from './order.js';
@@ -63,12 +54,6 @@ export interface RideApi {
     accessToken: string,
     signal?: AbortSignal,
   ): Promise<BusinessCallResult | null>;
-  /** Is there a search by which the worker may find the order of a create whose answer was lost? */
-  knowsSearch(): boolean;
-  /** Searches for the order of a create by its request id. Throws `RideApiError`, `UnusableReply` NO_LIST. */
-  findOrder(account: Account, call: ServiceCall, accessToken: string): Promise<SearchResult>;
-  /** Reads the order of the call to see whether it names the request id of the call. Throws `RideApiError`. */
-  confirmOrder(account: Account, call: ServiceCall, accessToken: string): Promise<boolean>;
   /** May a call be repeated with its request id though its outcome is unclear? */
   knowsRepeats(operation: BusinessOperation): boolean;
   /** Throws `RideApiError`; see `isOutcomeUnclear` for what a failure says about the outcome. */
@@ -124,16 +109,6 @@ export function createRideApi({
       const look = { ...about, operation: 'orderDetails' as const };
       const reply = await http.send(callRequest(account, look, accessToken, profile), signal);
       return interpretEffect(reply, { account, call, accessToken, profile, keepsPersonalData, ...terms() });
-    },
-    knowsSearch: () => profile.operations.findOrder.enabled !== false,
-    async findOrder(account, call, accessToken) {
-      const reply = await http.send(searchRequest(account, call, accessToken, profile));
-      return interpretSearch(reply, { account, call, accessToken, profile, keepsPersonalData, ...terms() });
-    },
-    async confirmOrder(account, call, accessToken) {
-      if (profile.pointers.orderDetails.requestId.length === 0) return false;
-      const reply = await http.send(callRequest(account, call, accessToken, profile));
-      return interpretConfirmation(reply, { account, call, accessToken, profile, ...terms() });
     },
     knowsRepeats: (operation) => knowsRepeats(operation, profile),
     async createSubscriber(account, subscriber, accessToken) {

@@ -16,11 +16,10 @@ import {
   type FollowOrderKey,
   followOrderId,
   parkedDeliveryId,
-  requestRideId,
   subscriptionId,
 } from '../domain/workflow-ids.js';
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
-import { deliveryReceivedSignal, orderNamedSignal } from '../workflows/messages.js';
+import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { countParked } from './counts.js';
 import { beginOrder, readLastRun } from './follow-start.js';
@@ -76,10 +75,6 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
     async isReportSettled(key) {
       const about = await inTime(() => runOf(client, companyReportId(key)).find());
       return !about?.isOpen || hasNothingToRead(about);
-    },
-    async toRide({ account, requestId, orderId }) {
-      const ride = runOf(client, requestRideId({ account, requestId }));
-      await inTime(() => ride.signal(orderNamedSignal, { orderId }));
     },
     park: (delivery) => park(parts, delivery),
     countParked: (account) => inTime(() => countParked(client, options.taskQueue, account)),

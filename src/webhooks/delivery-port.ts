@@ -3,7 +3,7 @@ import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
-import type { CompanyReportKey, FollowOrderKey, OrderClaim, SubscriptionKey } from '../domain/workflow-ids.js';
+import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
 /** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */
 export interface DeliveryPort {
@@ -20,8 +20,6 @@ export interface DeliveryPort {
   signalReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<boolean>;
   /** Has the run of the report nothing to read for now, has it looked for ten minutes, or is there no open run? */
   isReportSettled(key: CompanyReportKey): Promise<boolean>;
-  /** Tells a ride that deliveries name it as the one that made the order. Starts nothing, and passes over a ride that does not run. */
-  toRide(claim: OrderClaim): Promise<void>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
   /** How many deliveries of the account wait for a person, by visibility, which is a second or two behind. */

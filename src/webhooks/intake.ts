@@ -4,7 +4,7 @@ import { type DeliveryReading, isTestDelivery, whyToPark } from '../contracts/de
 import type { JsonObject } from '../contracts/json.js';
 import type { AccountName, DeliveryId } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription/subscription.js';
-import { fromRideCallId, type SubscriptionKey } from '../domain/workflow-ids.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import type { Acceptance, AcceptedSubscriptions } from './accepted-subscriptions.js';
 import { type RawDelivery, readRawDelivery } from './delivery-request.js';
@@ -145,13 +145,11 @@ const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
 
 /** What the store keeps of every delivery. */
 function inShort(arrival: Arrival, reading: DeliveryReading, deliveryId: DeliveryId): JournaledDelivery {
-  const { orderId, status, requestId } = reading;
+  const { orderId, status } = reading;
   const { account, eventType, arrivedAt, traceparent } = arrival;
   const receivedAt = new Date(arrivedAt).toISOString();
   const kept: JournaledDelivery = { account, eventType, orderId, deliveryId, receivedAt };
   if (status !== undefined) kept.status = status;
-  const ride = requestId === undefined ? undefined : fromRideCallId(requestId);
-  if (ride?.account === account) kept.rideRequestId = ride.requestId;
   if (traceparent !== undefined) kept.traceparent = traceparent;
   return kept;
 }

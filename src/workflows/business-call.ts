@@ -4,24 +4,35 @@ import {
   isCancellation,
   proxyActivities,
   setCurrentDetails,
+  setHandler,
+  sleep,
+  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallActivities } from '../activities/call.js';
 import type { Attention } from '../domain/attention.js';
 import {
+  type AttemptEnd,
+  afterAttempt,
   type BusinessCallInput,
   type BusinessCallResult,
+  type CallAttempt,
+  type CallDoubt,
   callSummary,
   callTerms,
   callWaits,
+  effortMs,
   isChanging,
-  isStoreAnswer,
+  noDoubt,
   parseBusinessCallInput,
+  passingTrouble,
+  pauseAfterMs,
   type ServiceCall,
   toCallFailure,
 } from '../domain/call.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue } from './activity-options.js';
+import { claimedSignal } from './messages.js';
 import { refuseBadInput, requireWorkflowId, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
@@ -30,11 +41,15 @@ import { writeAccount, writeAttention } from './search-attributes.js';
 export async function businessCall(rawInput: BusinessCallInput): Promise<BusinessCallResult> {
   const input = refuseBadInput(() => parseBusinessCallInput(rawInput));
   requireWorkflowId(businessCallId(input));
+  listenToClaims();
   const { key: _, ...call } = input;
   writeAccount(call.account);
   // The workflow id is the same for every run and attempt, and holds no secret.
   return await performCall({ ...call, requestId: workflowInfo().workflowId }, showWaiting);
 }
+
+/** Claims only stand in the history: the activity that takes one reads them there. Must run before the first await of the run. */
+export const listenToClaims = (): void => setHandler(claimedSignal, () => undefined);
 
 /** Shows that the call takes long. */
 function showWaiting(attention: Attention | null): void {
@@ -42,38 +57,95 @@ function showWaiting(attention: Attention | null): void {
   writeAttention(attention);
 }
 
+/** What a call is told of while it goes on. */
+interface CallCourse {
+  /** The attempts that the chain of runs has made of this call; counts on. */
+  attempts: { made: number };
+  /** The worker has a store. */
+  onStore?(): void;
+}
+
 /**
  * Makes one call and repeats it, within a bounded time, while that is safe and may help. Throws a cancellation, or an `ApplicationFailure`
- * that is not retryable and has one of `callFailureTypes`. Calls `show` if the call takes long, and with null at its end; `onStore` if the
- * call asks for the store and the worker has one.
+ * that is not retryable and has one of `callFailureTypes`. Calls `show` if the call takes long, and with null at its end.
  */
 export const performCall = (
   call: ServiceCall,
   show: (attention: Attention | null) => void,
-  onStore: () => void = () => undefined,
+  course: CallCourse = { attempts: { made: 0 } },
 ): Promise<BusinessCallResult> =>
   whileLong(
     (since) => show(since === null ? null : callWaits(call, since)),
-    () => perform(call, onStore),
+    () => (isChanging(call.operation) ? change(call, course) : read(call)),
   );
 
-async function perform(call: ServiceCall, onStore: () => void): Promise<BusinessCallResult> {
+/** Temporal repeats a read. */
+async function read(call: ServiceCall): Promise<BusinessCallResult> {
   const { callService } = proxyActivities<CallActivities>({
     ...callTerms(call.operation),
     taskQueue: accountQueue(call.account),
-    // The result of a changing call matters, and an attempt ends soon.
-    cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
+    cancellationType: 'TRY_CANCEL',
     summary: callSummary(call),
   });
   try {
-    const { stores, ...result } = await callService(call);
-    if (stores) onStore();
-    return result;
+    return await callService(call);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const failure = toCallFailure(error.cause instanceof ApplicationFailure ? error.cause : null, call);
-    if (failure.details.some(isStoreAnswer)) onStore();
-    const details = failure.details.filter((detail) => !isStoreAnswer(detail));
-    throw ApplicationFailure.create({ ...failure, details, nonRetryable: true });
+    throw ApplicationFailure.create({ ...failure, nonRetryable: true });
+  }
+}
+
+/** The run repeats a changing call, since only its history knows what was sent: an operator may reset an activity. */
+async function change(call: ServiceCall, { attempts, onStore }: CallCourse): Promise<BusinessCallResult> {
+  const endsAt = Date.now() + effortMs(call.operation);
+  let doubt: CallDoubt = noDoubt;
+  for (let tried = 1; ; tried += 1) {
+    attempts.made += 1;
+    const { sent, isReadFirst } = doubt;
+    const { stores, ...end } = await attempt(
+      { ...call, sent, isReadFirst, number: attempts.made },
+      endsAt - Date.now(),
+    );
+    if (stores) onStore?.();
+    const pauseMs = 'trouble' in end ? Math.max(end.trouble.afterMs ?? 0, pauseAfterMs(tried)) : pauseAfterMs(tried);
+    const next = afterAttempt(call, doubt, end, Date.now() + pauseMs >= endsAt);
+    if (next.act === 'return') return next.result;
+    if (next.act === 'fail') throw ApplicationFailure.create({ ...next.failure, nonRetryable: true });
+    doubt = next.doubt;
+    await sleep(pauseMs, { summary: `Until ${call.operation} is tried again` });
+  }
+}
+
+/** Has no attempt sent this call, which its caller has withdrawn? An operator may have reset the run to a point before it was sent. */
+export async function isUnsent(call: ServiceCall, attempts: CallCourse['attempts']): Promise<boolean> {
+  attempts.made += 1;
+  const withdrawn = { ...call, sent: 'no', isReadFirst: false, number: attempts.made, isWithdrawn: true } as const;
+  for (let tried = 1; ; tried += 1) {
+    const end = await attempt(withdrawn, effortMs(call.operation));
+    if (end.kind !== 'failed') return true;
+    if (end.sent === 'unknown') return false;
+    await sleep(pauseAfterMs(tried), { summary: `Until ${call.operation} is looked up again` });
+  }
+}
+
+async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & { stores?: true }> {
+  const { startToCloseTimeout, priority } = callTerms(call.operation);
+  const { attemptCall } = proxyActivities<CallActivities>({
+    ...{ startToCloseTimeout, priority, taskQueue: accountQueue(call.account) },
+    scheduleToStartTimeout: Math.max(leftMs, 1),
+    retry: { maximumAttempts: 1 },
+    // The result matters, and an attempt ends soon.
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    summary: call.isReadFirst ? `Was it carried out: ${callSummary(call)}` : callSummary(call),
+  });
+  try {
+    return await attemptCall(call);
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    const isUntaken = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
+    const why = isUntaken ? 'no worker of the account took it in time' : 'a worker stopped during the attempt';
+    const isUnsent = isUntaken || call.isReadFirst;
+    return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };
   }
 }

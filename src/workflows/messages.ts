@@ -47,11 +47,17 @@ export const resolveRideUpdate = defineUpdate<
 /** Where the ride stands. */
 export const rideStatusQuery = defineQuery<RideStanding>('rideStatus');
 
+/** An activity of the run claims to do what may be done once: the first of a name may do it. `by`: a random name of the activity's attempt. */
+export const claimedSignal = defineSignal<[Claim]>('claimed');
+
+/** Argument of `claimed`. */
+export interface Claim {
+  name: string;
+  by: string;
+}
+
 /** A change of the order, from the run that follows it. A hint: the ride reads the end from that run. */
 export const rideOrderChangedSignal = defineSignal<[OrderChange]>(rideOrderChanged);
-
-/** Deliveries name the ride as the one that made this order. A hint: the ride takes only an order that says so itself. */
-export const orderNamedSignal = defineSignal<[{ orderId: OrderId }]>('orderNamed');
 
 /** The report as the run knows it. Its signal is that of orders: `deliveryReceived`. */
 export const reportStatusQuery = defineQuery<CompanyReport>('reportStatus');

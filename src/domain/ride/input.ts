@@ -1,23 +1,16 @@
-import { BusinessAccountSchema, CallerKeySchema, toCallerKey } from '../call.js';
-import { parseNoInput, parserOf, shallow } from '../input-fields.js';
+import { BusinessAccountSchema, CallerKeySchema, callBody, toCallerKey } from '../call.js';
+import { parseNoInput, parserOf } from '../input-fields.js';
 import { AccountNameSchema, OrderIdSchema } from '../keys.js';
 import { NotifyListSchema } from '../notify/receivers.js';
 import * as s from '../schema.js';
 
-/** In characters of its JSON: far more than an order with seven stops has, and Temporal keeps it for good. */
-const maxOrderLength = 65_536;
-
 /** Body of create order; what we know of it is checked when it is sent, all else passes. */
 const OrderBodySchema = s.described(
-  shallow(
+  callBody(
     s.checked(
-      s.checked(
-        s.anyObject('must be a JSON object, the body of create order or a part of it'),
-        (order) => Object.keys(order).length > 0,
-        'must not be empty',
-      ),
-      (order) => JSON.stringify(order).length <= maxOrderLength,
-      `must have at most ${maxOrderLength} characters as JSON`,
+      s.anyObject('must be a JSON object, the body of create order or a part of it'),
+      (order) => Object.keys(order).length > 0,
+      'must not be empty',
     ),
   ),
   'Body of create order, or the part of it that changes; fields that faretrail does not know are sent as they are.',

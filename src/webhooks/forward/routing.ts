@@ -2,7 +2,6 @@ import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkRea
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
-import type { OrderClaim } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
 
@@ -16,7 +15,7 @@ export type ForwardedAbout = Pick<JournaledDelivery, 'account' | 'eventType' | '
 export type OnForwarded = (about: ForwardedAbout, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 export interface RoutingPorts {
-  port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'toRide' | 'park'>;
+  port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'park'>;
   check: DeliveryCheck;
   onForwarded?: OnForwarded;
 }
@@ -69,10 +68,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     const [first] = judged;
     if (!first) return null;
     const deliveries = judged.map(({ delivery }) => toDeliveryNotice(delivery));
-    const [result] = await Promise.all([
-      signalByType[first.delivery.eventType](port, first.delivery, deliveries),
-      ...claimsOf(judged).map((claim) => port.toRide(claim).catch(() => undefined)), // a hint holds up no delivery
-    ]);
+    const result = await signalByType[first.delivery.eventType](port, first.delivery, deliveries);
     if (isEndParkReason(result)) return result;
     onForwarded?.(first.delivery, result, judged.length);
     return null;
@@ -113,20 +109,6 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     }
     return result;
   };
-}
-
-/** One order has one ride. Others come from a sender who makes them up. */
-const ridesPerOrder = 3;
-
-/** The rides that deliveries about one order name, the latest ones. */
-function claimsOf(judged: readonly Judged[]): OrderClaim[] {
-  const claims = new Map<string, OrderClaim>();
-  for (const { delivery } of judged) {
-    const { account, eventType, orderId, rideRequestId: requestId } = delivery;
-    if (eventType === 'status_changed' && orderId !== null && requestId !== undefined)
-      claims.set(requestId, { account, orderId, requestId });
-  }
-  return [...claims.values()].slice(-ridesPerOrder);
 }
 
 /** Forwards without a journal. Resolves when Temporal has the delivery, so that the ingress may answer 2xx. */

@@ -14,8 +14,6 @@ export interface JournaledDelivery {
   receivedAt: string;
   /** The status that the body claims; a hint. */
   status?: string;
-  /** The ride of this account whose create, by the body's words, made the order; a hint. */
-  rideRequestId?: string;
   /** Of the delivery's trace, where traces are on. */
   traceparent?: string;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */

@@ -3,10 +3,9 @@ import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
 import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
-import { performCall } from '../business-call.js';
+import { listenToClaims, performCall } from '../business-call.js';
 import {
   cancelRideUpdate,
-  orderNamedSignal,
   resolveRideUpdate,
   rideOrderChangedSignal,
   rideStatusQuery,
@@ -14,7 +13,6 @@ import {
 } from '../messages.js';
 import { onUpdate } from '../run-kit.js';
 import { orderKey, refreshOrder } from './following.js';
-import { recordNamed } from './named-orders.js';
 import { shownReceipt } from './receipt.js';
 import { type Ride, setStanding, showsWaiting } from './state.js';
 
@@ -22,7 +20,7 @@ import { type Ride, setStanding, showsWaiting } from './state.js';
 export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ({ ...ride.standing, ...shownReceipt(ride) }));
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
-  setHandler(orderNamedSignal, (named) => recordNamed(ride, named));
+  listenToClaims();
   onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
   onUpdate(cancelRideUpdate, parseNoInput, () => cancel(ride));
   const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);
@@ -115,7 +113,6 @@ async function takeResolution(ride: Ride, resolution: RideResolution): Promise<R
   ride.isResolving = true;
   try {
     if ('orderId' in resolution) await checkOrder(ride, resolution);
-    if (!isUnknown(ride)) throw alreadyDecided(); // the run has found the order meanwhile
     ride.resolution = resolution;
     await condition(() => ride.resolution === null);
     await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));

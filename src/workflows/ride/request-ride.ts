@@ -5,8 +5,8 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  patched,
   proxyActivities,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RideChangeActivities } from '../../activities/runs.js';
@@ -28,13 +28,12 @@ import {
 } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
-import { performCall } from '../business-call.js';
+import { isUnsent, performCall } from '../business-call.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
 import { listen } from './inbox.js';
-import { mayReadNamed, takeNamedOrder } from './named-orders.js';
 import { readReceipt } from './receipt.js';
 import {
   type CarriedRide,
@@ -64,6 +63,7 @@ export async function requestRide(input: RequestRideInput, progress?: RequestRid
   listen(ride);
   try {
     await orderRide(ride);
+    forgetBody(ride, input);
     await followRide(ride);
     await readReceipt(ride, () => continueIfLong(ride));
   } catch (error) {
@@ -89,8 +89,7 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
     trail: carried?.trail ?? null,
     report: carried?.report ?? null,
     receiptTimes: carried?.receiptTimes ?? null,
-    named: carried?.named ?? [],
-    namedReads: carried?.namedReads ?? 0,
+    attempts: carried?.attempts ?? { made: 0 },
     isSent: carried !== undefined,
     isWithdrawn: false,
     isEndTold: false,
@@ -105,39 +104,57 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
 
 /** Ends when the service has named the order, or a caller withdrew the ride before the first request. */
 async function orderRide(ride: Ride): Promise<void> {
-  while (ride.standing.orderId === null && !ride.isWithdrawn) {
+  while (ride.standing.orderId === null) {
+    if (ride.isWithdrawn && (await isUnsent(createOf(ride), ride.attempts))) return;
+    if (ride.isWithdrawn)
+      doubt(ride, 'This run was reset to a point before the create, which an earlier one may have sent.');
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
 
+const createOf = ({ input: { account, order }, standing }: Ride) =>
+  ({ account, operation: 'createOrder', body: order, requestId: rideCallId(standing) }) as const;
+
+function doubt(ride: Ride, why: string): void {
+  ride.isWithdrawn = false;
+  setStanding(ride, { attention: outcomeUnknown(why, new Date().toISOString()) });
+}
+
 /** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
-  const { account, order } = ride.input;
   ride.isSent = true;
-  const about = { account, body: order, requestId: rideCallId(ride.standing) };
-  const call = { ...about, operation: 'createOrder', asksForStore: true } as const;
+  const { attempts } = ride;
   const onStore = (): void => void ride.notifier.addStore(ride);
   try {
-    const { orderId } = await CancellationScope.nonCancellable(() => performCall(call, showsWaiting(ride), onStore));
+    const { orderId } = await CancellationScope.nonCancellable(() =>
+      performCall(createOf(ride), showsWaiting(ride), { attempts, onStore }),
+    );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
     setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
-    setStanding(ride, { attention: outcomeUnknown(error.message, new Date().toISOString()) });
+    doubt(ride, error.message);
   }
 }
 
-/** Waits for a person without a time limit, or for a delivery that names the order. */
+/** Waits for a person without a time limit. */
 async function awaitResolution(ride: Ride): Promise<void> {
-  await condition(() => ride.resolution !== null || mayReadNamed(ride) || isLong(ride));
+  await condition(() => ride.resolution !== null || isLong(ride));
   const { resolution } = ride;
-  if (resolution === null) return await (mayReadNamed(ride) ? takeNamedOrder(ride) : continueIfLong(ride));
+  if (resolution === null) return await continueIfLong(ride);
   ride.resolution = null;
   if ('giveUp' in resolution) {
     throw ApplicationFailure.nonRetryable(`${givenUp}: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
   }
   setStanding(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
+}
+
+/** The body may be big, and the run stays in the memory of a worker for as long as the ride lasts; `given` is held by the SDK. */
+function forgetBody(ride: Ride, given: RequestRideInput): void {
+  const order = { scheduled_at: ride.input.order.scheduled_at ?? null };
+  ride.input = { ...ride.input, order };
+  Object.assign(given, { order });
 }
 
 async function followRide(ride: Ride): Promise<void> {
@@ -164,10 +181,10 @@ async function followRide(ride: Ride): Promise<void> {
  * Answers all waiting callers, whose updates would fail without a reason after the end of the run, and hands over the waiting notices.
  *
  * While some callers wait, this task would have no command. If an update came next, a worker that does not know the run would run both
- * tasks as one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. The patch is a command.
+ * tasks as one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. So the memo makes a command.
  */
 async function close(ride: Ride): Promise<void> {
-  if (!allHandlersFinished()) patched('end-before-answers');
+  if (!allHandlersFinished()) upsertMemo({ stage: 'ended' });
   setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(async () => {
     await condition(allHandlersFinished);

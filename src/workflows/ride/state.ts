@@ -1,9 +1,7 @@
-import { type ApplicationFailure, patched, setCurrentDetails } from '@temporalio/workflow';
+import { type ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
 import type { Attention } from '../../domain/attention.js';
-import type { OrderId } from '../../domain/keys.js';
 import { messageCell } from '../../domain/markdown.js';
-import { addReader, type NoticeLog } from '../../domain/notify/notice-log.js';
-import { isUrlReceiver, urlEntries } from '../../domain/notify/receivers.js';
+import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
@@ -48,7 +46,8 @@ interface ReceiptTimes {
 
 /** One ride while a run works on it. */
 export interface Ride {
-  readonly input: RequestRideInput;
+  /** Without the body once the order is known. */
+  input: RequestRideInput;
   readonly limits: RequestRideLimits;
   readonly notifier: Notifier<RideTold>;
   standing: RideStanding;
@@ -59,13 +58,11 @@ export interface Ride {
   receiptTimes: ReceiptTimes | null;
   /** The worker may have sent the create, so only the service can cancel. */
   isSent: boolean;
+  /** The attempts of the create in the whole chain of runs. */
+  readonly attempts: { made: number };
   isWithdrawn: boolean;
   /** The run of the order has announced its end. */
   isEndTold: boolean;
-  /** Orders that deliveries say are this ride's, the newest last, until the run has read them. */
-  named: OrderId[];
-  /** How many of them the run has read. */
-  namedReads: number;
   /** A person's decision for the main body. */
   resolution: RideResolution | null;
   /** The run is checking or carrying out a person's decision. */
@@ -80,26 +77,19 @@ export interface Ride {
 type RideTold = Pick<Ride, 'standing' | 'failure' | 'isCancelled'>;
 
 /** What the next run needs when this one continues as new. */
-export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes'> &
-  // Absent in what an earlier release carries.
-  Partial<Pick<Ride, 'named' | 'namedReads'>> & { notices?: NoticeLog };
-
-export const carryRide = (ride: Ride): CarriedRide => {
-  const { standing, trail, report, receiptTimes, named, namedReads, notifier } = ride;
-  return { standing, trail, report, receiptTimes, named, namedReads, ...carryNotices(notifier.urls) };
+export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes' | 'attempts'> & {
+  notices?: NoticeLog;
 };
+
+export const carryRide = ({ standing, trail, report, receiptTimes, attempts, notifier }: Ride): CarriedRide => ({
+  ...{ standing, trail, report, receiptTimes, attempts },
+  ...carryNotices(notifier.urls),
+});
 
 const toNotice = ({ standing, failure, isCancelled }: RideTold) => {
   if (failure === null) return toRideNotice(standing, isCancelled ? rideCancelled : null);
   return toRideNotice(standing, { type: String(failure.type), message: failure.message });
 };
-
-/** The notices of the run before. Where it told only the store, since it began on an earlier release, the URLs are added. */
-function fitted(log: NoticeLog, urls: number): NoticeLog | undefined {
-  const missing = urls - log.readers.filter(({ isStore }) => !isStore).length;
-  if (missing < 0) return undefined; // this run began on an earlier release
-  return Array.from({ length: missing }).reduce((longer: NoticeLog) => addReader(longer), log);
-}
 
 /** Tells URLs of the ride itself, and the store. The run of its order tells all receivers of the order. */
 export function createRideNotifier(
@@ -107,15 +97,11 @@ export function createRideNotifier(
   carried: CarriedRide | undefined,
   onUndelivered: () => void,
 ): Notifier<RideTold> {
-  // A run that began on an earlier release tells nothing of itself.
-  const isTelling = notify.some(isUrlReceiver) && patched('ride-notices');
-  const receivers = isTelling ? notify : [];
-  const notices = carried?.notices && fitted(carried.notices, urlEntries(receivers).length);
   return createNotifier(
     {
-      receivers,
-      told: carried && notices ? toRideNotice(carried.standing, null) : null,
-      notices,
+      receivers: notify,
+      told: carried ? toRideNotice(carried.standing, null) : null,
+      notices: carried?.notices,
       onUndelivered,
     },
     {

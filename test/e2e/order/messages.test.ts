@@ -169,7 +169,7 @@ describe('a delivery', () => {
       await sleep(100);
     }
     const count = readsOf(orderId).length - before;
-    expect(count).toBeGreaterThanOrEqual(5);
+    expect(count).toBeGreaterThanOrEqual(4); // the first read of the order was one of the five
     expect(count).toBeLessThanOrEqual(11);
     await handle.executeUpdate('refreshOrder'); // a caller does not wait for the share
     expect(Date.now() - since).toBeLessThan(18_000);

@@ -28,7 +28,7 @@ const many = 40;
 /** The polls of so many orders would keep both cores busy. */
 const slowPolls = { FARETRAIL_POLL_ACTIVE_MS: '600000', FARETRAIL_POLL_RESERVED_MS: '600000' };
 /** In kB; more means that something is kept for each run that was not. `cachedRuns` reckons with it. */
-const mostPerRun = 100;
+const mostPerRun = 120;
 
 it(`a followed order takes at most ${mostPerRun} kB of the heap of its workflow thread`, {
   timeout: 500_000,

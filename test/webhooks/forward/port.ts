@@ -39,7 +39,6 @@ export function recordedPort() {
       await take(`report ${about}`, idsOf(deliveries));
       return 'reported';
     },
-    toRide: ({ account, requestId, orderId }) => take(`ride ${account}/${requestId}`, [orderId]),
     park: ({ reason, deliveryId }) => take(`parked ${reason}`, [deliveryId]),
   };
   return Object.assign(recorded, { port });

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { Claims } from '../activities/index.js';
+import { type Claim, claimedSignal } from '../workflows/messages.js';
+import { decodeAll } from './payloads.js';
+import { hasCode } from './run-errors.js';
+import { type HistoryEvents, runOf } from './runs.js';
+
+// An activity cannot know from Temporal whether it was tried before: an operator who resets it sets its attempt to 1, and who resets the run
+// makes another activity of it. But what stands in a history stays, and a run that was reset names the run that it came from.
+
+const withinMs = 10_000;
+
+interface RunName {
+  workflowId: string;
+  runId: string;
+}
+
+/** See `Claims`. */
+export const createClaims = (client: Client): Claims => ({
+  async take(run, name) {
+    const by = randomUUID();
+    const { workflowId, runId } = run;
+    const isOpen = await runOf(client, workflowId, runId).signal(claimedSignal, { name, by }, { withinMs });
+    if (!isOpen) return false; // the run was reset or ended meanwhile
+    for (const events of await historiesBehind(client, run)) {
+      const first = await firstClaim(client, events, name);
+      if (first !== undefined) return first.by === by;
+    }
+    return false;
+  },
+});
+
+/** The histories in which an older claim may stand, and that of the run itself as the last one. Without one of them nothing is certain: none. */
+async function historiesBehind(client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents[]> {
+  const histories: HistoryEvents[] = [];
+  const seen = new Set([runId]);
+  const own = await runOf(client, workflowId, runId).events({ withinMs });
+  const left = [...runsNamedIn(own, 'before')];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    const events = await runOf(client, workflowId, next)
+      .events({ withinMs })
+      .catch((error: unknown) => {
+        if (hasCode(error, 'NotFound')) return null; // past its retention
+        throw error;
+      });
+    if (events === null) return [];
+    histories.push(events);
+    left.push(...runsNamedIn(events, 'before'), ...runsNamedIn(events, 'after'));
+  }
+  return [...histories, own];
+}
+
+/** The runs that a run was reset from, or the run that it continued as. */
+function runsNamedIn(events: HistoryEvents, which: 'before' | 'after'): string[] {
+  return events.flatMap(({ workflowTaskFailedEventAttributes: failed, ...event }) => {
+    const next = event.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+    // Only a reset names another run here.
+    return (which === 'before' ? failed?.baseRunId : next) || [];
+  });
+}
+
+async function firstClaim(client: Client, events: HistoryEvents, name: string): Promise<Claim | undefined> {
+  for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
+    if (signal?.signalName !== claimedSignal.name) continue;
+    const [claim] = (await decodeAll(client, signal.input?.payloads as never)) as (Partial<Claim> | null)[];
+    if (claim?.name === name) return { name, by: String(claim.by) };
+  }
+  return undefined;
+}
