@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import { newRide } from '../../sandbox/booking-calls.js';
+import { startCall } from '../../support/call/calls.js';
+import { isLong } from '../../support/long.js';
+import { type ActivityAction, activityActions, actOn, resetPoints, resetRun } from '../../support/operator.js';
+import type { OrderStack } from '../../support/order/stack.js';
+import { useOrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
+import {
+  account,
+  goesOn,
+  repeatsCreates,
+  requestedRide,
+  rideUnderWay,
+  standingOf,
+  stands,
+} from '../../support/ride/rides.js';
+import { startFleet } from '../../support/worker/fleet.js';
+
+/** Creates that the service got for a ride. It forgets request ids, so each makes an order. */
+const createsOf = ({ sandbox }: Pick<OrderStack, 'sandbox'>, requestId: string) =>
+  sandbox.ledger({ operation: 'createOrder' }).filter((one) => one.requestId === `ride.${account}.${requestId}`).length;
+
+const profiles = [
+  ['not known to recognise repeats', {}],
+  ['known to recognise repeats', repeatsCreates],
+] as const;
+
+describe.each(profiles)('a service that is %s', (_, env) => {
+  const stack = useOrderStack({ env });
+
+  it('gets one create of a ride whose run is reset to each of its tasks', { timeout: 240_000 }, async () => {
+    const { handle, requestId } = await rideUnderWay(stack, {}, { script: goesOn });
+    await handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'x' } }] }).catch(() => undefined);
+    const run = { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
+    const current = stack.client.workflow.getHandle(handle.workflowId) as typeof handle;
+    for (const point of await resetPoints(handle)) {
+      for (const reapply of isLong ? (['all', 'nothing'] as const) : (['nothing'] as const)) {
+        await resetRun(stack.client, run, point, reapply);
+        await vi.waitFor(async () => {
+          const { orderId, attention } = await standingOf(current);
+          expect(orderId !== null || attention?.code === 'outcomeUnknown').toBe(true);
+        }, patient);
+        expect(createsOf(stack, requestId), `reset to ${point}, and reapplied: ${reapply}`).toBe(1);
+      }
+    }
+    await current.terminate();
+  });
+
+  it('gets one create of a call whose run is reset to each of its tasks after its end', async () => {
+    const call = await startCall(stack, 'createOrder', { body: newRide() });
+    await call.result();
+    const creates = () =>
+      stack.sandbox.ledger({ operation: 'createOrder' }).filter((one) => one.requestId === call.workflowId).length;
+    const run = { workflowId: call.workflowId, runId: call.firstExecutionRunId };
+    for (const point of await resetPoints(call)) {
+      const again = stack.client.workflow.getHandle(call.workflowId, await resetRun(stack.client, run, point));
+      const end = await again.result().catch((error: { cause: { type: string } }) => error.cause.type);
+      expect([typeof end === 'string' ? 'OutcomeUnknown' : end]).toEqual([end]);
+      expect(creates()).toBe(1);
+    }
+  });
+
+  it('gets no create of a ride that a person withdraws after a reset, unless it had one', async () => {
+    const { handle, requestId } = await rideUnderWay(stack);
+    const [first = 0] = await resetPoints(handle);
+    await handle.executeUpdate('cancelRide').catch(() => undefined);
+    await resetRun(stack.client, { workflowId: handle.workflowId, runId: handle.firstExecutionRunId }, first, 'all');
+    const current = stack.client.workflow.getHandle(handle.workflowId) as typeof handle;
+    await stands(current, { attention: { code: 'outcomeUnknown' }, outcome: null });
+    expect(createsOf(stack, requestId)).toBe(1);
+    await current.terminate();
+  });
+});
+
+const actions = Object.keys(activityActions) as ActivityAction[];
+const deaths = isLong
+  ? profiles.flatMap(([, env]) => actions.map((action) => [action, env] as const))
+  : ([['reset', {}]] as const);
+
+it.each(deaths)(
+  'a worker dies during a create and an operator does this to its activity: %s',
+  { timeout: 240_000 },
+  async (action, env) => {
+    const fleet = await startFleet(1, { env });
+    const { sandbox, client } = fleet;
+    try {
+      sandbox.setBookingSettings({ script: goesOn, forgetsRequestIds: env !== repeatsCreates });
+      sandbox.setFault({ kind: 'slow', operation: 'createOrder', delayMs: 4_000, times: 1 });
+      const requestId = randomUUID();
+      const { handle } = await requestedRide(fleet.place, { requestId });
+      await vi.waitFor(() => expect(createsOf(fleet, requestId)).toBe(1), { timeout: 60_000, interval: 20 });
+      await fleet.workers[0]?.kill();
+      await actOn(client, handle.workflowId, 'attemptCall', action);
+      await fleet.addWorker();
+      await vi.waitFor(
+        async () => {
+          const { orderId, attention } = await standingOf(handle);
+          expect(orderId !== null || attention?.code === 'outcomeUnknown').toBe(true);
+        },
+        { timeout: 150_000, interval: 500 },
+      );
+      expect(sandbox.createdOrders()).toHaveLength(1);
+      if (env !== repeatsCreates) expect(createsOf(fleet, requestId)).toBe(1);
+      await handle.terminate();
+    } finally {
+      await fleet.close();
+    }
+  },
+);
