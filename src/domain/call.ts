@@ -214,10 +214,10 @@ export function afterAttempt(call: CallName, before: CallDoubt, end: AttemptEnd,
 }
 
 /** The failure of a call that the service may have carried out. */
-const toUnknown = ({ message }: CallTrouble): CallFailure => ({
+const toUnknown = ({ message, details }: CallTrouble): CallFailure => ({
   type: 'OutcomeUnknown',
   message: `${message.replace(/\.$/, '')}. Whether it was carried out is unknown. Look at the service whether it was carried out before you ask for it again.`,
-  details: [],
+  details,
 });
 
 /** A call that has not ended by then shows attention. */

@@ -61,7 +61,7 @@ describe('a look that the service refused', () => {
     const message = expect.stringMatching(/^no key "k2".+ FARETRAIL_SEALING_KEYS\.$/);
     expect(troubleOf(error)).toMatchObject({ code: 'credentialsRejected', message });
     expect(troubleOf(error)?.message).not.toContain('client secret');
-    const ofCall = toCallTrouble(error, { account, operation: 'products' }, { now, backOffMs: 0 });
+    const ofCall = toCallTrouble(error, { account, operation: 'products' }, now, 0);
     const remedy = expect.stringContaining('FARETRAIL_SEALING_KEYS');
     expect(ofCall).toMatchObject({ type: 'Unavailable', isFinal: false, message: remedy });
   });

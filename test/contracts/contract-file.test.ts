@@ -94,20 +94,6 @@ describe('a contract file', () => {
     expect(problemsOf({ operations: { [operation]: fields } })).toContain(problem);
   });
 
-  it.each([
-    ['operations.findOrder.path', 'must hold {request_id}', { operations: { findOrder: { path: '/v1/orders' } } }],
-    ['operations.findOrder.method', 'must be GET', { operations: { findOrder: { method: 'POST' } } }],
-    [
-      'pointers.orderDetails.requestId',
-      'must not be empty',
-      { pointers: { delivery: { requestId: ['/request_id'] } } },
-    ],
-    ['pointers.findOrder.requestId', '', { pointers: { findOrder: { requestId: [] } } }],
-    ['pointers.findOrder.list.0', '', { pointers: { findOrder: { list: ['orders'] } } }],
-  ])('is refused where %s leaves a lost create without proof', (field, problem, overrides) => {
-    expect(problemsOf(overrides)).toContain(`${field}: ${problem}`);
-  });
-
   it.each([undefined, null, [], 'text', 7])('is refused when it holds %j instead of an object', (overrides) => {
     expect(problemsOf(overrides)).toContain('must be a JSON object');
   });

@@ -1,49 +1,68 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type AttemptOutcome,
+  type AttemptEnd,
   afterAttempt,
   type BusinessOperation,
   type CallDoubt,
   type CallTrouble,
   noDoubt,
+  type Sent,
 } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
 
-describe('what an attempt without a result leaves for the next', () => {
+describe('what follows an attempt of a changing call', () => {
   const trouble = (isFinal: boolean): CallTrouble => ({ type: 'Refused', message: 'said.', details: [], isFinal });
-  const final = trouble(true);
-  const doubt: CallDoubt = { inDoubt: true, hadDoubt: true, refusal: null };
-  const cleared: CallDoubt = { ...doubt, inDoubt: false };
-  const refused: AttemptOutcome = { kind: 'failed', sent: 'clear', trouble: final, isLast: false };
-  const lost: AttemptOutcome = { ...refused, sent: 'unclear' };
-  const unsent: AttemptOutcome = { ...refused, sent: null };
-  const odd: AttemptOutcome = { ...unsent, trouble: null };
-  const passing: AttemptOutcome = { ...refused, trouble: trouble(false) };
-  const noEffect: AttemptOutcome = { kind: 'noEffect' };
-  const unknown = { type: 'OutcomeUnknown', isFinal: false };
-  const later = { type: 'Unavailable', isFinal: false };
+  const failed = (sent: Sent, isFinal = false): AttemptEnd => ({ kind: 'failed', sent, trouble: trouble(isFinal) });
+  const noEffect: AttemptEnd = { kind: 'noEffect' };
+  const doubt: CallDoubt = { ...noDoubt, sent: 'unknown' };
+  const reads: CallDoubt = { ...doubt, isReadFirst: true };
+  const refused: CallDoubt = { ...reads, refusal: trouble(true) };
+  const again = (next: CallDoubt) => ({ act: 'tryAgain', doubt: next });
+  const fails = (type: string) => ({ act: 'fail', failure: { type } });
 
-  const afterRefusal: CallDoubt = { ...doubt, refusal: final };
-  const settledRefusal: CallDoubt = { ...cleared, refusal: final };
-  const lastLost: AttemptOutcome = { ...lost, isLast: true };
+  it.each<[string, BusinessOperation, CallDoubt, AttemptEnd, object]>([
+    ['a refusal is final', 'cancelOrder', noDoubt, failed('yes', true), fails('Refused')],
+    ['what was not sent is sent again', 'createOrder', noDoubt, failed('no'), again(noDoubt)],
+    ['what can never be sent fails', 'createOrder', noDoubt, failed('no', true), fails('Refused')],
+    ['a lost answer leaves a doubt', 'createOrder', noDoubt, failed('unknown'), again(doubt)],
+    [
+      'the doubt is final where no repeat is safe',
+      'createOrder',
+      noDoubt,
+      failed('unknown', true),
+      fails('OutcomeUnknown'),
+    ],
+    ['a doubt outlives a refusal', 'createOrder', doubt, failed('yes', true), fails('OutcomeUnknown')],
+    ['a doubt outlives what was not sent', 'createOrder', doubt, failed('no'), again(doubt)],
+    ['where the order shows the effect, it is read first', 'cancelOrder', noDoubt, failed('unknown'), again(reads)],
+    ['it is read until it can be', 'cancelOrder', reads, failed('no'), again(reads)],
+    [
+      'an order that cannot be read leaves the doubt',
+      'cancelOrder',
+      reads,
+      failed('yes', true),
+      fails('OutcomeUnknown'),
+    ],
+    ['without the effect the call is sent again', 'cancelOrder', reads, noEffect, again(doubt)],
+    ['a refusal after a doubt is looked into', 'cancelOrder', doubt, failed('yes', true), again(refused)],
+    ['and is final when the order shows no effect', 'cancelOrder', refused, noEffect, fails('Refused')],
+    ['codes are sent again', 'addReferenceCode', noDoubt, failed('unknown'), again(doubt)],
+    [
+      'a refusal that no order shows is in doubt',
+      'addReferenceCode',
+      doubt,
+      failed('yes', true),
+      fails('OutcomeUnknown'),
+    ],
+  ])('%s: %s', (_, operation, before, end, next) => {
+    expect(afterAttempt({ operation, account: toAccountName('business') }, before, end)).toMatchObject(next);
+  });
 
-  it.each<[string, BusinessOperation, CallDoubt, AttemptOutcome, CallDoubt, object | null]>([
-    ['a refusal is final', 'cancelOrder', noDoubt, refused, cleared, final],
-    ['a failure before any request leaves no doubt', 'cancelOrder', noDoubt, unsent, noDoubt, final],
-    ['a read is never in doubt', 'orderDetails', noDoubt, lost, noDoubt, final],
-    ['an unclear answer leaves a doubt', 'createOrder', noDoubt, lost, doubt, unknown],
-    ['the doubt is final where no repeat can tell', 'createOrder', noDoubt, lastLost, doubt, { isFinal: true }],
-    ['a doubt outlives a clear answer', 'createOrder', doubt, refused, doubt, unknown],
-    ['an error that is not about the call stays that error', 'createOrder', noDoubt, odd, noDoubt, null],
-    ['such an error hides no doubt', 'createOrder', doubt, odd, doubt, unknown],
-    ['a refusal after a doubt is looked into', 'cancelOrder', cleared, refused, afterRefusal, later],
-    ['a trouble that may pass is not looked into', 'cancelOrder', cleared, passing, cleared, { type: 'Refused' }],
-    ['a refusal that no order shows is not looked into', 'addReferenceCode', cleared, refused, cleared, final],
-    ['an order without the effect clears the doubt', 'cancelOrder', doubt, noEffect, cleared, later],
-    ['and leaves an earlier refusal final', 'cancelOrder', afterRefusal, noEffect, settledRefusal, final],
-  ])('%s: %s', (_, operation, before, outcome, left, said) => {
-    const after = afterAttempt({ operation, account: toAccountName('business') }, before, outcome);
-    expect(after.left).toEqual(left);
-    expect(after.trouble).toEqual(said && expect.objectContaining(said));
+  it.each([
+    ['no', 'Refused'],
+    ['unknown', 'OutcomeUnknown'],
+  ] as const)('when the time is over, what was sent (%s) decides: %s', (sent, type) => {
+    const call = { operation: 'cancelOrder', account: toAccountName('business') } as const;
+    expect(afterAttempt(call, noDoubt, failed(sent), true)).toMatchObject(fails(type));
   });
 });

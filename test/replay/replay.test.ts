@@ -4,7 +4,6 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
-import { namesRequestIds } from '../support/ride/rides.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 import { historyFile, historyFiles, keepHistory, recordedNames } from './histories.js';
 import { prepareReceiver } from './paths/notices.js';
@@ -43,7 +42,7 @@ for (const [group, paths] of Object.entries(groups)) {
     let stack: OrderStack;
     beforeAll(async () => {
       // Tokens of a minute, so that an idle lease ends in two.
-      const env = { ...webhookEnv(), ...receiver.env, ...namesRequestIds };
+      const env = { ...webhookEnv(), ...receiver.env };
       stack = await startOrderStack({
         sandbox: { business: { tokenLifetimeSeconds: 60 } },
         env,

@@ -88,32 +88,6 @@ describe('the same X-Request-ID again', () => {
   });
 });
 
-describe('a search by X-Request-ID', () => {
-  const search = (requestId: string) =>
-    ask('GET', '/v1/orders', undefined, { query: `?requestId=${requestId}&businessId=${businessId}` });
-  const found = async (requestId: string) => (await search(requestId)).json as { orders: object[] };
-
-  it('finds the orders of that id, several if the service forgets ids, and as late as the sandbox is told', async () => {
-    sandbox.setBookingSettings({ forgetsRequestIds: true });
-    const id = idOf(await create(newRide(), { requestId: 'r-1' }));
-    await created();
-    expect(await found('r-1')).toMatchObject({ orders: [{ id, status: 'Pending', request_id: 'r-1' }] });
-    expect(await found('r-2')).toEqual({ orders: [] });
-    await create(newRide(), { requestId: 'r-1' });
-    expect((await found('r-1')).orders).toHaveLength(2);
-    sandbox.setBookingSettings({ searchLagMs: 60_000 });
-    expect(await found('r-1')).toEqual({ orders: [] });
-  });
-
-  it('names the id only where the sandbox is told to', async () => {
-    const id = idOf(await create(newRide(), { requestId: 'r-1' }));
-    expect(await details(id)).not.toHaveProperty('request_id');
-    sandbox.setBookingSettings({ requestIdIn: ['details'] });
-    expect(await details(id)).toMatchObject({ request_id: 'r-1' });
-    expect((await found('r-1')).orders).toEqual([expect.not.objectContaining({ request_id: 'r-1' })]);
-  });
-});
-
 describe('a fault of a create', () => {
   const once = { operation: 'createOrder', times: 1 } as const;
   it.each<[FaultInput, number | null]>([

@@ -13,7 +13,6 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/processes/encrypted-payloads.test.ts': readsItsFile,
   'test/processes/ingress-kills.test.ts': hasItsOwn,
   'test/processes/leaked-address.test.ts': hasItsOwn,
-  'test/processes/named-orders.test.ts': hasItsOwn,
   'test/processes/observability.test.ts': hasItsOwn,
   'test/processes/parked-share.test.ts': hasItsOwn,
   'test/processes/partitions.test.ts': hasItsOwn,

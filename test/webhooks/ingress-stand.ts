@@ -30,7 +30,6 @@ interface StandOptions {
   /** What every subscription accepts; an `Error` stands for a Temporal that does not answer. */
   memo?: SubscriptionMemo | Error;
   /** Where deliveries name the request id of an order; default: nowhere. */
-  requestIdAt?: string[];
   /** Where the shapes of deliveries are kept; default: nowhere. */
   shapesIn?: string;
   /** What an address may send; default: any number. */
@@ -81,10 +80,7 @@ export async function startIngressStand(options: StandOptions = {}) {
   const intake = createDeliveryIntake({
     accounts: [{ name: account, businessId }],
     readCapability: paths.readCapability,
-    readBody: createDeliveryReader(
-      { ...pointers.delivery, requestId: options.requestIdAt ?? [] },
-      statuses.notOrderStatus,
-    ),
+    readBody: createDeliveryReader(pointers.delivery, statuses.notOrderStatus),
     ...{ subscriptions, verification, sealer, store, observer },
   });
   const shapes =

@@ -229,21 +229,3 @@ it('the ingress computes the mac of an address once, and again for an address fr
   expect(readCapability).toHaveBeenCalledOnce();
   expect([read(key, old), read(key, good)]).toEqual(['g1', 'g1']);
 });
-
-it.each([
-  ['ride.business.trip-1', 'trip-1'],
-  ['ride.business.a.b', 'a.b'],
-  ['ride.partner.trip-1', undefined],
-  ['ride.business.', undefined],
-  ['ride.business.a/b', undefined],
-  ['xride.business.trip-1', undefined],
-  ['call/business/createOrder/trip-1', undefined],
-  [['ride.business.trip-1'], undefined],
-  [17, undefined],
-])('a delivery with the request id %j names the ride %s of its account', async (request_id, ride) => {
-  const naming = await aStand({ requestIdAt: ['/request_id'] });
-  expect(await naming.post(about('1', { request_id }))).toMatchObject({ status: 202 });
-  expect(naming.store.deliveries[0]?.rideRequestId).toBe(ride);
-  expect(await stand.post(about('1', { request_id }))).toMatchObject({ status: 202 });
-  expect(stand.store.deliveries[0]).not.toHaveProperty('rideRequestId');
-});

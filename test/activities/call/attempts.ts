@@ -1,10 +1,21 @@
 import type { Info } from '@temporalio/activity';
+import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
-import { createCallActivities, createClaimActivities } from '../../../src/activities/call.js';
+import { createCallActivities } from '../../../src/activities/call.js';
 import { parseContractProfile } from '../../../src/contracts/default-contract-profile.js';
-import type { BusinessOperation, ServiceCall } from '../../../src/domain/call.js';
+import {
+  type AttemptEnd,
+  afterAttempt,
+  type BusinessCallResult,
+  type BusinessOperation,
+  type CallDoubt,
+  type CallTrouble,
+  isChanging,
+  noDoubt,
+  pauseAfterMs,
+  type ServiceCall,
+} from '../../../src/domain/call.js';
 import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import type { OrderClaim } from '../../../src/domain/workflow-ids.js';
 import type { ApiReply, ApiRequest } from '../../../src/ride-api/http.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from '../../ride-api/accounts.js';
@@ -61,24 +72,72 @@ export function createCallStage(
   const tokens = tokensInOrder();
   const clock = { now: start };
   const now = () => clock.now;
-  const ports = {
+  const claimed = new Set<string>();
+  const { callService, attemptCall } = createCallActivities({
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
+    claims: { take: async (_run, name) => !claimed.has(name) && Boolean(claimed.add(name)) },
     stores,
     now,
-  };
-  const { callService } = createCallActivities(ports);
-  const { confirmOrder } = createClaimActivities(ports);
-  const attempt = (call: ServiceCall, info: Partial<Info> = {}) => attemptOnce(info, () => callService(call));
-  /** Repeats as Temporal does, by its own retry policy, until the activity completes or fails for good. */
-  const run = (call: ServiceCall) =>
-    repeatAttempts(
-      clock,
-      {},
-      (info) => attempt(call, info),
-      ({ failure }) => Number(failure?.nextRetryDelay ?? second),
+  });
+
+  /** One attempt of a changing call, in the terms of a read: the result, or the failure. */
+  async function change(call: ServiceCall, doubt: CallDoubt = noDoubt, number = 1): Promise<Ended> {
+    const { sent, isReadFirst } = doubt;
+    const workflowExecution = { workflowId: 'w', runId: 'r' };
+    const { seen: end } = await attemptOnce({ workflowExecution }, () =>
+      attemptCall({ ...call, sent, isReadFirst, number }),
     );
-  const confirm = (claim: OrderClaim) => attemptOnce({}, () => confirmOrder(claim));
-  return { requests, tokens, attempt, run, confirm, elapsedMs: () => clock.now - start };
+    if (!end) throw new Error('an attempt of a changing call never fails');
+    return {
+      ...(end.kind === 'done' && { seen: end.result }),
+      ...('trouble' in end && { failure: toFailure(end.trouble) }),
+      end,
+    };
+  }
+
+  const attempt = (call: ServiceCall, info: Partial<Info> = {}): Promise<Ended> =>
+    isChanging(call.operation) ? change(call) : attemptOnce(info, () => callService(call));
+
+  /** Repeats as a run does, until the call has ended. */
+  async function changeToItsEnd(call: ServiceCall): Promise<Ended[]> {
+    const attempts: Ended[] = [];
+    let doubt = noDoubt;
+    for (;;) {
+      const one = await change(call, doubt, attempts.length + 1);
+      attempts.push(one);
+      const next = afterAttempt(call, doubt, one.end as AttemptEnd);
+      if (next.act === 'fail') one.failure = { ...next.failure, nonRetryable: true };
+      if (next.act !== 'tryAgain') return attempts;
+      clock.now += Math.max(next.afterMs ?? 0, pauseAfterMs(attempts.length));
+      doubt = next.doubt;
+    }
+  }
+
+  /** Repeats as Temporal does, by its own retry policy, or as a run does, until the call has ended. */
+  const run = async (call: ServiceCall): Promise<Ended[]> =>
+    isChanging(call.operation)
+      ? await changeToItsEnd(call)
+      : await repeatAttempts(
+          clock,
+          {},
+          (info) => attemptOnce(info, () => callService(call)),
+          ({ failure }) => Number(failure?.nextRetryDelay ?? second),
+        );
+  return { requests, tokens, attempt, change, run, elapsedMs: () => clock.now - start };
 }
+
+/** What became of an attempt. */
+interface Ended {
+  seen?: BusinessCallResult;
+  failure?: Partial<
+    Pick<ApplicationFailure, 'type' | 'message' | 'details' | 'nonRetryable' | 'nextRetryDelay' | 'stack'>
+  >;
+  end?: AttemptEnd;
+}
+
+const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): NonNullable<Ended['failure']> => ({
+  ...{ type, message, details, nonRetryable: isFinal },
+  ...(afterMs !== undefined && { nextRetryDelay: afterMs }),
+});

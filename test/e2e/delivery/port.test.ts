@@ -3,13 +3,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
-import {
-  companyReportId,
-  followOrderId,
-  parkedDeliveryId,
-  requestRideId,
-  subscriptionId,
-} from '../../../src/domain/workflow-ids.js';
+import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { orderStart } from '../../../src/temporal/follow-start.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
@@ -121,27 +115,6 @@ describe('a report about an order', () => {
     expect(await signalsOf(id)).toHaveLength(2);
     await handleOf(id).terminate();
     expect(await port.isReportSettled(about(unknown))).toBe(true);
-  });
-});
-
-describe('a ride that deliveries name', () => {
-  const claim = () => ({ ...anOrder(), requestId: randomUUID() });
-
-  it('is told of the order by a signal, without a start', async () => {
-    const { orderId, ...key } = claim();
-    await temporal.client.workflow.start('requestRide', { workflowId: requestRideId(key), taskQueue, args: [] });
-    await port.toRide({ ...key, orderId });
-    expect(await signalsTo(handleOf(requestRideId(key)))).toEqual([{ orderId }]);
-  });
-
-  it('is passed over when it does not run, or has ended', async () => {
-    const { orderId, ...key } = claim();
-    await port.toRide({ ...key, orderId });
-    await expect(handleOf(requestRideId(key)).describe()).rejects.toThrow();
-    await temporal.client.workflow.start('requestRide', { workflowId: requestRideId(key), taskQueue, args: [] });
-    await handleOf(requestRideId(key)).terminate();
-    await port.toRide({ ...key, orderId });
-    expect(await signalsTo(handleOf(requestRideId(key)))).toEqual([]);
   });
 });
 

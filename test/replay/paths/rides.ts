@@ -96,16 +96,6 @@ export const ridePaths: Paths = {
     await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
     return await cancelledRide(handle);
   },
-  async 'ride-found-by-a-delivery'(stack) {
-    const { handle, requestId } = await doubtfulRide(stack);
-    stack.sandbox.setBookingSettings({ requestIdIn: ['details'] });
-    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
-    for (const named of [stack.newOrder('business', [['Driving', 0]]), orderId])
-      await handle.signal('orderNamed', { orderId: named } as never);
-    await stands(handle, { stage: 'following', orderId });
-    stack.sandbox.setBookingSettings({ requestIdIn: ['search'] });
-    return await cancelledRide(handle);
-  },
   'ride-tried-again': (stack) => cancelledRide(resolved(stack, { tryAgain: true })),
   'ride-given-up': (stack) => ended(resolved(stack, { giveUp: true, reason: 'recorded' })),
   async 'ride-continued-as-new'(stack) {

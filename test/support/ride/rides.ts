@@ -38,13 +38,6 @@ export const repeatsCreates = {
   FARETRAIL_CONTRACT_FILE: jsonFile({ operations: { createOrder: { repeatable: true } } }),
 };
 
-/** Deliveries and orders name the request id of the create. */
-export const requestIdPointers = {
-  delivery: { requestId: ['/request_id'] },
-  orderDetails: { requestId: ['/request_id'] },
-};
-export const namesRequestIds = { FARETRAIL_CONTRACT_FILE: jsonFile({ pointers: requestIdPointers }) };
-
 /** A stack that each test finds without faults, and with bookings as they usually are. */
 export function useRideStack(): OrderStack {
   const stack = useOrderStack({ env: repeatsCreates });

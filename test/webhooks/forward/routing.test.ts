@@ -91,22 +91,3 @@ it('a delivery that Temporal does not take is not acknowledged on the direct way
   await forward(aDelivery());
   expect(outcomes).toEqual(['signalled']);
 });
-
-it('rides that deliveries name are told of the order, each once and no more than three', async () => {
-  const { port, calls } = recordedPort();
-  const route = createRouting({ port, check });
-  const named = ['t1', 't2', 't2', 't3', 't4'].map((rideRequestId) => aDelivery({ rideRequestId }));
-  const parked = aDelivery({ rideRequestId: 't5', parkReason: 'otherCompany' });
-  const report = aDelivery({ rideRequestId: 't6', eventType: 'business_report' });
-  await route([...named, parked]);
-  await route([report]);
-  const told = calls.filter((call) => call.startsWith('ride'));
-  expect(told).toEqual(['t2', 't3', 't4'].map((ride) => `ride business/${ride}: 42`));
-});
-
-it('a ride that cannot be told holds up no delivery', async () => {
-  const recorded = recordedPort();
-  recorded.refuse = (call) => (call.startsWith('ride') ? new Error('takes no more signals') : undefined);
-  const route = createRouting({ port: recorded.port, check });
-  expect(await route([aDelivery({ rideRequestId: 't1' })])).toEqual({ done: [0], error: null });
-});
