@@ -284,7 +284,6 @@ export const defaultCadence: Required<Cadence> = Object.freeze({
   activeMs: 10_000,
   reservedMs: 300_000,
   pushedMs: 120_000,
-  provenMs: 600_000,
 });
 
 function readPoll(read: EnvReader): Required<Cadence> {
@@ -293,7 +292,6 @@ function readPoll(read: EnvReader): Required<Cadence> {
     activeMs: read.integer('FARETRAIL_POLL_ACTIVE_MS', range) ?? defaultCadence.activeMs,
     reservedMs: read.integer('FARETRAIL_POLL_RESERVED_MS', range) ?? defaultCadence.reservedMs,
     pushedMs: read.integer('FARETRAIL_POLL_PUSHED_MS', range) ?? defaultCadence.pushedMs,
-    provenMs: read.integer('FARETRAIL_POLL_PROVEN_MS', range) ?? defaultCadence.provenMs,
   });
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/worker';
 import {
   type AuthorizedCall,
+  type Claims,
   createAuthorizedCall,
   createCallActivities,
   createDeliveryActivities,
@@ -43,7 +44,7 @@ import { toWorkerDataConverter } from './sealing/data-converter.js';
 import type { KeyRing } from './sealing/key-ring.js';
 import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
-import { createClaims } from './temporal/claims.js';
+import { createClaims, createResetReader } from './temporal/claims.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createEarlierRunReader, createShownReader } from './temporal/order-runs.js';
@@ -185,7 +186,8 @@ function createActivities(
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
   const stores = typeof store === 'object';
-  const calling = { account, rideApi, call, claims: createClaims(client), stores, now };
+  const claims = createClaims(client);
+  const calling = { account, rideApi, call, claims, stores, now };
   const deliveries = createDeliveryActivities({
     routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
   });
@@ -205,7 +207,7 @@ function createActivities(
       }),
       ...createCallActivities(calling),
       ...createReceiptActivities({ ...calling, readReceipt: createReceiptReader(calling), longestWaitMs }),
-      ...createWorkerSubscriptions({ config, rideApi, account, call, now }),
+      ...createWorkerSubscriptions({ config, rideApi, account, call, claims, now }),
       ...deliveries,
     },
     tokenActivities,
@@ -216,7 +218,10 @@ function createActivities(
       ...createReplayActivities({ replay: replayAside }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createStoreActivities({ store }),
-      ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
+      ...createSilenceActivities({
+        ...createOrderCounts(client, config.taskQueue),
+        ...{ wasReset: createResetReader(client), now },
+      }),
       ...deliveries,
     },
   };
@@ -269,19 +274,20 @@ interface WorkerSubscriptionParts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
   call: AuthorizedCall;
+  claims: Claims;
   now: () => number;
 }
 
 /** The activities that subscribe. A worker without webhook keys says so when a run subscribes. */
 function createWorkerSubscriptions(parts: WorkerSubscriptionParts): SubscriptionActivities {
-  const { config, account, now } = parts;
+  const { config, account, claims, now } = parts;
   const { listSubscribers, deleteSubscriber } = config.profile.operations;
   const calls = createSubscriberCalls({
     ...parts,
     webhooks: config.webhookKeys && createWebhookSecrets(config.webhookKeys),
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
   });
-  return createSubscriptionActivities({ account, calls, longestWaitMs: config.retryAfterMaxMs, now });
+  return createSubscriptionActivities({ account, calls, claims, now });
 }
 
 function createWebhookSecrets(keys: KeyRing) {

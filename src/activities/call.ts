@@ -22,6 +22,7 @@ import { isOutcomeUnclear, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
+import { type Claims, runOfActivity } from './claims.js';
 import { plainFailure, toDelay } from './failures.js';
 import { fieldsBehind, type RefusalType, refusals, sealingRemedy } from './looking.js';
 import { TokenUnavailable } from './token-source.js';
@@ -36,15 +37,6 @@ export interface CallActivityPorts {
   /** Are changes recorded in a store? */
   stores?: boolean;
   now?: () => number;
-}
-
-/** What may happen once in the life of a run, whatever an operator resets. */
-export interface Claims {
-  /**
-   * Writes the claim into the history of the run, and says whether it is the first of this name there, and in the runs that it was reset
-   * from. Only then may the caller do what it claims. Rejects while Temporal does not answer.
-   */
-  take(run: { workflowId: string; runId: string }, name: string): Promise<boolean>;
 }
 
 /** The activities that carry out calls, as workflows see them. */
@@ -138,12 +130,6 @@ export function createCallActivities(ports: CallActivityPorts) {
       return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
     },
   };
-}
-
-function runOfActivity(): { workflowId: string; runId: string } {
-  const { workflowExecution } = activityInfo();
-  if (!workflowExecution) throw new Error('a changing call is made by a run');
-  return workflowExecution;
 }
 
 /** The message may hold anything. */

@@ -1,6 +1,7 @@
 // What the worker and src/temporal import from this folder.
 export { type AuthorizedCall, createAuthorizedCall, createQuietTimes } from './authorized-call.js';
 export * from './call.js';
+export type { Claims, RunName } from './claims.js';
 export * from './notify.js';
 export * from './order.js';
 export * from './receipt.js';

@@ -98,20 +98,26 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
   return {
     find,
 
-    /** Calls `onSend` before each request. */
-    async create(address: SubscriptionAddress, sending: Sending, onSend: () => void): Promise<Registration> {
+    /** Undefined, and nothing is sent, unless `mayAsk`, which is called before the first request. */
+    async create(
+      address: SubscriptionAddress,
+      sending: Sending,
+      mayAsk: () => Promise<boolean>,
+    ): Promise<Registration | undefined> {
+      let isClaimed = false;
       const account = accountOf(address.account);
       const subscriber = { deliveryAddress: addressOf(address), eventType: address.eventType };
       const scope = rideApi.scopeOf(account, 'createSubscriber');
       const created = await call(account, scope, 'createSubscriber', async (token) => {
+        isClaimed ||= await mayAsk();
+        if (!isClaimed) return undefined;
         sending.isSent = true;
-        onSend();
         return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
           sending.isSent = isOutcomeUnclear(error);
           throw error;
         });
       });
-      return await toRegistration(created, address);
+      return created && (await toRegistration(created, address));
     },
 
     async remove(input: RemoveSubscriberInput): Promise<RemovalOutcome> {

@@ -1,19 +1,8 @@
-import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
-import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
-import type { Struggle } from '../domain/struggle.js';
-import type { ReliabilityTarget, SilenceWatch } from '../domain/subscription/input.js';
-import {
-  isMissRecent,
-  isReliabilityNews,
-  noReliability,
-  type Reliability,
-  type ReliabilityTerms,
-  reliabilityAfter,
-} from '../domain/subscription/reliability.js';
+import type { SilenceWatch } from '../domain/subscription/input.js';
 import { judgeSilence, type OrderCounts, silenceWindowStart } from '../domain/subscription/silence.js';
 import type {
   CreateSubscriberInput,
@@ -21,28 +10,25 @@ import type {
   RemoveSubscriberInput,
   SubscribingOutcome,
 } from '../domain/subscription/state.js';
+import type { EventType } from '../domain/subscription/subscription.js';
+import { type Claims, runOfActivity } from './claims.js';
 import { notYet, plainFailure } from './failures.js';
-import { createLooking, type LookingPorts, toFailureType } from './looking.js';
+import { toFailureType } from './looking.js';
 import { type Sending, type SubscriberCalls, toSubscriptionTrouble } from './subscriber-calls.js';
 
-export interface SubscriptionActivityPorts extends LookingPorts {
+/** The ports of the activities. */
+export interface SubscriptionActivityPorts {
+  /** Throws a retryable failure when this process does not hold the account. */
+  account(name: AccountName): Account;
   calls: SubscriberCalls;
+  claims: Claims;
+  now?: () => number;
 }
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
 
-/** What one attempt leaves for the next, in the heartbeat details: they add no event. */
-interface Progress extends Sending {
-  /** Which attempt left it. */
-  attempt: number;
-  struggle: Struggle | null;
-}
-
 /** Activities that change the subscribers at the service. No address or secret leaves them in clear. */
-export function createSubscriptionActivities({ account, calls, ...ports }: SubscriptionActivityPorts) {
-  const looking = createLooking(ports);
-  const { now } = looking;
-
+export function createSubscriptionActivities({ account, calls, claims, now = Date.now }: SubscriptionActivityPorts) {
   async function clarify(input: CreateSubscriberInput, reason: string): Promise<SubscribingOutcome> {
     const found = await calls.find(input).catch(() => undefined);
     if (found) return { kind: 'registered', ...found };
@@ -51,41 +37,22 @@ export function createSubscriptionActivities({ account, calls, ...ports }: Subsc
   }
 
   return {
-    /** One request for a subscription. Temporal slowly repeats a request that surely failed, and the run learns of lasting trouble.
-     *  A request with an unclear outcome is never repeated at the same address. */
+    /** One request for a subscription. One with an unclear outcome is never repeated at the same address. */
     async createSubscriber(input: CreateSubscriberInput): Promise<SubscribingOutcome> {
-      const { attempt: number, heartbeatDetails } = activityInfo();
-      const before = (heartbeatDetails ?? null) as Progress | null;
-      // Each attempt that ends leaves its progress. Progress of an older attempt means that the previous one broke off.
-      const isWellEnded = before?.attempt === number - 1 && !before.isSent;
-      if (number > 1 && !isWellEnded) return await clarify(input, 'A worker stopped during a request');
-      const struggle = before?.struggle ? looking.shortened(before.struggle) : null;
-      const progress: Progress = { attempt: number, isSent: false, struggle };
-      const leaveWord = (): void => heartbeat({ ...progress });
-      const look = looking.look<SubscribingOutcome, SubscribingOutcome>({
-        shown: input.shown,
-        before: struggle,
-        async read() {
-          refuseOtherInterface(account(input.account));
-          if (!struggle) looking.waitUntil(input.notBefore);
-          try {
-            return { kind: 'registered', ...(await calls.create(input, progress, leaveWord)) };
-          } catch (error) {
-            if (!progress.isSent) throw error;
-            return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
-          }
-        },
-        answer: (outcome) => outcome,
-        toTrouble: (error) => toSubscriptionTrouble(error, input, now()),
-        show: toTrouble,
-        leave(left) {
-          progress.struggle = left;
-        },
-      });
-      return await look.catch((error: unknown) => {
-        leaveWord();
-        throw error;
-      });
+      const sending: Sending = { isSent: false };
+      const claim = () => claims.take(runOfActivity(), `createSubscriber ${input.generation} ${input.number}`);
+      try {
+        refuseOtherInterface(account(input.account));
+        const registration = await calls.create(input, sending, claim);
+        if (registration) return { kind: 'registered', ...registration };
+        return await clarify(input, 'An attempt before may have asked for it');
+      } catch (error) {
+        if (sending.isSent) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
+        if (error instanceof ApplicationFailure && error.nonRetryable) throw error;
+        const trouble = toSubscriptionTrouble(error, input, now());
+        const message = 'An attempt broke off before its request.';
+        return { kind: 'trouble', trouble: trouble ?? { code: 'upstreamUnavailable', message } };
+      }
     },
 
     /** Removes a subscriber at the service, if the contract profile allows it. */
@@ -106,38 +73,26 @@ function refuseOtherInterface({ name, interface: at }: Account): void {
   throw ApplicationFailure.nonRetryable(message, 'InvalidInput');
 }
 
-const toTrouble = ({ code, message, since, notBefore }: Struggle): SubscribingOutcome => ({
-  kind: 'trouble',
-  attention: { code: code === 'orderNotFound' ? 'forbidden' : code, message, since },
-  notBefore,
-});
-
-/** The input of a watch for silence. */
+/** The input of a watch over a subscription. */
 export interface WatchSilenceInput extends SilenceWatch {
   account: AccountName;
+  eventType: EventType;
   /** ISO instant since which the service delivers to the newest address. */
   registeredAt: string;
   /** What the run shows now. */
   isSilent: boolean;
   /** ISO instant from which lasting silence is news again; null: never. */
   tellAgainAt: string | null;
-  /** What is proven so far; null: nothing was counted. Absent: a worker of an earlier release asks. */
-  reliability?: ReliabilityTarget & { held: Reliability | null };
 }
 
-/** The news of a watch. */
-export interface SilenceVerdict {
-  isSilent: boolean;
-  counts: OrderCounts;
-  /** Absent: it is as the run knows it. */
-  reliability?: Reliability;
-}
+/** The news of a watch. `reset`: an operator has reset the run since, so that it may not know the newest address. */
+export type SilenceVerdict = { kind: 'reset' } | { kind: 'silence'; isSilent: boolean; counts: OrderCounts };
 
 export interface SilenceActivityPorts {
   /** Counts, in visibility, orders of the account that started after this instant (epoch milliseconds). */
   countOrders(account: AccountName, startedAfter: number): Promise<OrderCounts>;
-  /** Counts, in visibility, orders of the account that ended after this instant (epoch milliseconds), their end announced by a delivery. */
-  countAnnouncedEnds(account: AccountName, endedAfter: number): Promise<number>;
+  /** Was the run reset after this instant (epoch milliseconds)? */
+  wasReset(run: { workflowId: string; runId: string }, after: number): Promise<boolean>;
   now?: () => number;
   random?: () => number;
 }
@@ -147,40 +102,22 @@ export type SilenceActivities = ReturnType<typeof createSilenceActivities>;
 /** Spreads subscriptions that began together, since visibility accepts few calls a second. */
 const jitterShare = 0.1;
 
-/** The activity that notices missing deliveries, and counts those that came. It uses nothing of an account's request budget. */
+/** The activity that notices missing deliveries. It uses nothing of an account's request budget. */
 export function createSilenceActivities(ports: SilenceActivityPorts) {
-  const { countOrders, now = Date.now, random = Math.random } = ports;
+  const { countOrders, wasReset, now = Date.now, random = Math.random } = ports;
+  const again = (message: string, everyMs: number) => notYet(message, everyMs * (1 + random() * jitterShare));
   return {
     /** Completes only with news. Until then Temporal repeats it every `everyMs`, which adds no event. */
     async watchSilence(input: WatchSilenceInput): Promise<SilenceVerdict> {
-      const { everyMs, isSilent, tellAgainAt } = input;
-      const counts = await countOrders(input.account, silenceWindowStart(input.registeredAt, everyMs, now()));
+      const { account, eventType, registeredAt, everyMs, isSilent, tellAgainAt } = input;
+      if (await wasReset(runOfActivity(), Date.parse(registeredAt))) return { kind: 'reset' };
+      // There is no expected rate of reports.
+      if (eventType !== 'status_changed') throw again('The run was not reset.', everyMs);
+      const counts = await countOrders(account, silenceWindowStart(registeredAt, everyMs, now()));
       const verdict = judgeSilence(counts, input.minOrders, isSilent);
-      const reliability = await countReliability(input, ports, now());
       const isDue = verdict && tellAgainAt !== null && Date.parse(tellAgainAt) <= now();
-      // The run then asks again as today's workers do. Not at the first attempt: a worker of that release would ask as before, for ever.
-      const isOutdated = input.reliability === undefined && activityInfo().attempt > 1;
-      if (verdict !== isSilent || isDue || reliability || isOutdated)
-        return { isSilent: verdict, counts, ...(reliability && { reliability }) };
-      const message = verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.';
-      throw notYet(message, everyMs * (1 + random() * jitterShare));
+      if (verdict !== isSilent || isDue) return { kind: 'silence', isSilent: verdict, counts };
+      throw again(verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.', everyMs);
     },
   };
-}
-
-/** What is proven by now, if that is news. */
-async function countReliability(
-  { account, everyMs, registeredAt, reliability }: WatchSilenceInput,
-  { countAnnouncedEnds }: SilenceActivityPorts,
-  now: number,
-): Promise<Reliability | undefined> {
-  if (!reliability) return undefined;
-  const { endsPerStep } = reliability;
-  // Before the run asked like this, workers of an earlier release may have told it of no miss.
-  const held = reliability.held ?? noReliability(iso(activityInfo().scheduledTimestampMs));
-  const terms: ReliabilityTerms = { everyMs, endsPerStep, now };
-  const from = Math.max(silenceWindowStart(registeredAt, everyMs, now), Date.parse(held.watchedSince));
-  const ends = isMissRecent(held, terms) ? 0 : await countAnnouncedEnds(account, from);
-  const counted = reliabilityAfter(held, ends, terms);
-  return isReliabilityNews(held, counted, terms) ? counted : undefined;
 }

@@ -42,7 +42,6 @@ const common = {
       activeMs: PollMs.optional(),
       reservedMs: PollMs.optional(),
       pushedMs: PollMs.optional(),
-      provenMs: PollMs.optional(),
     })
     .optional(),
   watch: z.preprocess((given) => (given === false ? noWatch : given), Watch).optional(),

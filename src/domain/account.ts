@@ -15,8 +15,6 @@ export interface Cadence {
   activeMs: number;
   reservedMs: number;
   pushedMs: number;
-  /** At most, while it is proven that deliveries announce the account's changes. Absent, or no longer than `pushedMs`: `pushedMs`. */
-  provenMs?: number;
 }
 
 /** When the runs of an account's orders show attention about the ride. Null: never. */

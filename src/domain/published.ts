@@ -3,7 +3,6 @@ import { PublishedInstantSchema } from './instant.js';
 import { type OrderTrail, OrderTrailSchema } from './order/trail.js';
 import { type ParkedDelivery, ParkedDeliverySchema, parkedMemoField } from './parked.js';
 import * as s from './schema.js';
-import { type ReliabilityMemo, ReliabilityMemoSchema, reliabilityMemoField } from './subscription/reliability.js';
 import {
   eventTypes,
   type SubscriptionMemo,
@@ -32,10 +31,6 @@ export const publishedLease = (memo: Record<string, unknown> | undefined): Token
 /** The addresses in the memo of `subscription`; null: none are published. */
 export const publishedAddresses = (memo: Record<string, unknown> | undefined): SubscriptionMemo | null =>
   found(SubscriptionMemoSchema, memo?.[subscriptionMemoField]);
-
-/** How reliably deliveries come, in the memo of `subscription`; null: nothing is published. */
-export const publishedReliability = (memo: Record<string, unknown> | undefined): ReliabilityMemo | null =>
-  found(ReliabilityMemoSchema, memo?.[reliabilityMemoField]);
 
 const parkedMemo = s.answerOf({
   ...ParkedDeliverySchema.fields,

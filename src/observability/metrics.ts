@@ -17,10 +17,6 @@ export interface WorkerMetrics {
   countUpstreamCall(call: UpstreamCallCount): void;
   /** Shows how many runs the workflow cache of this worker may hold. */
   showCacheLimit(runs: number): void;
-  /** A poll found a change of an announced order, and no delivery had announced it. */
-  countMiss(about: { account: string }): void;
-  /** How far polls of announced orders are stretched, 0 to 1, for the whole fleet. */
-  showEarned(about: { account: string; earned: number }): void;
   /** Shows the runs of the whole fleet, which each scrape asks for. */
   showRuns(count: () => Promise<RunCounts | null>): void;
 }
@@ -64,17 +60,6 @@ export function createWorkerMetrics(): WorkerMetrics {
     buckets: callSeconds,
     registers: [registry],
   });
-  const misses = counter(
-    'faretrail_missed_deliveries_total',
-    'Changes of announced orders that a poll found and no delivery had announced.',
-    ['account'],
-  );
-  const earned = new Gauge({
-    name: 'faretrail_deliveries_proven',
-    help: 'How far it is proven that deliveries announce the changes: 0 (not at all) to 1 (polls are as rare as they may be).',
-    labelNames: ['account'],
-    registers: [registry],
-  });
   const cacheLimit = new Gauge({
     name: 'faretrail_workflow_cache_limit',
     help: 'How many runs the workflow cache of this worker may hold now.',
@@ -82,8 +67,6 @@ export function createWorkerMetrics(): WorkerMetrics {
   });
   return {
     registry,
-    countMiss: ({ account }) => misses.inc({ account }),
-    showEarned: ({ account, earned: share }) => earned.set({ account }, share),
     showCacheLimit: (runs) => cacheLimit.set(runs),
     countTokenRequest: ({ account, scope, outcome }) =>
       tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),

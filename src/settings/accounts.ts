@@ -107,7 +107,6 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
       activeMs: poll?.activeMs ?? defaults.poll.activeMs,
       reservedMs: poll?.reservedMs ?? defaults.poll.reservedMs,
       pushedMs: poll?.pushedMs ?? defaults.poll.pushedMs,
-      provenMs: poll?.provenMs ?? defaults.poll.provenMs,
     },
     watch: {
       ...defaults.watch,

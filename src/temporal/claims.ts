@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { Claims } from '../activities/index.js';
+import type { Claims, RunName } from '../activities/index.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
 import { decodeAll } from './payloads.js';
 import { hasCode } from './run-errors.js';
@@ -10,11 +10,6 @@ import { type HistoryEvents, runOf } from './runs.js';
 // makes another activity of it. But what stands in a history stays, and a run that was reset names the run that it came from.
 
 const withinMs = 10_000;
-
-interface RunName {
-  workflowId: string;
-  runId: string;
-}
 
 /** See `Claims`. */
 export const createClaims = (client: Client): Claims => ({
@@ -30,6 +25,20 @@ export const createClaims = (client: Client): Claims => ({
     return false;
   },
 });
+
+/** Was the run reset after this instant (epoch milliseconds)? */
+export const createResetReader =
+  (client: Client) =>
+  async ({ workflowId, runId }: RunName, after: number): Promise<boolean> => {
+    const events = await runOf(client, workflowId, runId).events({ withinMs });
+    return events.some(
+      ({ workflowTaskFailedEventAttributes: failed, eventTime }) =>
+        Boolean(failed?.baseRunId) && toMs(eventTime) >= after,
+    );
+  };
+
+const toMs = (time: HistoryEvents[number]['eventTime']): number =>
+  Number(time?.seconds ?? 0) * 1_000 + Number(time?.nanos ?? 0) / 1_000_000;
 
 /** The histories in which an older claim may stand, and that of the run itself as the last one. Without one of them nothing is certain: none. */
 async function historiesBehind(client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents[]> {

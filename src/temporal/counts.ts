@@ -3,7 +3,6 @@ import type { SilenceActivityPorts } from '../activities/index.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
-import { endStatuses } from '../domain/order/status.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { countReads } from './calls.js';
@@ -31,10 +30,7 @@ export const countParked = (client: Client, taskQueue: string, account: AccountN
 const ordersWithinMs = 10_000;
 
 /** Counts whether a read or a delivery showed the last change of an account's orders. */
-export function createOrderCounts(
-  client: Client,
-  taskQueue: string,
-): Pick<SilenceActivityPorts, 'countOrders' | 'countAnnouncedEnds'> {
+export function createOrderCounts(client: Client, taskQueue: string): Pick<SilenceActivityPorts, 'countOrders'> {
   const count = counterOf(client, taskQueue, ordersWithinMs);
   const ordersOf = (account: AccountName) => ["WorkflowType = 'followOrder'", `${names.account} = ${quote(account)}`];
   const hasEnded = "ExecutionStatus = 'Completed'";
@@ -49,13 +45,8 @@ export function createOrderCounts(
       const read = await count([...orders, byRead, hasEnded]);
       return { read, delivered: await count([...orders, byDelivery]) };
     },
-    // A run that was stopped, or has expired, is completed too, and says nothing about its last change.
-    countAnnouncedEnds: (account, endedAfter) =>
-      count([...ordersOf(account), `CloseTime > '${iso(endedAfter)}'`, byDelivery, hasEnded, isAtEnd]),
   };
 }
-
-const isAtEnd = `${names.status} IN (${endStatuses.map(quote).join(', ')})`;
 
 /** How many runs the whole fleet has. */
 export interface RunCounts {

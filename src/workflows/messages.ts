@@ -1,6 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../domain/delivery.js';
-import type { OrderId } from '../domain/keys.js';
 import type { EarlierRun } from '../domain/order/earlier-run.js';
 import type { FollowRequest } from '../domain/order/input.js';
 import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
@@ -76,9 +75,6 @@ export const endSubscriptionUpdate = defineUpdate<SubscriptionEnd, [{ reason: st
 
 /** The addresses and what needs a person; never a path or a secret. */
 export const subscriptionStatusQuery = defineQuery<SubscriptionStatus>('subscriptionStatus');
-
-/** A poll found a change of this announced order, and no delivery had announced it: nothing is proven any more. */
-export const deliveryMissedSignal = defineSignal<[{ orderId: OrderId }]>('deliveryMissed');
 
 /** Why a caller wants another token: only `insteadOf` is needed. */
 export type RenewalRequest = Pick<RenewalWish, 'insteadOf'> & Partial<RenewalWish>;

@@ -1,6 +1,5 @@
 import type { AccountName } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
-import { reliabilitySteps } from '../../domain/subscription/reliability.js';
 import type { SubscriptionStatus } from '../../domain/subscription/status.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { accountOption } from '../arguments.js';
@@ -53,8 +52,6 @@ export interface ListedSubscription extends SubscriptionKey {
   openedAt: string | null;
   subscriberId: string | null;
   attention: string | null;
-  /** How far it is proven that deliveries announce changes: 0 (not at all) to 4; null: nothing was counted. */
-  provenStep: number | null;
   /** How many addresses the ingress accepts now. */
   accepted: number;
 }
@@ -65,7 +62,7 @@ export function toListedSubscription(
   status: SubscriptionStatus | undefined,
   accepted: readonly string[],
 ): ListedSubscription {
-  const { generations = [], publicUrl = null, state = 'unknown', attention = null, reliability = null } = status ?? {};
+  const { generations = [], publicUrl = null, state = 'unknown', attention = null } = status ?? {};
   const shown = generations.find((one) => one.state === 'current') ?? generations[0];
   const generation = shown?.generation ?? accepted[0] ?? null;
   return {
@@ -77,7 +74,6 @@ export function toListedSubscription(
     openedAt: shown?.openedAt ?? (generation === null ? null : new Date(Number.parseInt(generation, 36)).toISOString()),
     subscriberId: shown?.subscriberId ?? null,
     attention: attention?.code ?? null,
-    provenStep: reliability?.step ?? null,
     accepted: accepted.length,
   };
 }
@@ -91,10 +87,9 @@ export function subscriptionsText(listed: readonly ListedSubscription[], now: nu
     paint(one.state === 'active' ? 'good' : 'bad', one.state),
     one.openedAt === null ? '-' : ageText(now - Date.parse(one.openedAt)),
     plain(one.subscriberId ?? '-'),
-    one.provenStep === null ? '-' : `${one.provenStep} of ${reliabilitySteps}`,
     one.attention === null ? '-' : paint('bad', clip(one.attention, 20)),
   ]);
-  return tableText(['account', 'event type', 'state', 'age', 'subscriber', 'proven', 'attention'], rows, paint);
+  return tableText(['account', 'event type', 'state', 'age', 'subscriber', 'attention'], rows, paint);
 }
 
 /** The largest whole unit: `3 d`, `5 h`, `12 min`, `40 s`. */

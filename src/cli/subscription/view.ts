@@ -1,4 +1,4 @@
-import { reliabilityText, type SubscriptionEnd, type SubscriptionStatus } from '../../domain/subscription/status.js';
+import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
 import { runOf } from '../../temporal/runs.js';
 import { subscriptionStatusQuery } from '../../workflows/messages.js';
@@ -21,7 +21,6 @@ export function subscriptionText(status: SubscriptionStatus, paint: Paint): stri
   const pairs: Pair[] = [
     ['state', paint(status.state === 'active' ? 'good' : 'bad', status.state)],
     ['public URL', plain(status.publicUrl)],
-    ...(status.reliability ? [['deliveries', plain(reliabilityText(status.reliability, utc))] satisfies Pair] : []),
   ];
   const rows = status.generations.map(({ generation, state, openedAt, until, subscriberId, createdAt }) => [
     generation,

@@ -10,12 +10,6 @@ export interface CadenceInput {
   /** Do deliveries announce the changes of this order? */
   pushed: boolean;
   now: number;
-  /** How far the account's deliveries have earned the stretch, 0 to 1; absent: not at all. */
-  earned?: number;
-  /** Does the order still have the status with which it was first read? Then no change of it has failed to be announced. */
-  isUnchanged?: boolean;
-  /** For so long time alone raises no concern about the ride; absent: for ever. */
-  calmMs?: number;
 }
 
 /** So long before the pick-up a reserved order gets the pace of an active one: then drivers are assigned. */
@@ -45,25 +39,11 @@ function activeMs({ since, now }: CadenceInput, cadence: Cadence): number {
   return Math.max(cadence.activeMs, Math.min(byAge, cadence.activeMs * slowestActiveFactor));
 }
 
-/** How long the pick-up leaves polls rare: they have their usual pace from half an hour before it until it is over. */
-function toPickupMs({ scheduledAt, now }: CadenceInput): number {
-  if (scheduledAt === null || now > scheduledAt) return Infinity;
-  return Math.max(0, scheduledAt - pickupNearMs - now);
-}
-
-/** The pace of a pushed order, stretched as far as it is proven that a delivery announces its next change. */
-function stretched(usualMs: number, input: CadenceInput, { pushedMs, provenMs = pushedMs }: Cadence): number {
-  const { earned = 0, calmMs = Infinity } = input;
-  const earnedMs = pushedMs + (provenMs - pushedMs) * earned;
-  return Math.max(usualMs, Math.min(earnedMs, calmMs, toPickupMs(input)));
-}
-
 /** Milliseconds until the next read of an order. Pure: the same input gives the same pace. */
 export function nextReadMs(input: CadenceInput, cadence: Cadence): number {
-  const { status, pushed, earned = 0, isUnchanged = false } = input;
+  const { status, pushed } = input;
   const ownPace = isReserved(status) ? reservedMs(input, cadence) : activeMs(input, cadence);
-  // Customer care takes long, and deliveries announce changes of a pushed order. Where that is proven, they most likely will of a new one.
-  const slow = pushed || isSameStatus(status, 'CareReq') || (status !== null && isUnchanged && earned > 0);
-  const usual = slow ? Math.max(ownPace, cadence.pushedMs) : ownPace;
-  return Math.round(pushed ? stretched(usual, input, cadence) : usual);
+  // Customer care takes long, and deliveries announce changes of a pushed order.
+  const isSlow = pushed || isSameStatus(status, 'CareReq');
+  return Math.round(isSlow ? Math.max(ownPace, cadence.pushedMs) : ownPace);
 }

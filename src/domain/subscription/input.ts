@@ -2,7 +2,6 @@ import { BusinessAccountSchema } from '../call.js';
 import { parserOf } from '../input-fields.js';
 import * as s from '../schema.js';
 import { toWebAddress, webAddressRule } from '../web-address.js';
-import { defaultEndsPerStep } from './reliability.js';
 import { eventTypes } from './subscription.js';
 
 /** When deliveries count as silent; see `judgeSilence`. */
@@ -13,19 +12,10 @@ export interface SilenceWatch {
   minOrders: number;
 }
 
-/** When deliveries count as proven; see `reliabilitySteps`. */
-export interface ReliabilityTarget {
-  /** Orders whose end a delivery must announce for each step. Default 50. */
-  endsPerStep: number;
-}
-
 /** How long an old address is accepted unless the caller says otherwise: longer than any sender repeats a delivery. */
 export const defaultGraceMs = 86_400_000;
 /** The watch in force where the input says nothing. */
 export const defaultSilenceWatch: SilenceWatch = { everyMs: 3_600_000, minOrders: 5 };
-/** The same for proven deliveries. */
-export const defaultReliabilityTarget: ReliabilityTarget = { endsPerStep: defaultEndsPerStep };
-
 /** Read without a trailing slash. */
 const PublicUrlSchema = s.webAddress(500, toWebAddress, webAddressRule);
 const GraceSchema = s.optional(s.wholeNumber(0, 30 * 86_400_000));
@@ -43,10 +33,6 @@ export const SubscriptionInputSchema = s.inputOf({
       minOrders: s.optional(s.wholeNumber(1, 100_000)),
     }),
     'When deliveries count as silent.',
-  ),
-  reliability: s.optional(
-    s.inputOf({ endsPerStep: s.optional(s.wholeNumber(1, 100_000)) }),
-    'When deliveries count as proven, so that polls of announced orders may be rarer.',
   ),
 });
 /** What `subscription` is started with, as it is read. */

@@ -1,6 +1,5 @@
 import type { Attention } from '../attention.js';
 import type { SilenceWatch } from './input.js';
-import { windowLooks } from './reliability.js';
 
 /** How the last changes of orders that started within the window were found. */
 export interface OrderCounts {
@@ -10,6 +9,8 @@ export interface OrderCounts {
   delivered: number;
 }
 
+/** So many looks of the watch make up the window in which it counts: a day. */
+const windowLooks = 24;
 /** Orders that start right after a subscription may have changed before it counted. */
 const longestSettlingMs = 60_000;
 const dayMs = 86_400_000;

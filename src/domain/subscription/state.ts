@@ -1,8 +1,8 @@
-import type { Attention, AttentionCode } from '../attention.js';
+import type { Attention } from '../attention.js';
 import { iso } from '../instant.js';
+import type { ReadTrouble, Struggle } from '../struggle.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import type { SubscriptionInput } from './input.js';
-import { type MissedDelivery, noReliability, type Reliability } from './reliability.js';
 
 /** One subscriber as the service registered it. Times are texts as they came. */
 interface RegisteredSubscriber {
@@ -37,10 +37,10 @@ export interface SubscriptionState extends SubscriptionKey {
   /** What keeps us from subscribing. */
   trouble: Attention | null;
   silence: Attention | null;
-  /** How reliably deliveries come; absent while nothing was counted. */
-  reliability?: Reliability;
-  /** No request to the service before this instant. */
-  notBefore: string | null;
+  /** Failed requests in a row; null: the last one did not surely fail. */
+  struggle: Struggle | null;
+  /** Requests so far, in the whole chain of runs. */
+  requests: number;
   unclearInRow: number;
   /** When silence last made the run subscribe again. */
   resubscribedAt: string | null;
@@ -60,7 +60,8 @@ export const openSubscription = ({ account, eventType, publicUrl }: Subscription
   generations: [],
   trouble: null,
   silence: null,
-  notBefore: null,
+  struggle: null,
+  requests: 0,
   unclearInRow: 0,
   resubscribedAt: null,
   stillRegistered: [],
@@ -103,14 +104,14 @@ export function withSubscriber(
         ? { ...one, stage: 'registered', registeredAt: iso(now), subscriber, sealedSecret }
         : { ...one, until: iso(one.until === null ? graceEnd : Math.min(Date.parse(one.until), graceEnd)) },
   );
-  return { ...state, generations, trouble: null, notBefore: null, unclearInRow: 0 };
+  return { ...state, generations, trouble: null, struggle: null, unclearInRow: 0 };
 }
 
 /** The service may have registered the requested address, so it stays open, checked by its path alone. The next request need not
  *  wait. */
 export const withUnclearOutcome = (state: SubscriptionState): SubscriptionState => ({
   ...state,
-  notBefore: null,
+  struggle: null,
   generations: state.generations.map((one) => (one.stage === 'requested' ? { ...one, stage: 'unclear' } : one)),
 });
 
@@ -142,30 +143,6 @@ export function withStillRegistered(state: SubscriptionState, ids: string[]): Su
 /** What the run shows. Trouble with subscribing explains silence, so it comes first. */
 export const attentionOf = ({ trouble, silence }: SubscriptionState): Attention | null => trouble ?? silence;
 
-/**
- * The proof that holds now; undefined while the run has counted nothing. It is about the address in force: a newer one has to earn it anew,
- * and none holds while the subscription needs a person.
- */
-export function reliabilityInForce(state: SubscriptionState): Reliability | undefined {
-  const { reliability } = state;
-  if (!reliability) return undefined;
-  const registeredAt = currentGeneration(state)?.registeredAt;
-  const holds = registeredAt && reliability.countedAt > registeredAt && attentionOf(state) === null;
-  return holds ? reliability : { ...reliability, step: 0 };
-}
-
-/** The state after a miss: all has to be earned again. */
-export function withMiss(state: SubscriptionState, missed: MissedDelivery): SubscriptionState {
-  const held = state.reliability ?? noReliability(missed.at);
-  return { ...state, reliability: { ...held, step: 0, ends: 0, until: missed.at, missed } };
-}
-
-/** The state after a count, unless it did not know of the last miss. */
-export function withReliability(state: SubscriptionState, counted: Reliability): SubscriptionState {
-  const isOutdated = state.reliability?.missed?.at !== counted.missed?.at;
-  return isOutdated ? state : { ...state, reliability: counted };
-}
-
 const firstPauseMs = 1_000;
 /** Longer than after failed requests, since each unclear request may have made one more subscriber. */
 const longestPauseMs = 3_600_000;
@@ -193,10 +170,8 @@ export interface SubscriptionAddress extends SubscriptionKey {
 
 /** A request for a subscription. */
 export interface CreateSubscriberInput extends SubscriptionAddress {
-  /** The attention that the run shows by now. */
-  shown: AttentionCode | null;
-  /** No request before this ISO instant. */
-  notBefore: string | null;
+  /** No two requests of the chain of runs have the same one. */
+  number: number;
 }
 
 /** A subscriber at the service and its sealed secret; null if the service did not send it. */
@@ -210,8 +185,8 @@ export type SubscribingOutcome =
   | ({ kind: 'registered' } & Registration)
   /** The service may have registered it, and its secret is lost: the run must ask for another address. */
   | { kind: 'unclear'; message: string }
-  /** The service did not register it; `attention` says why. The run may request the same address again. */
-  | { kind: 'trouble'; attention: Attention; notBefore: string };
+  /** The service surely did not register it. The run may request the same address again. */
+  | { kind: 'trouble'; trouble: ReadTrouble };
 
 /** A subscriber to remove; its id is null if it is unknown. */
 export interface RemoveSubscriberInput extends SubscriptionAddress {

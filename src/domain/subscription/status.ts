@@ -2,14 +2,7 @@ import { AttentionSchema } from '../attention.js';
 import type { AccountName } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import * as s from '../schema.js';
-import { type Reliability, type ReliabilityMemo, ReliabilitySchema, reliabilitySteps } from './reliability.js';
-import {
-  attentionOf,
-  currentGeneration,
-  reliabilityInForce,
-  type SubscriptionGeneration,
-  type SubscriptionState,
-} from './state.js';
+import { attentionOf, currentGeneration, type SubscriptionGeneration, type SubscriptionState } from './state.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from './subscription.js';
 
 const GenerationStatusSchema = s.answerOf({
@@ -41,10 +34,6 @@ export const SubscriptionStatusSchema = s.answerOf({
     'Subscribers that the service still has although the ingress refuses their addresses.',
   ),
   attention: s.nullable(AttentionSchema),
-  reliability: s.absentOr(
-    s.nullable(ReliabilitySchema),
-    'How reliably deliveries announce changes; null while nothing was counted. Earlier releases leave it out.',
-  ),
 });
 /** A subscription as people see it. */
 export type SubscriptionStatus = s.Read<typeof SubscriptionStatusSchema>;
@@ -86,7 +75,6 @@ export const toSubscriptionStatus = (state: SubscriptionState, isEnded: boolean)
   generations: state.generations.map(toGenerationStatus),
   stillRegistered: state.stillRegistered,
   attention: attentionOf(state),
-  reliability: reliabilityInForce(state) ?? null,
 });
 
 const toAccepted = ({ generation, until, stage, sealedSecret }: SubscriptionGeneration): AcceptedGeneration => ({
@@ -102,27 +90,12 @@ export const toSubscriptionMemo = ({ generations }: SubscriptionState): Subscrip
   accepted: generations.map(toAccepted),
 });
 
-/** The memo for the workers; undefined while there is nothing to tell. */
-export function toReliabilityMemo(state: SubscriptionState, isEnded: boolean): ReliabilityMemo | undefined {
-  const inForce = reliabilityInForce(state);
-  if (!inForce) return undefined;
-  const { step, until, missed } = inForce;
-  return { step: isEnded ? 0 : step, until, missedAt: missed?.at ?? null };
-}
-
-/** How reliably deliveries announce changes, in words; the times by `toText`. */
-export function reliabilityText({ step, ends, missed }: Reliability, toText: (instant: string) => string): string {
-  const proven = step === 0 ? 'not proven' : `proven, step ${step} of ${reliabilitySteps}`;
-  const last = missed ? `the last miss was order ${missed.orderId}, ${toText(missed.at)}` : 'no miss';
-  return `${proven}: ${ends} ends were announced within a day, ${last}`;
-}
-
 const shownGenerations = 30;
 const shownIds = 30;
 
 /** A subscription as Markdown for the Temporal UI. Holds neither a path nor a secret. */
 export function describeSubscription(status: SubscriptionStatus): string {
-  const { attention, generations, reliability } = status;
+  const { attention, generations } = status;
   const ids = status.stillRegistered.slice(-shownIds).map((id) => cell(id));
   const rows = generations
     .slice(0, shownGenerations)
@@ -138,7 +111,6 @@ export function describeSubscription(status: SubscriptionStatus): string {
   return [
     `**${status.state}**: ${cell(status.eventType)} to ${cell(status.publicUrl, 200)}`,
     ...attentionLines(attention),
-    ...(reliability ? [`Deliveries: ${cell(reliabilityText(reliability, second), 200)}`] : []),
     tableOf(head, rows),
     ...(ids.length === 0 ? [] : [`Refused here, still registered at the service: ${ids.join(', ')}`]),
   ].join('\n\n');

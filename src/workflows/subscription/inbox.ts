@@ -1,15 +1,13 @@
-import { ApplicationFailure, condition, patched, setHandler } from '@temporalio/workflow';
-import { InvalidInput } from '../../domain/errors.js';
-import { type OrderId, toOrderId } from '../../domain/keys.js';
+import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
 import { defaultGraceMs, parseEndInput, parseMoveInput, parseRotateInput } from '../../domain/subscription/input.js';
-import { type SubscriptionState, withMiss } from '../../domain/subscription/state.js';
+import type { SubscriptionState } from '../../domain/subscription/state.js';
 import {
   type SubscriptionEnd,
   type SubscriptionStatus,
   toSubscriptionStatus,
 } from '../../domain/subscription/status.js';
+import { listenToClaims } from '../business-call.js';
 import {
-  deliveryMissedSignal,
   endSubscriptionUpdate,
   moveSubscriptionUpdate,
   rotateSubscriptionUpdate,
@@ -52,23 +50,13 @@ export function askForAddress(inbox: SubscriptionInbox, graceMs = defaultGraceMs
   return inbox.asked;
 }
 
-/** Does this run record how reliably deliveries come? Not where a worker of an earlier release has handled the message or the count. */
-export const recordsReliability = (): boolean => patched('reliability-of-deliveries');
-
-/** What handlers need of the run besides its state. */
-interface SubscriptionHandling {
-  /** The grace unless a caller names one. */
-  graceMs: number | undefined;
-  /** Publishes the state. */
-  show(): void;
-}
-
-/** Registers all handlers. Must run before the first await of the run. */
+/** Registers all handlers. Must run before the first await of the run. `graceMs`: the grace unless a caller names one. */
 export function listenToSubscription(
   run: SubscriptionHolder,
   inbox: SubscriptionInbox,
-  { graceMs, show }: SubscriptionHandling,
+  graceMs: number | undefined,
 ): void {
+  listenToClaims();
   const status = (): SubscriptionStatus =>
     toSubscriptionStatus(run.state, inbox.endReason !== null || run.end !== null);
   const newAddress = async (grace = graceMs): Promise<SubscriptionStatus> => {
@@ -94,22 +82,6 @@ export function listenToSubscription(
     await condition(() => run.end !== null);
     return run.end as SubscriptionEnd;
   });
-  setHandler(deliveryMissedSignal, (missed) => {
-    const orderId = readOrderId(missed);
-    if (orderId === undefined || run.end !== null || !recordsReliability()) return;
-    run.state = withMiss(run.state, { orderId, at: new Date().toISOString() });
-    show(); // at once: the fleet must not wait
-  });
-}
-
-/** Undefined for a message that none of our workers has sent. */
-function readOrderId(missed: { orderId?: unknown } | null | undefined): OrderId | undefined {
-  try {
-    return toOrderId(missed?.orderId);
-  } catch (error) {
-    if (error instanceof InvalidInput) return undefined;
-    throw error;
-  }
 }
 
 const ended = (): ApplicationFailure =>

@@ -5,68 +5,62 @@ import {
   isCancellation,
   proxyActivities,
   sleep,
+  TimeoutFailure,
 } from '@temporalio/workflow';
 import type { SilenceActivities, SilenceVerdict, SubscriptionActivities } from '../../activities/subscription.js';
-import {
-  defaultReliabilityTarget,
-  defaultSilenceWatch,
-  type SilenceWatch,
-  type SubscriptionInput,
-} from '../../domain/subscription/input.js';
+import { defaultSilenceWatch, type SilenceWatch, type SubscriptionInput } from '../../domain/subscription/input.js';
 import { resubscribeAt, silenceAttention } from '../../domain/subscription/silence.js';
 import {
-  attentionOf,
   currentGeneration,
   nextEnd,
   type RemovalOutcome,
-  reliabilityInForce,
   type SubscribingOutcome,
   type SubscriptionGeneration,
   type SubscriptionState,
-  withReliability,
 } from '../../domain/subscription/state.js';
 import { accountQueue, ownDelays } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
-import { recordsReliability } from './inbox.js';
 
 /** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 70_000;
 /** People's calls go ahead of reads and polls (1 first, 5 last). */
 const priority = { priorityKey: 1 };
 
-/** Asks the service to deliver to this address. Undefined: `interrupted` became true, and the outcome is unclear. The run waits for an
- *  attempt under way, since its result matters. */
+/** Asks the service once to deliver to this address. The run waits for a request under way even if `interrupted`, since its result matters. */
 export async function requestSubscriber(
-  state: SubscriptionState,
+  { account, eventType, requests }: SubscriptionState,
   { generation, publicUrl }: SubscriptionGeneration,
   interrupted: () => boolean,
-): Promise<SubscribingOutcome | undefined> {
-  const { account, eventType, notBefore } = state;
+): Promise<SubscribingOutcome> {
   const { createSubscriber } = proxyActivities<SubscriptionActivities>({
     startToCloseTimeout,
-    retry: { ...ownDelays, maximumInterval: 60_000 },
+    retry: { maximumAttempts: 1 }, // the run repeats it: only its history knows what was sent
     priority,
     taskQueue: accountQueue(account),
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: `Subscribe to ${eventType}, address ${generation}`,
   });
-  const shown = attentionOf(state)?.code ?? null;
   let asking: Promise<SubscribingOutcome> | undefined;
   await firstOf<unknown>(() => {
-    asking = createSubscriber({ account, eventType, generation, publicUrl, shown, notBefore });
+    asking = createSubscriber({ account, eventType, generation, publicUrl, number: requests });
     return [asking.catch(() => undefined), condition(interrupted)];
   });
-  return await asking?.catch((error: unknown) => {
-    if (interrupted()) return undefined;
-    throw isCancellation(error) ? error : toRunFailure(error);
-  });
+  try {
+    return (await asking) as SubscribingOutcome;
+  } catch (error) {
+    if (!interrupted() && isCancellation(error)) throw error;
+    return toOutcome(error);
+  }
 }
 
-/** Only an invalid input makes the activity fail. */
-function toRunFailure(error: unknown): unknown {
+/** Only an invalid input fails the run. */
+function toOutcome(error: unknown): SubscribingOutcome {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  if (!(cause instanceof ApplicationFailure)) return error;
-  return ApplicationFailure.nonRetryable(cause.message, cause.type ?? undefined);
+  if (cause instanceof ApplicationFailure && cause.type === 'InvalidInput')
+    throw ApplicationFailure.nonRetryable(cause.message, cause.type);
+  const reason =
+    cause instanceof TimeoutFailure ? 'A worker stopped during a request' : 'A request was ended from outside';
+  return { kind: 'unclear', message: `${reason}. The service is asked again, for another address.` };
 }
 
 /** After this time the run reports the subscriber as still registered. */
@@ -118,9 +112,9 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
 const watchOf = ({ silence }: SubscriptionInput): SilenceWatch => ({ ...defaultSilenceWatch, ...silence });
 
 function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promise<SilenceVerdict>[] {
-  const current = currentGeneration(state);
-  // There is no expected rate of reports.
-  if (!current?.registeredAt || state.eventType !== 'status_changed') return [];
+  const { account, eventType, silence } = state;
+  const registeredAt = currentGeneration(state)?.registeredAt;
+  if (!registeredAt) return [];
   const { watchSilence: watch } = proxyActivities<SilenceActivities>({
     startToCloseTimeout: 30_000,
     // Applies only while Temporal's visibility does not answer.
@@ -130,25 +124,22 @@ function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promi
   });
   const { everyMs, minOrders } = watchOf(input);
   const tellAgainAt = input.resubscribe ? new Date(resubscribeAt(state.resubscribedAt)).toISOString() : null;
-  const { account, silence } = state;
-  const { registeredAt } = current;
-  const reliability = {
-    ...{ ...defaultReliabilityTarget, ...input.reliability },
-    held: reliabilityInForce(state) ?? null,
-  };
   const isSilent = silence !== null;
-  return [watch({ account, everyMs, minOrders, registeredAt, isSilent, tellAgainAt, reliability })];
+  const asked = watch({ account, eventType, everyMs, minOrders, registeredAt, isSilent, tellAgainAt });
+  // Whatever ends a watch from outside, another one begins.
+  return [asked.catch((error: unknown) => (isCancellation(error) ? Promise.reject(error) : never()))];
 }
+
+const never = (): Promise<never> => condition(() => false) as Promise<never>;
 
 /** Adds what a watch found to the state. */
 export function withVerdict(
   state: SubscriptionState,
   input: SubscriptionInput,
-  { isSilent, counts, reliability }: SilenceVerdict,
+  { isSilent, counts }: Extract<SilenceVerdict, { kind: 'silence' }>,
 ): SubscriptionState {
   const since = state.silence?.since ?? new Date().toISOString();
-  const judged = { ...state, silence: isSilent ? silenceAttention(counts, watchOf(input), since) : null };
-  return reliability && recordsReliability() ? withReliability(judged, reliability) : judged;
+  return { ...state, silence: isSilent ? silenceAttention(counts, watchOf(input), since) : null };
 }
 
 /** Is it time for a new subscription because of silence? */

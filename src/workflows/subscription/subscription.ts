@@ -1,4 +1,5 @@
 import {
+  ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
   condition,
@@ -8,8 +9,8 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { judge, struggleAfter } from '../../domain/struggle.js';
 import { defaultGraceMs, parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
-import { reliabilityMemoField } from '../../domain/subscription/reliability.js';
 import {
   attentionOf,
   currentGeneration,
@@ -28,7 +29,6 @@ import {
 import {
   describeSubscription,
   type SubscriptionEnd,
-  toReliabilityMemo,
   toSubscriptionMemo,
   toSubscriptionStatus,
 } from '../../domain/subscription/status.js';
@@ -71,18 +71,16 @@ export async function subscription(
   progress?: SubscriptionProgress,
 ): Promise<SubscriptionEnd> {
   const run = open(input, progress);
-  listenToSubscription(run, run.inbox, {
-    graceMs: run.input.graceMs,
-    show: () => showSubscription(run.state, run.isClosing),
-  });
+  listenToSubscription(run, run.inbox, run.input.graceMs);
   try {
     while (!isOver(run) && !(await mayContinueAsNew(run))) {
       await dropEnded(run);
       await (isSubscribed(run) ? keep(run) : subscribe(run));
     }
   } catch (error) {
-    // After any end the ingress must refuse its deliveries.
-    await CancellationScope.nonCancellable(() => close(run, isCancellation(error) ? 'cancelled' : 'failed'));
+    // After an end the ingress must refuse its deliveries. Any other error is a bug: Temporal repeats the task, and nothing is touched.
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => close(run, 'cancelled'));
+    else if (error instanceof ApplicationFailure) await CancellationScope.nonCancellable(() => close(run, 'failed'));
     throw error;
   }
   if (!isOver(run)) return await goOn(run);
@@ -116,36 +114,46 @@ async function subscribe(run: Subscribing): Promise<void> {
   run.serves = inbox.asked;
   showSubscription(run.state, false);
   const requested = requestedGeneration(run.state);
-  run.state = await withOutcome(
-    run,
-    requested && (await requestSubscriber(run.state, requested, isOutdated)),
-    isOutdated,
-  );
+  if (!requested || !(await hasWaited(run, isOutdated))) return;
+  run.state = { ...run.state, requests: run.state.requests + 1 };
+  await record(run, await requestSubscriber(run.state, requested, isOutdated), isOutdated);
   showSubscription(run.state, false);
 }
 
-/** The state after a request. Undefined: the run gave up on it, so its outcome is unclear. */
-async function withOutcome(
-  run: Subscribing,
-  outcome: SubscribingOutcome | undefined,
-  isOutdated: () => boolean,
-): Promise<SubscriptionState> {
-  const { inbox } = run;
-  switch (outcome?.kind) {
-    case undefined:
-      return withUnclearOutcome(run.state);
-    case 'trouble':
-      return { ...run.state, trouble: outcome.attention, notBefore: outcome.notBefore };
+/** Waits until the last failed request is long enough ago, and shows trouble that lasts. False: `isOutdated` became true first. */
+async function hasWaited(run: Subscribing, isOutdated: () => boolean): Promise<boolean> {
+  for (;;) {
+    const { struggle } = run.state;
+    const verdict = struggle && judge(struggle, attentionOf(run.state)?.code ?? null, Date.now());
+    if (!struggle || !verdict || verdict.act === 'look') return true;
+    if (verdict.act === 'wait') {
+      if (await condition(isOutdated, verdict.waitMs)) return false;
+      continue;
+    }
+    const { code, message, since } = struggle;
+    run.state = { ...run.state, trouble: { code, message, since } };
+    showSubscription(run.state, false);
+  }
+}
+
+async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated: () => boolean): Promise<void> {
+  const { inbox, state } = run;
+  switch (outcome.kind) {
+    case 'trouble': {
+      const known = { shown: attentionOf(state)?.code ?? null, now: Date.now(), random: Math.random() };
+      run.state = { ...state, struggle: struggleAfter(state.struggle, outcome.trouble, known) };
+      return;
+    }
     case 'unclear':
-      run.state = withUnclearRequest(run.state, outcome.message, Date.now());
+      run.state = withUnclearRequest(state, outcome.message, Date.now());
       showSubscription(run.state, false);
       await condition(isOutdated, unclearPauseMs(run.state));
-      return run.state;
+      return;
     case 'registered': {
       const graceMs = inbox.graceMs ?? run.input.graceMs ?? defaultGraceMs;
       inbox.served = run.serves;
       if (!isAddressWanted(inbox)) inbox.graceMs = undefined;
-      return withSubscriber(run.state, outcome, { graceMs, now: Date.now() });
+      run.state = withSubscriber(state, outcome, { graceMs, now: Date.now() });
     }
   }
 }
@@ -153,10 +161,10 @@ async function withOutcome(
 /** Rests with a subscription in force. */
 async function keep(run: Subscribing): Promise<void> {
   const { inbox, input } = run;
-  const missed = run.state.reliability?.missed?.at;
-  const isMissed = (): boolean => run.state.reliability?.missed?.at !== missed; // the watch goes by another record
-  const verdict = await rest(run.state, input, () => isAddressWanted(inbox) || inbox.endReason !== null || isMissed());
-  if (verdict) run.state = withVerdict(run.state, input, verdict);
+  const verdict = await rest(run.state, input, () => isAddressWanted(inbox) || inbox.endReason !== null);
+  // A run that was reset may have forgotten the address to which the service delivers by now.
+  if (verdict?.kind === 'reset') askForAddress(inbox, input.graceMs);
+  else if (verdict) run.state = withVerdict(run.state, input, verdict);
   if (isResubscriptionDue(run.state, input)) {
     run.state = { ...run.state, resubscribedAt: new Date().toISOString() };
     askForAddress(inbox, input.graceMs);
@@ -217,15 +225,11 @@ async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
 
 const nothing: SubscriptionMemo = { accepted: [] };
 
-function memoOf(state: SubscriptionState, isEnded: boolean): Record<string, unknown> {
-  const reliability = toReliabilityMemo(state, isEnded);
-  return {
-    [subscriptionMemoField]: isEnded ? nothing : toSubscriptionMemo(state),
-    ...(reliability && { [reliabilityMemoField]: reliability }),
-  };
-}
+const memoOf = (state: SubscriptionState, isEnded: boolean): Record<string, unknown> => ({
+  [subscriptionMemoField]: isEnded ? nothing : toSubscriptionMemo(state),
+});
 
-/** Shows the subscription to the ingress, to workers and to people. Writes only changes, since each write is an event. */
+/** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */
 function showSubscription(state: SubscriptionState, isEnded: boolean): void {
   const { memo: published = {} } = workflowInfo();
   const isNew = ([field, value]: [string, unknown]): boolean =>

@@ -1,0 +1,23 @@
+import { activityInfo } from '@temporalio/activity';
+
+/** Names a run. */
+export interface RunName {
+  workflowId: string;
+  runId: string;
+}
+
+/** What may happen once in the life of a run, whatever an operator resets. */
+export interface Claims {
+  /**
+   * Writes the claim into the history of the run, and says whether it is the first of this name there, and in the runs that it was reset
+   * from. Only then may the caller do what it claims. Rejects while Temporal does not answer.
+   */
+  take(run: RunName, name: string): Promise<boolean>;
+}
+
+/** The run of the activity under way. */
+export function runOfActivity(): RunName {
+  const { workflowExecution } = activityInfo();
+  if (!workflowExecution) throw new Error('this activity belongs to a run');
+  return workflowExecution;
+}
