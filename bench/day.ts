@@ -13,9 +13,8 @@ export interface DayOptions {
 
 /** How the changes of the orders are found. */
 const modes = {
-  'only polls': { announced: false, earned: 0 },
-  announced: { announced: true, earned: 0 },
-  'announced, proven': { announced: true, earned: 1 },
+  'only polls': { announced: false },
+  announced: { announced: true },
 } as const;
 type Mode = keyof typeof modes;
 
@@ -67,7 +66,6 @@ const startRate = (second: number): number =>
 /** A day under way. Instants are seconds of virtual time; arrays have a value for each order, or for each account. */
 interface Day extends DayOptions {
   announced: boolean;
-  earned: number;
   random: () => number;
   /** What is to be done in a second: an order that starts or polls; `~order` for one of which a delivery comes. */
   due: number[][];
@@ -207,11 +205,11 @@ function record(day: Day, order: number, second: number): void {
   if (status === last) tally(day.endsLate, second - (day.startedAt[order] ?? 0) - lifeS);
 }
 
-function paceS({ seen, sinceAt, announced, earned, random }: Day, order: number, second: number): number {
+function paceS({ seen, sinceAt, announced, random }: Day, order: number, second: number): number {
   const known = seen[order] ?? 0;
   const times = { since: (sinceAt[order] ?? 0) * 1_000, scheduledAt: null, now: second * 1_000 };
   const status = statuses[known]?.status ?? null;
-  const input = { ...times, status, earned, pushed: announced && known > 0, isUnchanged: known === 0 };
+  const input = { ...times, status, pushed: announced && known > 0 };
   return (nextReadMs(input, defaultCadence) / 1_000) * (1 + random() * jitterShare);
 }
 

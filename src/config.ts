@@ -283,7 +283,7 @@ function readProfile(read: EnvReader): ContractProfile {
 export const defaultCadence: Required<Cadence> = Object.freeze({
   activeMs: 10_000,
   reservedMs: 300_000,
-  pushedMs: 120_000,
+  pushedMs: 300_000,
 });
 
 function readPoll(read: EnvReader): Required<Cadence> {

@@ -1,4 +1,3 @@
-import type { Info } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { createSubscriberCalls, type SubscriberCallPorts } from '../../src/activities/subscriber-calls.js';
@@ -11,7 +10,7 @@ import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { businessAccount, partnerAccount } from '../ride-api/accounts.js';
 import { apiError, fakeRideApi, nextOf, tokensInOrder } from './service.js';
-import { attemptOnce, delayOf, iso, repeatAttempts, second, start } from './temporal.js';
+import { attemptOnce, start } from './temporal.js';
 
 const origin = 'https://business.example';
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', origin);
@@ -23,8 +22,7 @@ const request = (more: Partial<CreateSubscriberInput> = {}): CreateSubscriberInp
   eventType: 'status_changed',
   generation: 'abc',
   publicUrl: 'https://rides.example',
-  shown: null,
-  notBefore: null,
+  number: 1,
   ...more,
 });
 
@@ -74,11 +72,12 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
     enabled: { list: false, delete: false },
     ...ports,
   });
-  const activities = createSubscriptionActivities({ account: () => account, calls, now, random: () => 0 });
-  const attempt = (input = request(), info: Partial<Info> = {}) =>
-    attemptOnce({ scheduledTimestampMs: stage.now, ...info }, () => activities.createSubscriber(input));
-  const outcome = async (input = request()) =>
-    (await repeatAttempts(stage, {}, (info) => attempt(input, info))).at(-1)?.seen;
+  const claimed = new Set<string>();
+  const claims = { take: async (_run: unknown, name: string) => !claimed.has(name) && Boolean(claimed.add(name)) };
+  const activities = createSubscriptionActivities({ account: () => account, calls, claims, now });
+  const attempt = (input = request()) =>
+    attemptOnce({ workflowExecution: { workflowId: 'w', runId: 'r' } }, () => activities.createSubscriber(input));
+  const outcome = async (input = request()) => (await attempt(input)).seen;
   return Object.assign(stage, { activities, attempt, outcome });
 }
 
@@ -110,19 +109,12 @@ describe('a request that may have been carried out', () => {
     expect(stage.asked).toHaveLength(1);
   });
 
-  it.each([
-    ['its worker died', subscriber(), 2, { isSent: true }],
-    ['its worker died before it left anything', subscriber(), 2, undefined],
-    ['a later attempt left nothing, whatever the one before it left', apiError('RATE_LIMITED'), 3, { isSent: false }],
-  ])('a request is in doubt, and not repeated, after %s', async (_, answer, attempt, left) => {
-    const stage = stageWith([answer, subscriber()]);
-    const { heartbeats } = await stage.attempt();
-    const heartbeatDetails = left && heartbeats.at(-1);
-    expect(heartbeatDetails).toEqual(left && expect.objectContaining(left));
-    stage.now += 60_000;
-    const { seen } = await stage.attempt(request(), { attempt, heartbeatDetails });
-    expect(seen).toMatchObject({ kind: 'unclear' });
+  it('a request that is made a second time, after a reset, is not sent, and is in doubt', async () => {
+    const stage = stageWith([apiError('RATE_LIMITED'), subscriber()]);
+    expect(await stage.outcome()).toMatchObject({ kind: 'trouble' });
+    expect(await stage.outcome()).toMatchObject({ kind: 'unclear' });
     expect(stage.asked).toHaveLength(1);
+    expect(await stage.outcome(request({ number: 2 }))).toMatchObject({ kind: 'registered' });
   });
 
   it('a request whose answer was lost is found in the list where the service has one', async () => {
@@ -138,51 +130,23 @@ describe('a request that may have been carried out', () => {
 });
 
 it.each([
-  ['with growing pauses', [notSent(), apiError('UPSTREAM_FAILED'), notSent()], 1 + 2 + 4],
-  ['after the wait that the service asks for', [apiError('RATE_LIMITED', 17)], 17],
-  ['at once with another token after a 401', [apiError('TOKEN_REJECTED')], 0],
-])('a request that failed is repeated at the same address %s', async (_, errors, seconds) => {
-  const stage = stageWith([...errors, subscriber()]);
-  expect(await stage.outcome()).toMatchObject({ kind: 'registered' });
-  expect((stage.now - start) / second).toBe(seconds);
-  expect(stage.asked).toEqual(Array(errors.length + 1).fill(deliveryAddress));
-});
-
-it('a request shows after five minutes what may pass by itself', async () => {
-  const stage = stageWith([notSent()]);
-  const attention = { code: 'upstreamUnavailable', since: iso(start) };
-  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', attention });
-  expect((stage.now - start) / second).toBe(300);
+  ['with another token after a 401', [apiError('TOKEN_REJECTED'), subscriber()], 'registered'],
+  ['surely not made when it was not sent', [notSent()], 'trouble'],
+] as const)('a request is repeated %s', async (_, answers, kind) => {
+  expect(await stageWith([...answers]).outcome()).toMatchObject({ kind });
 });
 
 it.each([
-  [apiError('FORBIDDEN'), 'forbidden'],
-  [apiError('UNPROCESSABLE'), 'forbidden'],
-  [apiError('NOT_FOUND'), 'forbidden'],
-  [apiError('TOKEN_REJECTED'), 'credentialsRejected'],
-])('a request shows at once what a person must repair: %s', async (error, code) => {
-  const shown = { kind: 'trouble', attention: { code }, notBefore: iso(start + 60_000) };
-  expect(await stageWith([error]).outcome()).toMatchObject(shown);
-});
-
-it('a request waits as its input says, and is repeated every minute while the run shows its trouble', async () => {
-  const stage = stageWith([apiError('FORBIDDEN'), apiError('FORBIDDEN'), subscriber()]);
-  const input = request({ shown: 'forbidden', notBefore: iso(start + 60_000) });
-  expect(await stage.outcome(input)).toMatchObject({ kind: 'registered' });
-  expect((stage.now - start) / second).toBe(180);
-});
-
-it('a request waits for no longer than ten minutes of a wait that an earlier attempt has left', async () => {
-  const stage = stageWith([subscriber()]);
-  const notBefore = iso(start + 86_400_000);
-  const struggle = { code: 'upstreamUnavailable', message: '', since: iso(start), failures: 1, notBefore };
-  const input = request({ shown: 'upstreamUnavailable' });
-  const heartbeatDetails = { attempt: 1, isSent: false, struggle };
-  const waiting = await stage.attempt(input, { attempt: 2, heartbeatDetails });
-  expect(delayOf(waiting)).toBe(600_000);
-  stage.now += 600_000;
-  const { seen } = await stage.attempt(input, { attempt: 3, heartbeatDetails: waiting.heartbeats.at(-1) });
-  expect(seen).toMatchObject({ kind: 'registered' });
+  [notSent(), 'upstreamUnavailable', undefined],
+  [apiError('RATE_LIMITED', 17), 'upstreamUnavailable', 17_000],
+  [apiError('FORBIDDEN'), 'forbidden', undefined],
+  [apiError('UNPROCESSABLE'), 'forbidden', undefined],
+  [apiError('NOT_FOUND'), 'forbidden', undefined],
+  [apiError('TOKEN_REJECTED'), 'credentialsRejected', undefined],
+])('a request that surely failed says why, and for how long to wait: %s', async (error, code, afterMs) => {
+  const { trouble } = (await stageWith([error]).outcome()) as { trouble: object };
+  expect(trouble).toMatchObject({ code });
+  expect((trouble as { afterMs?: number }).afterMs).toBe(afterMs);
 });
 
 it.each([1, 2])('a request is in no doubt when there is no token for try %i', async (failing) => {
@@ -193,13 +157,13 @@ it.each([1, 2])('a request is in no doubt when there is no token for try %i', as
     return token;
   };
   const stage = stageWith([apiError('TOKEN_REJECTED')], { tokens: { ...tokens, get } });
-  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', attention: { code: 'scopeRejected' } });
+  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', trouble: { code: 'scopeRejected' } });
 });
 
 it('a worker without webhook keys names the setting, and sends nothing', async () => {
   const stage = stageWith([], { webhooks: null });
-  const attention = { code: 'credentialsRejected', message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS') };
-  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', attention });
+  const trouble = { code: 'credentialsRejected', message: expect.stringContaining('FARETRAIL_WEBHOOK_KEYS') };
+  expect(await stage.outcome()).toMatchObject({ kind: 'trouble', trouble });
   expect(stage.asked).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { dayModes, simulateDay } from '../../bench/day.js';
 
 describe('a simulated day', () => {
   const roomy = { orders: 2_000, accounts: 1, requestsPerSecond: 1_000 };
-  const [polled, announced, proven] = dayModes.map((mode) => simulateDay(roomy, mode));
+  const [polled, announced] = dayModes.map((mode) => simulateDay(roomy, mode));
 
   it('sees ends late by the pace of polls, and announced ones at once', () => {
     expect(polled?.endLate.p99).toBeLessThan(66); // the slowest pace of an active order, and its jitter
@@ -17,10 +17,9 @@ describe('a simulated day', () => {
     expect(peak / mean).toBeGreaterThan(2.5);
   });
 
-  it('makes fewer polls when changes are announced, and fewer still when that is proven', () => {
-    const polls = [polled, announced, proven].map((day) => day?.pollsPerSecond.mean ?? 0);
-    expect(polls.toSorted((a, b) => b - a)).toEqual(polls);
-    expect(proven?.cloudActions).toBeLessThan((polled?.cloudActions ?? 0) / 4);
+  it('makes fewer polls when changes are announced', () => {
+    expect(announced?.pollsPerSecond.mean).toBeLessThan((polled?.pollsPerSecond.mean ?? 0) / 4);
+    expect(announced?.cloudActions).toBeLessThan((polled?.cloudActions ?? 0) / 4);
   });
 
   it('keeps to the budget of an account; then polls wait', () => {

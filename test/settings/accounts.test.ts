@@ -14,7 +14,7 @@ describe('the environment', () => {
         authUrl: 'https://partner.example',
         clientId: 'partner-id',
         requestsPerSecond: 16,
-        poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000, provenMs: 600_000 },
+        poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
         watch: defaultWatch,
         untracked: 'follow',
       },
@@ -61,11 +61,11 @@ describe('the accounts file', () => {
   });
 
   it('gives an account what it sets for itself, and the rest from the deployment', () => {
-    const own = { ...acme, poll: { activeMs: 200, provenMs: 30_000 }, requestsPerSecond: 0.5, untracked: 'ignore' };
+    const own = { ...acme, poll: { activeMs: 200 }, requestsPerSecond: 0.5, untracked: 'ignore' };
     const config = loadConfig({ ...env, FARETRAIL_POLL_PUSHED_MS: '7000' }, accountsFile({ acme: own }));
     const { clientSecret: _, ...rest } = own;
     const urls = { baseUrl: 'https://business.example', authUrl: 'https://business.example' };
-    const poll = { activeMs: 200, reservedMs: 300_000, pushedMs: 7000, provenMs: 30_000 };
+    const poll = { activeMs: 200, reservedMs: 300_000, pushedMs: 7000 };
     expect(config.accounts).toEqual([{ name: 'acme', ...rest, ...urls, poll, watch: defaultWatch }]);
   });
 

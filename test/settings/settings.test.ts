@@ -23,7 +23,7 @@ describe('the configuration', () => {
       deliveriesPerSecond: 100,
       newOrdersAtOnce: 20,
       parkedAtMost: 10_000,
-      poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000, provenMs: 600_000 },
+      poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
       store: 'none',
       retryAfterMaxMs: 600_000,
       metricsPort: null,

@@ -4,19 +4,18 @@ import type { Cadence } from '../../../src/domain/account.js';
 import { type CadenceInput, nextReadMs } from '../../../src/domain/order/cadence.js';
 import { forAny } from '../../support/for-any.js';
 
-const cadence = Object.freeze({ activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000, provenMs: 600_000 });
+const cadence = Object.freeze({ activeMs: 10_000, reservedMs: 300_000, pushedMs: 120_000 });
 const now = Date.parse('2031-05-01T10:00:00Z');
 const minute = 60_000;
 const hour = 60 * minute;
-const day = 24 * hour;
 const base: CadenceInput = { status: 'Confirmed', since: now, scheduledAt: null, pushed: false, now };
 const pace = (input: Partial<CadenceInput>): number => nextReadMs(Object.freeze({ ...base, ...input }), cadence);
 
 /** Settings in the order that makes sense: nothing is read faster than an active order. */
 const cadences = fc
-  .tuple(fc.integer({ min: 100, max: 100_000 }), fc.nat(86_000_000), fc.nat(86_000_000), fc.nat(86_400_000))
-  .map(([activeMs, moreReserved, morePushed, provenMs]): Required<Cadence> => {
-    return { activeMs, reservedMs: activeMs + moreReserved, pushedMs: activeMs + morePushed, provenMs };
+  .tuple(fc.integer({ min: 100, max: 100_000 }), fc.nat(86_000_000), fc.nat(86_000_000))
+  .map(([activeMs, moreReserved, morePushed]): Required<Cadence> => {
+    return { activeMs, reservedMs: activeMs + moreReserved, pushedMs: activeMs + morePushed };
   });
 const statuses = fc.constantFrom(null, 'Pending', 'Reserved', 'un_reserved', 'Driving', 'CareReq', 'On hold');
 const inputs: fc.Arbitrary<CadenceInput> = fc.record({
@@ -26,13 +25,6 @@ const inputs: fc.Arbitrary<CadenceInput> = fc.record({
   pushed: fc.boolean(),
   now: fc.constant(now),
 });
-/** What deliveries have earned, and what limits it. */
-const earnings = fc.record({
-  earned: fc.double({ min: 0, max: 1, noNaN: true }),
-  isUnchanged: fc.boolean(),
-  calmMs: fc.oneof(fc.constant(Infinity), fc.nat(day)),
-});
-
 describe('an active order', () => {
   const active = [null, 'Pending', 'Routing', 'Confirmed', 'Waiting', 'Driving', 'ActiveOrder', 'On hold'];
   it.each(active)('is read at the fast pace while it is %j', (status) => {
@@ -95,68 +87,6 @@ describe('an order whose changes are announced', () => {
       const pushed = nextReadMs({ ...input, pushed: true }, settings);
       expect(pushed).toBeGreaterThanOrEqual(nextReadMs({ ...input, pushed: false }, settings));
       expect(pushed).toBeGreaterThanOrEqual(settings.pushedMs);
-    });
-  });
-});
-
-describe('an order whose deliveries are proven', () => {
-  const proven = { pushed: true, earned: 1 };
-
-  it.each([
-    [0, 2],
-    [0.25, 4],
-    [0.5, 6],
-    [0.75, 8],
-    [1, 10],
-  ])('is read as rarely as they have earned: %d of it, each %d minutes', (earned, minutes) => {
-    expect(pace({ pushed: true, earned })).toBe(minutes * minute);
-  });
-
-  it.each([
-    [-60, 10],
-    [0, 2],
-    [29, 2],
-    [30, 2],
-    [33, 3],
-    [60, 10],
-  ])(
-    'is read at its usual pace from half an hour before the pick-up on, and never slept over that moment: %d minutes before, in %d minutes',
-    (left, minutes) => {
-      expect(pace({ ...proven, status: 'Confirmed', scheduledAt: now + left * minute })).toBe(minutes * minute);
-    },
-  );
-
-  it('is never slept over the moment at which a concern is due, except by the usual pace', () => {
-    expect(pace({ ...proven, calmMs: 7 * minute })).toBe(7 * minute);
-    expect(pace({ ...proven, calmMs: 1 })).toBe(2 * minute);
-  });
-
-  it('is read at the usual pace of announced orders already before its first delivery, as long as it has not changed', () => {
-    expect(pace({ earned: 0.25, isUnchanged: true })).toBe(2 * minute);
-    expect(pace({ earned: 0.25, isUnchanged: false })).toBe(10_000);
-    expect(pace({ earned: 0, isUnchanged: true })).toBe(10_000);
-    expect(pace({ earned: 1, isUnchanged: true, status: null }), 'never read').toBe(10_000);
-  });
-
-  it('is read no slower than the longest pause allows, and nothing is stretched that is not earned', () => {
-    forAny(inputs, earnings, cadences, (input, more, settings) => {
-      const usual = nextReadMs(input, settings);
-      const ms = nextReadMs({ ...input, ...more }, settings);
-      expect(ms).toBeGreaterThanOrEqual(usual);
-      expect(ms).toBeLessThanOrEqual(Math.max(usual, settings.pushedMs, input.pushed ? settings.provenMs : 0));
-      if (more.earned === 0) expect(ms).toBe(usual);
-      if (settings.provenMs <= settings.pushedMs && input.pushed) expect(ms).toBe(usual);
-    });
-  });
-
-  it('is never slept over a concern or the half hour before the pick-up', () => {
-    forAny(inputs, earnings, cadences, (input, more, settings) => {
-      const pushed = { ...input, pushed: true };
-      const ms = nextReadMs({ ...pushed, ...more }, settings);
-      const leftMs =
-        input.scheduledAt !== null && now <= input.scheduledAt ? input.scheduledAt - 30 * minute - now : Infinity;
-      expect(ms).toBeLessThanOrEqual(Math.max(nextReadMs(pushed, settings), leftMs, 0));
-      expect(ms).toBeLessThanOrEqual(Math.max(nextReadMs(pushed, settings), more.calmMs));
     });
   });
 });

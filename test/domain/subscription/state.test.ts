@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { iso } from '../../../src/domain/instant.js';
 import { toAccountName } from '../../../src/domain/keys.js';
+import { struggleAfter } from '../../../src/domain/struggle.js';
 import {
   currentGeneration,
   nextEnd,
@@ -115,8 +116,9 @@ describe('an address whose answer was lost', () => {
   });
 
   it('does not make the next one wait for what it had to wait for itself', () => {
-    const waiting = { ...openGeneration(empty, start), notBefore: iso(start + hour) };
-    expect(withUnclearOutcome(waiting).notBefore).toBeNull();
+    const trouble = { code: 'forbidden', message: 'no' } as const;
+    const struggle = struggleAfter(null, trouble, { shown: null, now: start, random: 0 });
+    expect(withUnclearOutcome({ ...openGeneration(empty, start), struggle }).struggle).toBeNull();
   });
 });
 

@@ -1,6 +1,5 @@
 import { expect, vi } from 'vitest';
-import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
-import { type OrderStack, shows } from '../../support/order/stack.js';
+import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { continued } from '../../support/runs.js';
 import { type SubscriptionRun, subscribe } from '../../support/subscription/subscriptions.js';
@@ -60,22 +59,6 @@ export const subscriptionPaths: Paths = {
     await (await stack.follow('business', orderId)).result();
     await vi.waitFor(async () => expect((await run.status()).generations).toHaveLength(2), patient);
     await run.shows('subscriptionSilent');
-    return await endedWell(run);
-  },
-  async 'subscription-proven-then-missed'(stack) {
-    const silence = { everyMs: 1_000 };
-    const run = await active(stack, { eventType: 'status_changed', silence, reliability: { endsPerStep: 1 } });
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    const orderId = stack.newOrder('business', [['Driving', 0]]);
-    const order = await stack.follow('business', orderId);
-    await shows(order, { status: 'Driving' });
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    await deliver(order, newDelivery());
-    await order.result();
-    const step = async () => (await run.status()).reliability?.step ?? 0;
-    await vi.waitFor(async () => expect(await step()).toBe(1), patient);
-    await run.handle.signal('deliveryMissed', { orderId });
-    await vi.waitFor(async () => expect(await step()).toBe(0), patient);
     return await endedWell(run);
   },
   'subscription-continued-as-new': async (stack) => firstRunOf(await continuedRun(stack)),

@@ -9,9 +9,8 @@ import type { FollowOrderInput } from '../../../src/domain/order/input.js';
 import { toRideStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
-import { reliabilityMemoField, reliabilitySteps } from '../../../src/domain/subscription/reliability.js';
 import type { AccessTokenInput } from '../../../src/domain/token/input.js';
-import { accessTokenId, subscriptionId } from '../../../src/domain/workflow-ids.js';
+import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../../src/order-worker.js';
 import { createRideApi, type ObtainedToken, type RideApi } from '../../../src/ride-api/ride-api.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
@@ -19,7 +18,6 @@ import { rideStart } from '../../../src/temporal/starts.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
 import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
-import type { subscription } from '../../../src/workflows/subscription/subscription.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import { quietRuntime } from '../worker/runtime.js';
@@ -120,17 +118,6 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
       services.set(orderId, service);
       const place = { client: env.client, config: { taskQueue: taskQueueOf(worker) } };
       return await startFollowing(place, { account: 'partner', ...more, orderId }, limits && { limits });
-    },
-    /** Starts the subscription of the account `business`. Its deliveries are proven from the start, since this server counts no runs. */
-    async startProvenSubscription() {
-      const key = { account: toAccountName('business'), eventType: 'status_changed' as const };
-      const until = new Date((await env.currentTimeMs()) + 86_400_000).toISOString();
-      return await env.client.workflow.start<typeof subscription>('subscription', {
-        workflowId: subscriptionId(key),
-        taskQueue: taskQueueOf(worker),
-        args: [{ ...key, publicUrl: 'http://127.0.0.1:9' }],
-        memo: { [reliabilityMemoField]: { step: reliabilitySteps, until, missedAt: null } },
-      });
     },
     /** Starts a ride whose create succeeds at once; the service plays its order. */
     async startRide(service: ScriptedService) {
