@@ -3,7 +3,6 @@ import {
   ApplicationFailure,
   allHandlersFinished,
   condition,
-  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -61,7 +60,7 @@ export async function parkedDelivery(input: ParkedDeliveryInput, progress?: Park
   const isDecided = (): boolean => parked.delivery.outcome !== 'waiting';
   writeAccount(parked.delivery.account);
   show(parked.delivery);
-  if (patched('parked-runs-expire')) await unless(isDecided, () => expire(parked, progress?.limits?.keptMs ?? keptMs));
+  await unless(isDecided, () => expire(parked, progress?.limits?.keptMs ?? keptMs));
   await condition(() => isDecided() && allHandlersFinished());
   return parked.delivery;
 }

@@ -1,4 +1,4 @@
-import { ApplicationFailure, allHandlersFinished, condition, sleep } from '@temporalio/workflow';
+import { ApplicationFailure, allHandlersFinished, condition, isCancellation, sleep } from '@temporalio/workflow';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, recordObservation, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { handOverNotices } from '../notify/late-notices.js';
@@ -35,6 +35,9 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
       await continueIfLong(follow);
     }
     return await close(follow);
+  } catch (error) {
+    if (isCancellation(error)) await handOverNotices(follow.notifier.urls, follow.input.account, () => true);
+    throw error;
   } finally {
     forgetDriver(follow);
   }

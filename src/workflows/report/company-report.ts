@@ -1,7 +1,7 @@
 import {
   condition,
   continueAsNew,
-  patched,
+  isCancellation,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -94,12 +94,18 @@ export async function companyReport(
   setHandler(reportStatusQuery, () => run.report);
   listenToDeliveries(run.inbox, (deliveries) => recordReports(run, deliveries));
   runBeside(watchQuiet(run.inbox, run.limits.quietMs));
-  do {
-    while (!isOver(run)) {
-      await handleNext(run);
-      await continueIfLong(run);
-    }
-  } while (!(await handOverNotices(run.notifier.urls, run.input.account, () => isOver(run))));
+  const { account } = run.input;
+  try {
+    do {
+      while (!isOver(run)) {
+        await handleNext(run);
+        await continueIfLong(run);
+      }
+    } while (!(await handOverNotices(run.notifier.urls, account, () => isOver(run))));
+  } catch (error) {
+    if (isCancellation(error)) await handOverNotices(run.notifier.urls, account, () => true);
+    throw error;
+  }
   return run.report;
 }
 
@@ -128,7 +134,7 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
 
 /** Those of a run that continues another are given. */
 function limitsOf({ orderId, notify = [] }: CompanyReportInput): CompanyReportLimits {
-  const isUnasked = orderId === undefined && notify.length === 0 && patched('unasked-reports-end');
+  const isUnasked = orderId === undefined && notify.length === 0;
   return isUnasked ? { ...defaultLimits, quietMs: unaskedQuietMs } : defaultLimits;
 }
 
