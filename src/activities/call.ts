@@ -33,7 +33,7 @@ export interface CallActivityPorts {
   account(name: AccountName): Account;
   rideApi: Pick<RideApi, 'scopeOf' | 'callOperation' | 'readEffect' | 'knowsRepeats'>;
   call: AuthorizedCall;
-  claims: Claims;
+  claims: Pick<Claims, 'takeAsked'>;
   /** Are changes recorded in a store? */
   stores?: boolean;
   now?: () => number;
@@ -56,7 +56,8 @@ const sentBy = (error: unknown, isUnrepeatable: boolean): Sent => {
   return error instanceof RideApiError && error.retryable ? 'no' : 'yes';
 };
 
-const claimedBefore = 'this attempt, or that of the run before a reset, may have sent it already';
+const claimedBefore =
+  'it was not sent, since another attempt, or another run before a reset of this one, may have sent it already';
 
 /** Makes the activities. One attempt is one request; reads are repeated by Temporal's retry, changing calls by the run. */
 export function createCallActivities(ports: CallActivityPorts) {
@@ -67,6 +68,7 @@ export function createCallActivities(ports: CallActivityPorts) {
     isReadFirst,
     isWithdrawn,
     number,
+    updateId,
     ...given
   }: CallAttempt): Promise<AttemptEnd> {
     const { operation } = given;
@@ -84,7 +86,7 @@ export function createCallActivities(ports: CallActivityPorts) {
         return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
       if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
-      const claim = () => claims.take(runOfActivity(), `${operation} ${number}`);
+      const claim = () => claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
       if (isWithdrawn) return (await claim()) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
       let isClaimed = !isCreate;
       const scope = rideApi.scopeOf(account, operation);

@@ -13,6 +13,8 @@ export interface Claims {
    * from. Only then may the caller do what it claims. Rejects while Temporal does not answer.
    */
   take(run: RunName, name: string): Promise<boolean>;
+  /** The same for what a run that was reset must not do by itself, but for the update of this id that was sent to it after the reset. */
+  takeAsked(run: RunName, name: string, updateId: string | null): Promise<boolean>;
 }
 
 /** The run of the activity under way. */

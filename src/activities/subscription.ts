@@ -21,7 +21,7 @@ export interface SubscriptionActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
   calls: SubscriberCalls;
-  claims: Claims;
+  claims: Pick<Claims, 'take'>;
   now?: () => number;
 }
 

@@ -160,6 +160,8 @@ export const noDoubt: CallDoubt = { sent: 'no', isReadFirst: false, refusal: nul
 export interface CallAttempt extends ServiceCall, Pick<CallDoubt, 'sent' | 'isReadFirst'> {
   /** Counted through the whole chain of runs, so that no two attempts of the call have the same one. */
   number: number;
+  /** The id of the update by which a person asked for it; null: the run makes it by itself. */
+  updateId: string | null;
   /** The caller has withdrawn the call: the attempt only finds out whether an earlier one may have sent it. */
   isWithdrawn?: true;
 }

@@ -13,24 +13,50 @@ const withinMs = 10_000;
 
 /** See `Claims`. */
 export const createClaims = (client: Client): Claims => ({
-  async take(run, name) {
-    const by = randomUUID();
-    const { workflowId, runId } = run;
-    const isOpen = await runOf(client, workflowId, runId).signal(claimedSignal, { name, by }, { withinMs });
-    if (!isOpen) return false; // the run was reset or ended meanwhile
-    for (const events of await historiesBehind(client, run)) {
-      const first = await firstClaim(client, events, name);
-      if (first !== undefined) return first.by === by;
-    }
-    return false;
+  take: (run, name) => isFirst(client, run, name, () => historiesBehind(client, run)),
+  // A run that was reset does not name the other runs that were made of the same one: one of these may have done it.
+  async takeAsked(run, name, updateId) {
+    return await isFirst(client, run, `${name} ${updateId ?? ''}`, async () => {
+      const own = await eventsOf(client, run);
+      return wasResetSince(own, updateId) ? [] : [own];
+    });
   },
 });
+
+/** Claims it, and looks for the first claim of this name in these histories. */
+async function isFirst(client: Client, run: RunName, name: string, histories: () => Promise<HistoryEvents[]>) {
+  const by = randomUUID();
+  const isOpen = await runOf(client, run.workflowId, run.runId).signal(claimedSignal, { name, by }, { withinMs });
+  if (!isOpen) return false; // the run was reset or ended meanwhile
+  for (const events of await histories()) {
+    const first = await firstClaim(client, events, name);
+    if (first !== undefined) return first.by === by;
+  }
+  return false;
+}
+
+const eventsOf = (client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents> =>
+  runOf(client, workflowId, runId).events({ withinMs });
+
+/** Was the run reset after it took this update? The server marks an update that it sends again after a reset as admitted. */
+function wasResetSince(events: HistoryEvents, updateId: string | null): boolean {
+  const reset = events.findLastIndex((event) => event.workflowTaskFailedEventAttributes?.baseRunId);
+  if (reset < 0) return false;
+  const later = events.slice(reset);
+  const isAgain = later.some(
+    ({ workflowExecutionUpdateAdmittedEventAttributes: admitted }) => admitted?.request?.meta?.updateId === updateId,
+  );
+  return (
+    isAgain ||
+    !later.some((event) => event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId === updateId)
+  );
+}
 
 /** Was the run reset after this instant (epoch milliseconds)? */
 export const createResetReader =
   (client: Client) =>
-  async ({ workflowId, runId }: RunName, after: number): Promise<boolean> => {
-    const events = await runOf(client, workflowId, runId).events({ withinMs });
+  async (run: RunName, after: number): Promise<boolean> => {
+    const events = await eventsOf(client, run);
     return events.some(
       ({ workflowTaskFailedEventAttributes: failed, eventTime }) =>
         Boolean(failed?.baseRunId) && toMs(eventTime) >= after,
@@ -41,20 +67,18 @@ const toMs = (time: HistoryEvents[number]['eventTime']): number =>
   Number(time?.seconds ?? 0) * 1_000 + Number(time?.nanos ?? 0) / 1_000_000;
 
 /** The histories in which an older claim may stand, and that of the run itself as the last one. Without one of them nothing is certain: none. */
-async function historiesBehind(client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents[]> {
+async function historiesBehind(client: Client, run: RunName): Promise<HistoryEvents[]> {
   const histories: HistoryEvents[] = [];
-  const seen = new Set([runId]);
-  const own = await runOf(client, workflowId, runId).events({ withinMs });
+  const seen = new Set([run.runId]);
+  const own = await eventsOf(client, run);
   const left = [...runsNamedIn(own, 'before')];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (seen.has(next)) continue;
     seen.add(next);
-    const events = await runOf(client, workflowId, next)
-      .events({ withinMs })
-      .catch((error: unknown) => {
-        if (hasCode(error, 'NotFound')) return null; // past its retention
-        throw error;
-      });
+    const events = await eventsOf(client, { ...run, runId: next }).catch((error: unknown) => {
+      if (hasCode(error, 'NotFound')) return null; // past its retention
+      throw error;
+    });
     if (events === null) return [];
     histories.push(events);
     left.push(...runsNamedIn(events, 'before'), ...runsNamedIn(events, 'after'));

@@ -61,6 +61,8 @@ function showWaiting(attention: Attention | null): void {
 interface CallCourse {
   /** The attempts that the chain of runs has made of this call; counts on. */
   attempts: { made: number };
+  /** The id of the update by which a person asked for it. */
+  updateId: string | null;
   /** The worker has a store. */
   onStore?(): void;
 }
@@ -72,7 +74,7 @@ interface CallCourse {
 export const performCall = (
   call: ServiceCall,
   show: (attention: Attention | null) => void,
-  course: CallCourse = { attempts: { made: 0 } },
+  course: CallCourse = { attempts: { made: 0 }, updateId: null },
 ): Promise<BusinessCallResult> =>
   whileLong(
     (since) => show(since === null ? null : callWaits(call, since)),
@@ -97,14 +99,14 @@ async function read(call: ServiceCall): Promise<BusinessCallResult> {
 }
 
 /** The run repeats a changing call, since only its history knows what was sent: an operator may reset an activity. */
-async function change(call: ServiceCall, { attempts, onStore }: CallCourse): Promise<BusinessCallResult> {
+async function change(call: ServiceCall, { attempts, updateId, onStore }: CallCourse): Promise<BusinessCallResult> {
   const endsAt = Date.now() + effortMs(call.operation);
   let doubt: CallDoubt = noDoubt;
   for (let tried = 1; ; tried += 1) {
     attempts.made += 1;
     const { sent, isReadFirst } = doubt;
     const { stores, ...end } = await attempt(
-      { ...call, sent, isReadFirst, number: attempts.made },
+      { ...call, sent, isReadFirst, number: attempts.made, updateId },
       endsAt - Date.now(),
     );
     if (stores) onStore?.();
@@ -120,7 +122,8 @@ async function change(call: ServiceCall, { attempts, onStore }: CallCourse): Pro
 /** Has no attempt sent this call, which its caller has withdrawn? An operator may have reset the run to a point before it was sent. */
 export async function isUnsent(call: ServiceCall, attempts: CallCourse['attempts']): Promise<boolean> {
   attempts.made += 1;
-  const withdrawn = { ...call, sent: 'no', isReadFirst: false, number: attempts.made, isWithdrawn: true } as const;
+  const doubt = { sent: 'no', isReadFirst: false } as const;
+  const withdrawn = { ...call, ...doubt, number: attempts.made, updateId: null, isWithdrawn: true } as const;
   for (let tried = 1; ; tried += 1) {
     const end = await attempt(withdrawn, effortMs(call.operation));
     if (end.kind !== 'failed') return true;

@@ -8,9 +8,10 @@ const namespace = 'default';
 const identity = 'operator';
 const signals = 1; // RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL
 const updates = 2; // RESET_REAPPLY_EXCLUDE_TYPE_UPDATE
+const leftOut = { all: [], updates: [signals], nothing: [signals, updates] };
 
-/** What is sent again to the run after a reset: all that came later, or nothing. */
-export type Reapply = 'all' | 'nothing';
+/** What is sent again to the run after a reset, of all that came later. */
+export type Reapply = keyof typeof leftOut;
 
 /** The tasks to which a run can be reset, as the ids of the events that ended them. */
 export const resetPoints = async (run: Pick<WorkflowHandle, 'fetchHistory'>): Promise<number[]> =>
@@ -28,7 +29,7 @@ export async function resetRun(
   const { runId: next } = await workflowService.resetWorkflowExecution({
     ...{ namespace, requestId: randomUUID(), reason: 'test', workflowExecution: { workflowId, runId } },
     workflowTaskFinishEventId: eventId as never,
-    ...(reapply === 'nothing' && { resetReapplyExcludeTypes: [signals, updates] }),
+    resetReapplyExcludeTypes: leftOut[reapply],
   });
   return next;
 }

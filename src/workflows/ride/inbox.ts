@@ -1,4 +1,4 @@
-import { ApplicationFailure, CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, condition, currentUpdateInfo, setHandler } from '@temporalio/workflow';
 import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
@@ -114,6 +114,7 @@ async function takeResolution(ride: Ride, resolution: RideResolution): Promise<R
   try {
     if ('orderId' in resolution) await checkOrder(ride, resolution);
     ride.resolution = resolution;
+    ride.resolvedBy = currentUpdateInfo()?.id ?? null;
     await condition(() => ride.resolution === null);
     await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));
     if (!('giveUp' in resolution)) failIfFailed(ride);

@@ -94,6 +94,7 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
     isWithdrawn: false,
     isEndTold: false,
     resolution: null,
+    resolvedBy: null,
     isResolving: false,
     changes: Promise.resolve(),
     failure: null,
@@ -107,7 +108,7 @@ async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null) {
     if (ride.isWithdrawn && (await isUnsent(createOf(ride), ride.attempts))) return;
     if (ride.isWithdrawn)
-      doubt(ride, 'This run was reset to a point before the create, which an earlier one may have sent.');
+      doubt(ride, 'This run was reset to a point before the create, which another one may have sent.');
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
@@ -123,11 +124,11 @@ function doubt(ride: Ride, why: string): void {
 /** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
   ride.isSent = true;
-  const { attempts } = ride;
+  const { attempts, resolvedBy: updateId } = ride;
   const onStore = (): void => void ride.notifier.addStore(ride);
   try {
     const { orderId } = await CancellationScope.nonCancellable(() =>
-      performCall(createOf(ride), showsWaiting(ride), { attempts, onStore }),
+      performCall(createOf(ride), showsWaiting(ride), { attempts, updateId, onStore }),
     );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');

@@ -63,8 +63,9 @@ export interface Ride {
   isWithdrawn: boolean;
   /** The run of the order has announced its end. */
   isEndTold: boolean;
-  /** A person's decision for the main body. */
+  /** A person's decision for the main body, and the id of the last update that made one. */
   resolution: RideResolution | null;
+  resolvedBy: string | null;
   /** The run is checking or carrying out a person's decision. */
   isResolving: boolean;
   /** Ends after all changes that callers asked for. */

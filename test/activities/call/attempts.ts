@@ -77,7 +77,7 @@ export function createCallStage(
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
-    claims: { take: async (_run, name) => !claimed.has(name) && Boolean(claimed.add(name)) },
+    claims: { takeAsked: async (_run, name) => !claimed.has(name) && Boolean(claimed.add(name)) },
     stores,
     now,
   });
@@ -87,7 +87,7 @@ export function createCallStage(
     const { sent, isReadFirst } = doubt;
     const workflowExecution = { workflowId: 'w', runId: 'r' };
     const { seen: end } = await attemptOnce({ workflowExecution }, () =>
-      attemptCall({ ...call, sent, isReadFirst, number }),
+      attemptCall({ ...call, sent, isReadFirst, number, updateId: null }),
     );
     if (!end) throw new Error('an attempt of a changing call never fails');
     return {

@@ -16,6 +16,7 @@ import {
   standingOf,
   stands,
 } from '../../support/ride/rides.js';
+import { eventsOf } from '../../support/runs.js';
 import { startFleet } from '../../support/worker/fleet.js';
 
 /** Creates that the service got for a ride. It forgets request ids, so each makes an order. */
@@ -60,6 +61,52 @@ describe.each(profiles)('a service that is %s', (_, env) => {
       expect([typeof end === 'string' ? 'OutcomeUnknown' : end]).toEqual([end]);
       expect(creates()).toBe(1);
     }
+  });
+
+  it('gets one create of a ride whose first run is reset twice, where only the run between them sent it', async () => {
+    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setFault({ kind: 'tooManyRequests', operation: 'createOrder', retryAfterSeconds: 3, times: 1 });
+    const { handle, requestId } = await requestedRide(stack);
+    const first = { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
+    const point = await vi.waitFor(async () => {
+      const [, pause] = (await eventsOf(handle)).flatMap((event) => event.timerStartedEventAttributes ?? []);
+      return Number(pause?.workflowTaskCompletedEventId ?? expect.fail('the create is not to be tried again'));
+    }, patient);
+    const before = createsOf(stack, requestId);
+    const current = stack.client.workflow.getHandle(handle.workflowId) as typeof handle;
+    for (const reapply of ['all', 'nothing'] as const) {
+      await resetRun(stack.client, first, point, reapply);
+      await vi.waitFor(async () => {
+        const { orderId, attention } = await standingOf(current);
+        expect(orderId !== null || attention?.code === 'outcomeUnknown').toBe(true);
+      }, patient);
+      expect(createsOf(stack, requestId) - before).toBeLessThan(2);
+    }
+    await current.terminate();
+  });
+
+  it('gets a create of a ride that was reset once a person asks, and none when that is sent to a run again', async () => {
+    const { handle, requestId } = await rideUnderWay(stack);
+    const { workflowId, firstExecutionRunId: runId } = handle;
+    const current = stack.client.workflow.getHandle(workflowId) as typeof handle;
+    const [point = 0] = await resetPoints(handle);
+    const second = await resetRun(stack.client, { workflowId, runId }, point);
+    await stands(current, { attention: { code: 'outcomeUnknown' } });
+    expect(createsOf(stack, requestId)).toBe(1);
+    const resolved = await current.executeUpdate('resolveRide', { args: [{ tryAgain: true }] });
+    expect(resolved).toMatchObject({ attention: null });
+    expect(createsOf(stack, requestId)).toBe(2);
+    const asked = (await eventsOf(stack.client.workflow.getHandle(workflowId, second))).find(
+      (event) => event.workflowExecutionUpdateAcceptedEventAttributes,
+    );
+    await resetRun(stack.client, { workflowId, runId: second }, Number(asked?.eventId) - 1, 'updates');
+    await vi.waitFor(async () => {
+      const attempts = (await eventsOf(current)).filter((event) => event.activityTaskCompletedEventAttributes);
+      expect(attempts).toHaveLength(2);
+    }, patient);
+    await stands(current, { attention: { code: 'outcomeUnknown' } });
+    expect(createsOf(stack, requestId)).toBe(2);
+    await current.terminate();
   });
 
   it('gets no create of a ride that a person withdraws after a reset, unless it had one', async () => {
