@@ -42,7 +42,7 @@ func isOfIngress(request any) bool {
 	case *workflowservice.StartWorkflowExecutionRequest:
 		return call.GetWorkflowType().GetName() == "parkedDelivery"
 	case *workflowservice.SignalWorkflowExecutionRequest:
-		return call.GetSignalName() == "deliveryReceived" || call.GetSignalName() == "orderNamed"
+		return call.GetSignalName() == "deliveryReceived"
 	case *workflowservice.SignalWithStartWorkflowExecutionRequest:
 		workflow := call.GetWorkflowType().GetName()
 		return call.GetSignalName() == "deliveryReceived" && (workflow == "followOrder" || workflow == "companyReport")

@@ -36,7 +36,7 @@ export type FollowingActivities = ReturnType<typeof createFollowingActivities>;
 
 /** See `FollowingActivities`. `stores`: changes are recorded in a store. */
 export const createFollowingActivities = ({ orders, stores }: { orders: FollowedOrders; stores: boolean }) => ({
-  /** The answer says whether this worker has a store; workers of earlier releases give none. */
+  /** The answer says whether this worker has a store. */
   async startFollowing(follow: StartFollowingInput): Promise<StoreAnswer | undefined> {
     await orders.start(follow);
     return stores ? { stores } : undefined;

@@ -94,7 +94,7 @@ async function findBoth(client: Client, input: BusinessCallInput, options: CallO
   return { read, workflow };
 }
 
-/** A caller with a client of 0.1.0, or in another language, may have used a key as a workflow too: then the elder call is the answer. */
+/** A caller in another language may have used a key as a workflow too: then the elder call is the answer. */
 const isElder = (workflow: FoundCall | undefined, read: FoundCall): boolean =>
   workflow !== undefined && workflow.startedAt < read.startedAt;
 

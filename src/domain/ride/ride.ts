@@ -65,7 +65,7 @@ export const RideResultSchema = s.answerOf({
 /** How a ride ended. */
 export type RideResult = s.Read<typeof RideResultSchema>;
 
-/** The result of a ride that has ended. A run of its order that began in an earlier release still shows the driver. */
+/** The result of a ride that has ended, without the driver. */
 export const toRideResult = (
   { account, requestId, orderId, outcome }: RideStanding,
   trail: OrderTrail | null,

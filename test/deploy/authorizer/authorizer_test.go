@@ -102,7 +102,7 @@ func TestIngressSignalsAndNoMore(t *testing.T) {
 	event := enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT
 	workflow := func(name string) *common.WorkflowType { return &common.WorkflowType{Name: name} }
 	for call, request := range map[string]any{
-		"SignalWorkflowExecution":          &workflowservice.SignalWorkflowExecutionRequest{SignalName: "orderNamed"},
+		"SignalWorkflowExecution":          &workflowservice.SignalWorkflowExecutionRequest{SignalName: "deliveryReceived"},
 		"StartWorkflowExecution":           &workflowservice.StartWorkflowExecutionRequest{WorkflowType: workflow("parkedDelivery")},
 		"SignalWithStartWorkflowExecution": &workflowservice.SignalWithStartWorkflowExecutionRequest{SignalName: "deliveryReceived", WorkflowType: workflow("followOrder")},
 		"GetWorkflowExecutionHistory":      &workflowservice.GetWorkflowExecutionHistoryRequest{HistoryEventFilterType: event},
