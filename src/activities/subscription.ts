@@ -77,7 +77,9 @@ function refuseOtherInterface({ name, interface: at }: Account): void {
 export interface WatchSilenceInput extends SilenceWatch {
   account: AccountName;
   eventType: EventType;
-  /** ISO instant since which the service delivers to the newest address. */
+  /** ISO instant at which the run opened the newest address. */
+  openedAt: string;
+  /** ISO instant since which the service delivers there. */
   registeredAt: string;
   /** What the run shows now. */
   isSilent: boolean;
@@ -91,7 +93,7 @@ export type SilenceVerdict = { kind: 'reset' } | { kind: 'silence'; isSilent: bo
 export interface SilenceActivityPorts {
   /** Counts, in visibility, orders of the account that started after this instant (epoch milliseconds). */
   countOrders(account: AccountName, startedAfter: number): Promise<OrderCounts>;
-  /** Was the run reset after this instant (epoch milliseconds)? */
+  /** Was the run, or one that it continues, reset after this instant (epoch milliseconds)? */
   wasReset(run: { workflowId: string; runId: string }, after: number): Promise<boolean>;
   now?: () => number;
   random?: () => number;
@@ -109,8 +111,9 @@ export function createSilenceActivities(ports: SilenceActivityPorts) {
   return {
     /** Completes only with news. Until then Temporal repeats it every `everyMs`, which adds no event. */
     async watchSilence(input: WatchSilenceInput): Promise<SilenceVerdict> {
-      const { account, eventType, registeredAt, everyMs, isSilent, tellAgainAt } = input;
-      if (await wasReset(runOfActivity(), Date.parse(registeredAt))) return { kind: 'reset' };
+      const { account, eventType, openedAt, registeredAt, everyMs, isSilent, tellAgainAt } = input;
+      // A run that is reset to the end of a request takes that address for new, and sets `registeredAt` once more.
+      if (await wasReset(runOfActivity(), Date.parse(openedAt))) return { kind: 'reset' };
       // There is no expected rate of reports.
       if (eventType !== 'status_changed') throw again('The run was not reset.', everyMs);
       const counts = await countOrders(account, silenceWindowStart(registeredAt, everyMs, now()));

@@ -52,16 +52,25 @@ function wasResetSince(events: HistoryEvents, updateId: string | null): boolean 
   );
 }
 
-/** Was the run reset after this instant (epoch milliseconds)? */
+/** See `SilenceActivityPorts.wasReset`. A run that was reset may continue as new at once. */
 export const createResetReader =
   (client: Client) =>
-  async (run: RunName, after: number): Promise<boolean> => {
-    const events = await eventsOf(client, run);
-    return events.some(
-      ({ workflowTaskFailedEventAttributes: failed, eventTime }) =>
-        Boolean(failed?.baseRunId) && toMs(eventTime) >= after,
-    );
+  async ({ workflowId, runId }: RunName, after: number): Promise<boolean> => {
+    for (let next: string | null | undefined = runId; next; ) {
+      const events: HistoryEvents = (await keptEvents(client, { workflowId, runId: next })) ?? [];
+      const since = events.filter(({ eventTime }) => toMs(eventTime) >= after);
+      if (runsNamedIn(since, 'before').length > 0) return true;
+      next = since[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+    }
+    return false;
   };
+
+/** Null: past its retention. */
+const keptEvents = (client: Client, run: RunName): Promise<HistoryEvents | null> =>
+  eventsOf(client, run).catch((error: unknown) => {
+    if (hasCode(error, 'NotFound')) return null;
+    throw error;
+  });
 
 const toMs = (time: HistoryEvents[number]['eventTime']): number =>
   Number(time?.seconds ?? 0) * 1_000 + Number(time?.nanos ?? 0) / 1_000_000;
@@ -75,10 +84,7 @@ async function historiesBehind(client: Client, run: RunName): Promise<HistoryEve
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (seen.has(next)) continue;
     seen.add(next);
-    const events = await eventsOf(client, { ...run, runId: next }).catch((error: unknown) => {
-      if (hasCode(error, 'NotFound')) return null; // past its retention
-      throw error;
-    });
+    const events = await keptEvents(client, { ...run, runId: next });
     if (events === null) return [];
     histories.push(events);
     left.push(...runsNamedIn(events, 'before'), ...runsNamedIn(events, 'after'));

@@ -10,6 +10,7 @@ const input = (more: Partial<WatchSilenceInput> = {}): WatchSilenceInput => ({
   eventType: 'status_changed',
   everyMs: hour,
   minOrders: 5,
+  openedAt: iso(start - 101 * hour),
   registeredAt: iso(start - 100 * hour),
   isSilent: false,
   tellAgainAt: null,
@@ -24,7 +25,7 @@ async function look(counts: OrderCounts, more: Partial<WatchSilenceInput> = {}, 
       asked.push(startedAfter);
       return counts;
     },
-    wasReset: async (_run, after) => wasReset && after === start - 100 * hour,
+    wasReset: async (_run, after) => wasReset && after === start - 101 * hour,
     now: () => start,
     random: () => 0.5,
   });

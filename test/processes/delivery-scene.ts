@@ -10,7 +10,7 @@ import type { SubscriptionStatus } from '../../src/domain/subscription/status.js
 import type { EventType } from '../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
-import type { subscription } from '../../src/workflows/subscription/subscription.js';
+import type { SubscriptionProgress, subscription } from '../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../support/accounts.js';
 import { jsonFile } from '../support/json-file.js';
 import { startFleet } from '../support/worker/fleet.js';
@@ -50,12 +50,16 @@ export async function openDeliveryScene(more: WorkerEnv = {}, requestsPerSecond?
       return ingress;
     },
     /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
-    async subscribe(eventType: EventType, publicUrl: string): Promise<SubscriptionHandle> {
+    async subscribe(
+      eventType: EventType,
+      publicUrl: string,
+      progress?: SubscriptionProgress,
+    ): Promise<SubscriptionHandle> {
       const key = { account: business, eventType };
       return await fleet.client.workflow.start<typeof subscription>('subscription', {
         workflowId: subscriptionId(key),
         taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '',
-        args: [{ ...key, publicUrl }],
+        args: progress ? [{ ...key, publicUrl }, progress] : [{ ...key, publicUrl }],
       });
     },
     /** A new order whose changes are delivered; the sandbox keeps it in this status. */

@@ -48,7 +48,7 @@ export async function requestSubscriber(
   try {
     return (await asking) as SubscribingOutcome;
   } catch (error) {
-    if (!interrupted() && isCancellation(error)) throw error;
+    if (!(isCancellation(error) ? interrupted() : error instanceof ActivityFailure)) throw error;
     return toOutcome(error);
   }
 }
@@ -84,12 +84,12 @@ export async function removeSubscriber(
   try {
     return await activities.removeSubscriber({ account, eventType, generation, publicUrl, subscriberId });
   } catch (error) {
-    if (isCancellation(error)) throw error;
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { kind: subscriberId === null ? 'unknown' : 'registered', subscriberId };
   }
 }
 
-/** Waits until `interrupted`, the end of an address, or news about silence, which it returns. */
+/** Waits until `interrupted`, the end of an address, or the end of a watch, whose news it returns. */
 export const rest = (
   state: SubscriptionState,
   input: SubscriptionInput,
@@ -111,10 +111,10 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
 
 const watchOf = ({ silence }: SubscriptionInput): SilenceWatch => ({ ...defaultSilenceWatch, ...silence });
 
-function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promise<SilenceVerdict>[] {
+function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promise<SilenceVerdict | undefined>[] {
   const { account, eventType, silence } = state;
-  const registeredAt = currentGeneration(state)?.registeredAt;
-  if (!registeredAt) return [];
+  const { openedAt, registeredAt } = currentGeneration(state) ?? {};
+  if (!openedAt || !registeredAt) return [];
   const { watchSilence: watch } = proxyActivities<SilenceActivities>({
     startToCloseTimeout: 30_000,
     // Applies only while Temporal's visibility does not answer.
@@ -125,12 +125,13 @@ function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promi
   const { everyMs, minOrders } = watchOf(input);
   const tellAgainAt = input.resubscribe ? new Date(resubscribeAt(state.resubscribedAt)).toISOString() : null;
   const isSilent = silence !== null;
-  const asked = watch({ account, eventType, everyMs, minOrders, registeredAt, isSilent, tellAgainAt });
+  const asked = watch({ account, eventType, everyMs, minOrders, openedAt, registeredAt, isSilent, tellAgainAt });
+  const orNoNews = (error: unknown): undefined => {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+  };
   // Whatever ends a watch from outside, another one begins.
-  return [asked.catch((error: unknown) => (isCancellation(error) ? Promise.reject(error) : never()))];
+  return [asked.catch(orNoNews)];
 }
-
-const never = (): Promise<never> => condition(() => false) as Promise<never>;
 
 /** Adds what a watch found to the state. */
 export function withVerdict(

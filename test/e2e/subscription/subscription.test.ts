@@ -93,7 +93,7 @@ describe('a subscription', () => {
     const { generations } = await run.active();
     expect(generations).toHaveLength(1);
     expect(stack.sandbox.subscribers()).toHaveLength(1);
-    expect((await run.handle.describe()).historyLength).toBeLessThan(20);
+    expect((await run.handle.describe()).historyLength).toBeLessThan(40);
   });
 
   it('refuses an account of the interface that has no subscriptions', async () => {
