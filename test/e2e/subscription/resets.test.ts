@@ -96,6 +96,7 @@ it('a subscription lives on when its run is reset to the task in which it contin
   await lives(run, 'business_report', 'reset to the last task');
 });
 
+const started = 2; // PENDING_ACTIVITY_STATE_STARTED
 const actions = isLong ? (Object.keys(activityActions) as ActivityAction[]) : (['reset'] as const);
 
 it.each(actions)(
@@ -103,13 +104,20 @@ it.each(actions)(
   { timeout: 240_000 },
   async (action) => {
     const { fleet } = scene;
-    const requests = () => fleet.sandbox.ledger({ operation: 'createSubscriber' }).length;
-    const before = requests();
-    fleet.sandbox.setFault({ kind: 'slow', operation: 'createSubscriber', delayMs: 4_000, times: 1 });
+    const before = subscribersTo('status_changed').length;
+    const durationMs = 4_000; // it subscribes us, and the answer is on its way
+    fleet.sandbox.setFault({ kind: 'slowBody', operation: 'createSubscriber', durationMs, times: 1 });
     const run = await scene.subscribe('status_changed', publicUrl);
-    await vi.waitFor(() => expect(requests()).toBeGreaterThan(before), { timeout: 60_000, interval: 20 });
+    await vi.waitFor(() => expect(subscribersTo('status_changed').length).toBeGreaterThan(before), {
+      timeout: 60_000,
+      interval: 20,
+    });
     await fleet.workers.at(-1)?.kill();
-    await actOn(fleet.client, run.workflowId, 'createSubscriber', action);
+    const act = () => actOn(fleet.client, run.workflowId, 'createSubscriber', action);
+    await act();
+    const isUnderWay = async () => (await pendingOf(run)).some(({ state }) => state === started);
+    await vi.waitFor(async () => expect(await isUnderWay()).toBe(false), { timeout: 90_000, interval: 500 });
+    if ((await pendingOf(run)).length > 0) await act(); // it waits for another attempt
     await fleet.addWorker();
     await active(run, 150_000);
     const addresses = subscribersTo('status_changed').map(({ hookAddress }) => hookAddress);
