@@ -2,7 +2,7 @@ import { expect, it, type TestContext, vi } from 'vitest';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
 import { type OrderStack, shows, startOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { attributeOf } from '../../support/runs.js';
+import { attributeOf, eventsOf, pendingOf } from '../../support/runs.js';
 import { type SubscriptionRun, subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
 const watch = { eventType: 'status_changed', silence: { everyMs: 1_200, minOrders: 2 } } as const;
@@ -73,5 +73,22 @@ it.concurrent('the silence of a subscription makes one new subscription when it 
   await endsUnannounced(stack, 2);
   await settled();
   expect((await run.status()).generations, 'once a day').toHaveLength(2);
+  await run.handle.terminate();
+});
+
+it.concurrent('the silence of a subscription is watched again when an operator takes the attempts of a watch away', async (test) => {
+  const { client, ...stack } = await aStack(test);
+  const run = await subscribe({ ...stack, client }, { silence: { everyMs: 1_200 } });
+  await run.active();
+  await client.workflowService.updateActivityOptions({
+    ...{ namespace: 'default', execution: { workflowId: run.handle.workflowId }, type: 'watchSilence' },
+    activityOptions: { retryPolicy: { maximumAttempts: 1 } },
+    updateMask: { paths: ['retry_policy.maximum_attempts'] },
+  });
+  await vi.waitFor(async () => {
+    const hasEnded = (await eventsOf(run.handle)).some((event) => event.activityTaskFailedEventAttributes);
+    const pending = (await pendingOf(run.handle)).map(({ name }) => name);
+    expect({ hasEnded, pending }).toEqual({ hasEnded: true, pending: ['watchSilence'] });
+  }, patient);
   await run.handle.terminate();
 });
