@@ -3,14 +3,14 @@ import { setFlagsFromString } from 'node:v8';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
+import type { OrderWorker } from '../src/order-worker.js';
 import { createOrderWorker } from '../src/order-worker.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
 import { toDataConverter } from '../src/sealing/data-converter.js';
 import { openStore } from '../src/store/store.js';
-import { threadHeaps } from '../src/temporal/thread-heaps.js';
-import type { RunningWorker } from '../src/temporal/yielding-worker.js';
 import { createTracker } from './baseline/worker.js';
 import { collectGarbage } from './collect-garbage.js';
+import { threadHeaps } from './thread-heaps.js';
 import type { Handled, Question, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
@@ -41,10 +41,6 @@ async function main(): Promise<void> {
     : await createOrderWorker({
         ...shared,
         ...{ client, namespace: 'default', store },
-        onCacheChange: ({ cachedRuns, heap: { usedBytes } }) =>
-          console.error(
-            `bench: a heap of ${Math.round(usedBytes / 1_048_576)} MiB; the workflow cache holds ${cachedRuns} runs now`,
-          ),
       });
   process.on('message', async (question: Question) => {
     if (question === 'state without garbage') await collectGarbage();
@@ -58,7 +54,7 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-const stateOf = (workers: readonly RunningWorker[]): WorkerState => ({
+const stateOf = (workers: OrderWorker['workers']): WorkerState => ({
   rssBytes: process.memoryUsage.rss(),
   peakRssBytes: process.resourceUsage().maxRSS * 1_024,
   cachedRuns: workers.reduce((sum, worker) => sum + worker.getStatus().numCachedWorkflows, 0),

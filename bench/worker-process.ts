@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { ThreadHeap } from '../src/temporal/thread-heaps.js';
 import type { Side } from './sides.js';
+import type { ThreadHeap } from './thread-heaps.js';
 
 /** The messages of a worker process. */
 export interface WorkerState {

@@ -51,15 +51,12 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { createFleet } from './temporal/fleet.js';
-import { keepActivationsOpen } from './temporal/open-activations.js';
 import { createEarlierRunReader, createShownReader, createSinceReader } from './temporal/order-runs.js';
 import { createReliability, type ReliabilityWatch } from './temporal/reliability.js';
 import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
 import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
-import { leanWorkflowThreads } from './temporal/workflow-threads.js';
-import { type CacheChange, createYieldingWorker, type RunningWorker } from './temporal/yielding-worker.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -68,11 +65,8 @@ const shutdownForceTime = 40_000;
 /** When all work has ended, the SDK takes leave of Temporal. It waits for half a minute and more while Temporal does not answer. */
 const leaveWithinMs = 5_000;
 const lookEveryMs = 500;
-/**
- * For how long the code of a workflow may run at a stretch. The SDK's 5 s go on while the process stands still or gets no CPU, and Node
- * 20 ends the whole process when a stretch with promises in it is cut off (nodejs/node 38503). The option has no type, but is taken.
- */
-const workflowStretch: object = { isolateExecutionTimeout: 60_000 };
+/** What `OrderWorker` needs of an SDK worker. */
+type RunningWorker = Pick<Worker, 'run' | 'shutdown' | 'getState' | 'getStatus' | 'options'>;
 
 /** What a worker is made of. `client` reads and starts token leases. */
 interface OrderWorkerParts {
@@ -93,8 +87,6 @@ interface OrderWorkerParts {
   reliabilityWatch?: ReliabilityWatch;
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
-  /** Called when the workflow cache gives way to a full heap, or takes its room back. */
-  onCacheChange?: (change: CacheChange) => void;
 }
 
 /** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
@@ -112,7 +104,6 @@ export interface OrderWorker {
 
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
-  leanWorkflowThreads();
   const { config, connection, namespace } = parts;
   const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
@@ -127,31 +118,22 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     dataConverter: toWorkerDataConverter(config.payloads),
     shutdownGraceTime,
     shutdownForceTime,
-    ...workflowStretch,
     ...toVersioning(config),
     activityTaskPollerBehavior: { type: 'autoscaling' },
     ...parts.options,
     interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
-  const workflowWorker = await createYieldingWorker({
-    cachedRuns: shared.maxCachedWorkflows ?? cachedRuns(),
-    onChange: (change) => parts.onCacheChange?.(change),
-    create: async (maxCachedWorkflows) => {
-      const worker = await Worker.create({
-        ...shared,
-        maxCachedWorkflows,
-        taskQueue: config.taskQueue,
-        workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
-        activities: mainActivities,
-        nexusServices: [createRideOrdersService(config.taskQueue)],
-        // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
-        // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
-        maxConcurrentWorkflowTaskExecutions: 40,
-        workflowTaskPollerBehavior: { type: 'autoscaling' },
-      });
-      keepActivationsOpen(worker);
-      return worker;
-    },
+  const workflowWorker = Worker.create({
+    ...shared,
+    maxCachedWorkflows: shared.maxCachedWorkflows ?? cachedRuns(),
+    taskQueue: config.taskQueue,
+    workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
+    activities: mainActivities,
+    nexusServices: [createRideOrdersService(config.taskQueue)],
+    // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
+    // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
+    maxConcurrentWorkflowTaskExecutions: 40,
+    workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
   const accountWorkers = config.accounts.flatMap((account) => [
     Worker.create({
@@ -170,7 +152,7 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
     }),
   ]);
-  return runTogether([workflowWorker, ...(await Promise.all(accountWorkers))], () => notifySender.close());
+  return runTogether(await Promise.all([workflowWorker, ...accountWorkers]), () => notifySender.close());
 }
 
 /** Which workflows stay with the version that they began on, `src/workflows/index.ts` says; all others move on. */
@@ -262,7 +244,7 @@ function createActivities(
       }),
       ...createReplayActivities({ replay: replayAside }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
-      ...createStoreActivities({ store, now }),
+      ...createStoreActivities({ store }),
       ...createSilenceActivities({ ...createOrderCounts(client, config.taskQueue), now }),
       // The tasks of workflow code that knows no other queue for them: that of 0.1.0.
       ...tokenActivities,

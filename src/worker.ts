@@ -19,7 +19,6 @@ import { createRunCounts } from './temporal/counts.js';
 import { electedCounts } from './temporal/elected-counts.js';
 import { ensureSearchAttributes } from './temporal/search-attributes.js';
 import { cachedRuns } from './temporal/workflow-code.js';
-import type { CacheChange } from './temporal/yielding-worker.js';
 
 async function main(): Promise<void> {
   const config = loadWorkerConfig(process.env);
@@ -52,10 +51,6 @@ async function main(): Promise<void> {
     namespace,
     client,
     reliabilityWatch: metrics,
-    onCacheChange(change) {
-      metrics.showCacheLimit(change.cachedRuns);
-      tellCacheChange(logger, change);
-    },
     rideApi: watchCalls(
       tracing ? watchCalls(rideApi, traceCalls(tracing, config.profile)) : rideApi,
       countCalls(metrics),
@@ -83,15 +78,6 @@ async function main(): Promise<void> {
 
 /** Loaded only where there is a store. */
 const openStore = async (url: string) => (await import('./store/store.js')).openStore(url);
-
-function tellCacheChange(logger: Logger, { cachedRuns, cachedRunsBefore, heap }: CacheChange): void {
-  const toMebibytes = (bytes: number): number => Math.round(bytes / 1_048_576);
-  const heapMiB = toMebibytes(heap.usedBytes);
-  const told = { cachedRuns, cachedRunsBefore, heapMiB, heapLimitMiB: toMebibytes(heap.limitBytes) };
-  if (cachedRuns < cachedRunsBefore)
-    logger.warn(told, 'a heap is nearly full: the workflow cache holds fewer runs now');
-  else logger.info(told, 'the heaps have room: the workflow cache holds more runs again');
-}
 
 /** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */
 function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {

@@ -29,11 +29,12 @@ export async function bundleWorkflows(
 const mebibyte = 1_048_576;
 /** The heap of a worker that follows no order. */
 const ownHeap = 100;
-/** A run takes about 40 kB of the heap; the rest is room for garbage. */
-const runsPerMebibyte = 8;
-const fewestRuns = 200;
+/** A followed order takes about 95 kB of the heap (`test/e2e/worker/memory.test.ts`); as much again is room for garbage and bigger runs. */
+const runsPerMebibyte = 5;
+/** More than a worker has workflow tasks at a time, which the SDK demands. */
+const fewestRuns = 50;
 
-/** How many runs the workflow cache of a worker holds. The SDK's default assumes runs fifteen times as big as ours. */
+/** How many runs the workflow cache of a worker holds, so that they fit the heap. The SDK's default assumes runs far bigger than ours. */
 export function cachedRuns(): number {
   const heap = getHeapStatistics().heap_size_limit / mebibyte;
   return Math.max(fewestRuns, Math.floor((heap - ownHeap) * runsPerMebibyte));

@@ -1,10 +1,7 @@
 import {
   type ActivateInput,
-  CancellationScope,
   log,
   type Next,
-  patched,
-  proxyActivities,
   type QueryInput,
   type SignalInput,
   type UpdateInput,
@@ -12,13 +9,12 @@ import {
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptorsFactory,
   type WorkflowInternalsInterceptor,
-  type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
 import { askedAhead, InvalidInput } from '../domain/errors.js';
 import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
 import { leftByRunQuery } from './messages.js';
-import { openActivations, refuseBadInput } from './run-kit.js';
+import { refuseBadInput } from './run-kit.js';
 
 type Inbound = WorkflowInboundCallsInterceptor;
 
@@ -26,7 +22,6 @@ type Inbound = WorkflowInboundCallsInterceptor;
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [new RefuseAhead()],
   inbound: [new RefuseUndecodable()],
-  outbound: [keepOpen],
 });
 
 /**
@@ -59,33 +54,11 @@ class RefuseAhead implements WorkflowInternalsInterceptor {
   }
 }
 
-/** Asks for one more activation with each local activity, which the worker leaves open meanwhile (`src/temporal/open-activations.ts`). */
-const keepOpen: WorkflowOutboundCallsInterceptor = {
-  scheduleLocalActivity(input, next) {
-    const result = next(input);
-    if (patched(openActivations)) askForActivation();
-    return result;
-  },
-};
-
-const { noActivity } = proxyActivities<{ noActivity(): Promise<void> }>({ startToCloseTimeout: 1 });
-
-/** An activity that is cancelled as soon as it is scheduled leaves no event; the SDK says in another activation that it was cancelled. */
-function askForActivation(): void {
-  const scope = new CancellationScope();
-  scope.run(noActivity).catch(() => undefined);
-  scope.cancel();
-}
-
 /**
  * Keeps undecodable payloads from every workflow and handler. A start, an update or a query fails with `InvalidInput`; the run ignores a
- * signal and goes on.
- *
- * Another worker may hold the key of an encrypted payload. So a start waits for such a worker, and history records an ignored signal.
+ * signal and goes on. Where only the key of an encrypted payload is missing, the task waits for a worker that holds it.
  */
 class RefuseUndecodable implements Inbound {
-  #arrived: Map<string, number> | undefined;
-
   execute(input: WorkflowExecuteInput, next: Next<Inbound, 'execute'>): Promise<unknown> {
     const [first, progress] = input.args;
     // Many languages send null for an absent argument.
@@ -97,16 +70,14 @@ class RefuseUndecodable implements Inbound {
 
   handleSignal(input: SignalInput, next: Next<Inbound, 'handleSignal'>): Promise<void> {
     const { signalName, args } = input;
-    const count = this.#countArrived(signalName);
     const unread = findUnread(args);
-    const pass = (): void => log.warn('a signal is ignored', { signalName, reason: unread && reasonOf(unread) });
-    if (unread?.value.key === null) return Promise.resolve(pass());
-    let isPassed = false;
+    if (unread?.value.key === null) {
+      log.warn('a signal is ignored', { signalName, reason: reasonOf(unread) });
+      return Promise.resolve();
+    }
     return unlessThrown(
-      () => {
-        isPassed = isIgnored(unread, `signal ${signalName} ${count} was ignored`);
-      },
-      () => (isPassed ? Promise.resolve(pass()) : next(input)),
+      () => checkReadable(args, 'waits for a key'),
+      () => next(input),
     );
   }
 
@@ -128,13 +99,6 @@ class RefuseUndecodable implements Inbound {
       () => checkReadable(input.args),
       () => next(input),
     );
-  }
-
-  #countArrived(signalName: string): number {
-    this.#arrived ??= new Map();
-    const count = (this.#arrived.get(signalName) ?? 0) + 1;
-    this.#arrived.set(signalName, count);
-    return count;
   }
 }
 
@@ -178,15 +142,4 @@ function checkStart(args: readonly unknown[]): void {
   checkReadable(args, 'waits for a key');
   const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
   refuseBadInput(() => checkProgress(args[1], isContinued));
-}
-
-/**
- * Does the run ignore this signal for want of a key? A later worker with the key must not act on a signal that history records as ignored,
- * and a worker without the key must not ignore one that history acted on.
- */
-function isIgnored(unread: Unread | undefined, mark: string): boolean {
-  if (!workflowInfo().unsafe.isReplaying) return unread !== undefined && patched(mark);
-  if (patched(mark)) return true;
-  if (unread) throw waitForKey(unread);
-  return false;
 }

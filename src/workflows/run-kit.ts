@@ -4,7 +4,6 @@ import {
   CancellationScope,
   condition,
   isCancellation,
-  patched,
   setHandler,
   sleep,
   workflowInfo,
@@ -53,18 +52,15 @@ export function requireWorkflowId(expected: string): void {
  * A run continues as new after so many events; tests set fewer. A worker that takes over the runs of another one replays up to 40 of
  * them side by side, about 0.4 ms for each event, and Temporal takes a task away after ten seconds.
  */
-const manyEvents = 500;
+export const defaultMaxEvents = 500;
 
-/** The limit of earlier releases. A run that they made longer keeps it. */
-export const defaultMaxEvents = 4_000;
-
-/** Has the run many events? Never in a run that had them on an earlier release. */
-export const hasManyEvents = (): boolean => workflowInfo().historyLength >= manyEvents && patched('short-histories');
+/** Has the run many events? */
+export const hasManyEvents = (): boolean => workflowInfo().historyLength >= defaultMaxEvents;
 
 /** Should the run continue as new, by its number of events or by the server's own hint? */
 export function isHistoryLong(maxEvents: number): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || historyLength >= maxEvents || hasManyEvents();
+  return continueAsNewSuggested || historyLength >= maxEvents;
 }
 
 /** Lets a promise run beside the main body. Its cancellation is ignored, and any other failure fails the workflow task. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { collectGarbage } from '../../bench/collect-garbage.js';
-import { threadHeaps } from '../../src/temporal/thread-heaps.js';
+import { threadHeaps } from '../../bench/thread-heaps.js';
 
 /** Holds thirty megabytes for a while, and lets them grow old. */
 const wasteful = `

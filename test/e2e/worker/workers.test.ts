@@ -3,11 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { expect, inject, it } from 'vitest';
-import { loadWorkerConfig } from '../../../src/config.js';
-import { createOrderWorker, runTogether } from '../../../src/order-worker.js';
-import { createRideApi } from '../../../src/ride-api/ride-api.js';
+import { runTogether } from '../../../src/order-worker.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
-import { workerEnv } from '../../support/accounts.js';
 import { bundleOf, useTemporal } from '../../support/worker/runtime.js';
 import { callsQuery, callUpdate, type waiting } from '../../support/worker/small-workflows.js';
 
@@ -91,18 +88,4 @@ it('a worker lets the calls of its other queues end when the SDK worker of one q
   expect(await failed).toBe(true);
   expect(seen).toEqual([true, expect.stringContaining('has failed'), 'stopped']);
   expect([calling.getState(), failing.getState()]).toEqual(['STOPPED', 'FAILED']);
-});
-
-// Cutting a stretch of workflow code off ends the whole process, so a test of what happens then would not survive it.
-it('a worker survives a pause of half a minute in a workflow task', async () => {
-  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1'));
-  const worker = await createOrderWorker({
-    ...{ config, rideApi: createRideApi({ profile: config.profile }), client: temporal.client, namespace: 'default' },
-    connection: temporal.native,
-    workflowBundle: { codePath: inject('workflowBundlePath') },
-  });
-  expect(worker.workers[0]?.options.isolateExecutionTimeoutMs).toBeGreaterThan(30_000);
-  const running = worker.run();
-  worker.shutdown();
-  await running;
 });

@@ -8,7 +8,6 @@ import * as encodedFailures from '../../../src/sealing/encoded-failures.js';
 import * as payloadConverter from '../../../src/sealing/payload-converter.js';
 import * as plainFailures from '../../../src/sealing/plain-failures.js';
 import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
-import { leanWorkflowThreads } from '../../../src/temporal/workflow-threads.js';
 
 let isInstalled = false;
 
@@ -17,7 +16,6 @@ export function quietRuntime(): void {
   if (isInstalled) return;
   isInstalled = true;
   loadConverters();
-  leanWorkflowThreads(); // for the tests that make workers of the SDK themselves
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
