@@ -3,8 +3,11 @@ import type { ActivateInput, Next, WorkflowInternalsInterceptor } from '@tempora
 /**
  * Keeps a run that a query has led ahead of its tasks from going on (SDK 1.24.0, sdk-core issue 1146). A query that waited for a worker
  * comes with all events until then, and the SDK runs the code on them. The next task then delivers an update or a signal too late: a replay
- * delivers it first, so its commands differ and the run is blocked. So the query is answered, but that task fails, once: Temporal repeats it
- * with the whole history. A run that has ended gets no more tasks, and its queries are answered, too.
+ * delivers it first, so its commands differ and the run is blocked.
+ *
+ * So the query is answered, and the next task fails, once: Temporal repeats it with the whole history, on a run that a worker loads anew. A
+ * run that has ended gets no more tasks, so its queries and its call stack need nothing. To refuse the query instead would leave a run without
+ * answers that was terminated before a task had brought it a signal, and make the task of others wait for ten seconds.
  *
  * Only a task moves the clock of a run, so new events at an old time are ahead. `test/e2e/worker/workers.test.ts` and `queried-orders.test.ts`
  * tell when this file may go: once their runs replay without it.
@@ -33,4 +36,5 @@ export class ReloadAhead implements WorkflowInternalsInterceptor {
   }
 }
 
+/** `chaos/task-failures.ts` knows this text, since such a task is no fault. */
 const ranAhead = 'A query has led this run ahead of its task; a worker loads it anew.';

@@ -19,7 +19,7 @@ const ifTaken = (sent: Promise<unknown>): Promise<boolean> =>
 
 // Without `src/workflows/sdk-core-1146.ts` some runs stand still for ever, and the test does not end.
 it('orders go on and replay that were queried again and again around their deliveries while workers were replaced', {
-  timeout: 400_000,
+  timeout: isLong ? 900_000 : 200_000,
 }, async () => {
   const stack = await startOrderStack({ options });
   let answers = 0;
