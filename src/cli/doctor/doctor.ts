@@ -37,11 +37,12 @@ import {
 
 const help = `
 Checks Node, settings, Temporal, search attributes, workers, what durable reads
-are there, a token for each account, the addresses of the accounts, the store where one is set, and the ingress where
-its keys are set. It changes nothing, except that it gets tokens and makes the
-tables of the store as a worker does. Ends with 1 when a
-check failed; a line marked "skip" could not be checked from here. Over TLS it
-connects to Temporal twice: as commands do, and as a worker does.
+are there, a token for each account, the addresses of the accounts, the store
+where one is set, and the ingress where its keys are set. It changes nothing,
+except that it gets tokens and makes the tables of the store as a worker does.
+Ends with 1 when a check failed; a line marked "skip" could not be checked from
+here. Over TLS it connects to Temporal twice: as commands do, and as a worker
+does.
 With --contract it uses this contract profile in place of the one in force. It
 then requests one token for each scope that the profile names directly from the
 service, past the fleet's leases, uses none of them and keeps none.`;
