@@ -1,5 +1,4 @@
 // A worker of one side in its own process. worker-process.ts starts it.
-import { setFlagsFromString } from 'node:v8';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { loadWorkerConfig } from '../src/config.js';
@@ -19,8 +18,6 @@ async function main(): Promise<void> {
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  // The plain tracker gets what a setting can give: shorter stacks of promises. Ours keep none, see src/temporal/workflow-threads.ts.
-  if (BENCH_SIDE === 'plain') setFlagsFromString('--stack-trace-limit=4');
   const config = loadWorkerConfig(process.env);
   const connection = await NativeConnection.connect({ address: TEMPORAL_ADDRESS });
   const rideApi = createRideApi({ profile: config.profile });

@@ -1,7 +1,7 @@
-import type { LoadedDataConverter } from '@temporalio/common';
-import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { decodeAll } from '../src/temporal/payloads.js';
+import type { HistoryEvents } from '../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 import { isNoFault } from './task-failures.js';
 
@@ -43,7 +43,7 @@ export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
       startedAt: startTime.getTime(),
       closedAt: (about.closeTime ?? closeTime)?.getTime() ?? null,
       events: events.length,
-      deliveries: await deliveriesOf(history.events ?? [], client.options.loadedDataConverter),
+      deliveries: await deliveriesOf(history.events ?? [], client),
       taskFailures: events.flatMap(taskFailureOf),
       attention: about.searchAttributes.RideAttention?.[0]?.toString() ?? null,
       text: text + JSON.stringify(about.memo ?? {}),
@@ -51,12 +51,12 @@ export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
   }
 }
 
-async function deliveriesOf(events: NonNullable<History['events']>, converter: LoadedDataConverter): Promise<string[]> {
+async function deliveriesOf(events: HistoryEvents, client: Client): Promise<string[]> {
   const ids: string[] = [];
   for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
     if (signal?.signalName !== 'deliveryReceived') continue;
     // The suite sends some unreadable messages on purpose.
-    const message = await decodeFromPayloadsAtIndex(converter, 0, signal.input?.payloads).catch(() => null);
+    const [message] = await decodeAll(client, signal.input?.payloads).catch(() => []);
     const { deliveries } = (message ?? {}) as { deliveries?: { deliveryId: string }[] };
     if (Array.isArray(deliveries)) ids.push(...deliveries.map(({ deliveryId }) => deliveryId));
   }

@@ -16,7 +16,6 @@ import { createHttp } from './ride-api/http.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts } from './temporal/counts.js';
-import { electedCounts } from './temporal/elected-counts.js';
 import { ensureSearchAttributes } from './temporal/search-attributes.js';
 import { cachedRuns } from './temporal/workflow-code.js';
 
@@ -34,7 +33,7 @@ async function main(): Promise<void> {
     ...(tracing && { interceptors: { workflow: [traceMessages(tracing)] } }),
   });
   const metrics = createWorkerMetrics();
-  metrics.showRuns(electedCounts(client, config.taskQueue, createRunCounts(client, config.taskQueue)));
+  metrics.showRuns(createRunCounts(client, config.taskQueue));
   metrics.showCacheLimit(cachedRuns());
   const http = createHttp();
   const rideApi = createRideApi({

@@ -8,8 +8,8 @@ import * as s from './schema.js';
  */
 export class UndecodablePayload {
   readonly reason: string;
-  /** Of an encrypted payload, which a worker with other keys may read. `missing`: we lack its key. Null: no key would help. */
-  readonly key: 'missing' | 'damaged' | null;
+  /** `missing`: it is encrypted, and a worker with its key reads it. Null: it can never be read. */
+  readonly key: 'missing' | null;
 
   constructor(reason: string, key: UndecodablePayload['key'] = null) {
     this.reason = reason;

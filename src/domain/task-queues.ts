@@ -11,6 +11,3 @@ export const accountQueueOf = (main: string, account: string): string => `${main
  * take from the budget, and calls that wait for the token may hold every slot of the worker.
  */
 export const tokenQueueOf = (main: string, account: string): string => `${accountQueueOf(main, account)}.token`;
-
-/** Never holds a task: the workers that poll it stand for election as the one that counts runs. No account is called like this. */
-export const countsQueueOf = (main: string): string => `${main}:counts`;

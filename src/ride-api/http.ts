@@ -1,7 +1,6 @@
-import { Agent, type Dispatcher, type FormData } from 'undici';
+import { Agent, buildConnector, type Dispatcher, type FormData } from 'undici';
 import { InvalidInput } from '../domain/errors.js';
 import { RideApiUnreachable } from './errors.js';
-import { connectPastInterimAnswers } from './interim-answers.js';
 import { notingUnsent, toNetworkError } from './network-failure.js';
 import { readReplyBody } from './reply-body.js';
 
@@ -70,9 +69,7 @@ export function createHttp(options: Partial<HttpLimits> = {}): Http {
     bodyTimeout: limits.bodyMs,
     maxResponseSize: limits.maxReplyBytes,
     // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
-    connect: notingUnsent(
-      connectPastInterimAnswers({ timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 }),
-    ),
+    connect: notingUnsent(buildConnector({ timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 })),
   });
   let closing: Promise<void> | undefined;
   return {

@@ -39,7 +39,7 @@ function read(payload: Payload): unknown {
       return defaultPayloadConverter.fromPayload(payload);
     case 'binary/encrypted':
       return damaged
-        ? new UndecodablePayload('encrypted, and its key does not open it', 'damaged')
+        ? new UndecodablePayload('encrypted, and its key does not open it')
         : new UndecodablePayload('encrypted with a key that is not held', 'missing');
     case '':
       return new UndecodablePayload('it names no encoding; json/plain is wanted');

@@ -1,10 +1,9 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { requiredTsToDate } from '@temporalio/common/lib/time.js';
 import type { EarlierRunReader, ShownReader } from '../activities/index.js';
 import { concernCodes } from '../domain/attention.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
+import { iso } from '../domain/instant.js';
 import {
   type EarlierRun,
   leftAtStart,
@@ -17,6 +16,7 @@ import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
+import { decodeAll } from './payloads.js';
 import { hasCode, isGrpc, notFound } from './run-errors.js';
 import { runOf } from './runs.js';
 
@@ -44,22 +44,18 @@ const cannotSay = (error: unknown): boolean =>
   error instanceof QueryNotRegisteredError ||
   isGrpc(error, 'INVALID_ARGUMENT', 'NOT_FOUND');
 
-type Argument = Parameters<typeof decodeArrayFromPayloads>[1];
-
 /** The input and the signals of such a run. Null when they are wrong, or the run is of another workflow type. */
 async function readNeverBegun(client: Client, workflowId: string, runId: string): Promise<EarlierRun | null> {
   const events = await runOf(client, workflowId, runId).events({ withinMs: leftWithinMs });
   const [first] = events;
   const start = first?.workflowExecutionStartedEventAttributes;
   if (start?.workflowType?.name !== 'followOrder') return null;
-  const read = (payloads: Argument): Promise<unknown[]> =>
-    decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
-  const startedAt = requiredTsToDate(first?.eventTime, 'eventTime').toISOString();
+  const startedAt = iso(Number(first?.eventTime?.seconds) * 1_000 + Math.floor(Number(first?.eventTime?.nanos) / 1e6));
   try {
-    const args = (await read(start.input?.payloads)) as Parameters<typeof followOrder>;
+    const args = (await decodeAll(client, start.input?.payloads)) as Parameters<typeof followOrder>;
     let left = toLeft(args, startedAt);
     for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
-      const [argument] = signal ? await read(signal.input?.payloads) : [];
+      const [argument] = signal ? await decodeAll(client, signal.input?.payloads) : [];
       left = { ...left, ...withSignal(left, signal?.signalName, argument, startedAt) };
     }
     return { left, continues: args[1]?.continues ?? null };

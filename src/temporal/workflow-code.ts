@@ -27,8 +27,8 @@ export async function bundleWorkflows(
 }
 
 const mebibyte = 1_048_576;
-/** The heap of a worker that follows no order. */
-const ownHeap = 100;
+/** The young generation, 48 MiB by default, and the heap of a worker that follows no order. */
+const ownHeap = 150;
 /** A followed order takes about 95 kB of the heap (`test/e2e/worker/memory.test.ts`); as much again is room for garbage and bigger runs. */
 const runsPerMebibyte = 5;
 /** More than a worker has workflow tasks at a time, which the SDK demands. */

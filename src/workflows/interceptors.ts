@@ -1,5 +1,4 @@
 import {
-  type ActivateInput,
   log,
   type Next,
   type QueryInput,
@@ -8,51 +7,20 @@ import {
   type WorkflowExecuteInput,
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptorsFactory,
-  type WorkflowInternalsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { askedAhead, InvalidInput } from '../domain/errors.js';
+import { InvalidInput } from '../domain/errors.js';
 import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
-import { leftByRunQuery } from './messages.js';
 import { refuseBadInput } from './run-kit.js';
+import { ReloadAhead } from './sdk-core-1146.js';
 
 type Inbound = WorkflowInboundCallsInterceptor;
 
 /** Loaded with the workflows, before any of them. Each run has them, so they are classes: functions of its own would take a kilobyte. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
-  internals: [new RefuseAhead()],
+  internals: [new ReloadAhead()],
   inbound: [new RefuseUndecodable()],
 });
-
-/**
- * Refuses to run a workflow ahead of its task. A query that waited for a worker comes with all events until then, and the SDK (1.24.0)
- * runs the code on them. The next task then delivers an update or a signal too late: a replay delivers it first, so its commands differ
- * and the run is blocked. After a refusal the worker reloads the run for its task, and the caller repeats the query (`repeatWhenLost`).
- *
- * Only a task moves the clock of a run, so new events at an old time are ahead. A run that has ended gets no more tasks, and its last
- * events would always be ahead. So the worker answers the query that only such runs get.
- */
-class RefuseAhead implements WorkflowInternalsInterceptor {
-  #at = '';
-  #events = 0;
-  #isAhead = false;
-
-  activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
-    const { timestamp, historyLength, isReplaying, jobs } = input.activation;
-    const questions = jobs?.flatMap(({ queryWorkflow }) => queryWorkflow?.queryType ?? []) ?? [];
-    if (questions.length === 0)
-      this.#note(`${timestamp?.seconds}.${timestamp?.nanos}`, historyLength ?? 0, !isReplaying);
-    else if (this.#isAhead && questions.some((question) => question !== leftByRunQuery.name))
-      throw new Error(askedAhead);
-    next(input);
-  }
-
-  #note(at: string, events: number, isNew: boolean): void {
-    this.#isAhead ||= at === this.#at && events > this.#events && isNew;
-    this.#at = at;
-    this.#events = events;
-  }
-}
 
 /**
  * Keeps undecodable payloads from every workflow and handler. A start, an update or a query fails with `InvalidInput`; the run ignores a

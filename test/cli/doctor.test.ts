@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import type { Session } from '../../src/cli/command.js';
-import { type Check, checkNode, checkPartitions, checkReads } from '../../src/cli/doctor/checks.js';
-import { toAccountName } from '../../src/domain/keys.js';
+import { type Check, checkNode, checkReads } from '../../src/cli/doctor/checks.js';
 import { encodedKey } from '../settings/env.js';
 import { nowhere, runHere } from './fake-process.js';
 
@@ -50,31 +49,6 @@ describe('the doctor about durable reads', () => {
     const message = expect.stringMatching(/^workflows; .*activity\.enableStandalone/);
     expect(await checkReads(offering({}))).toMatchObject({ result: 'ok', message });
     expect(await checkReads(at(() => Promise.reject(new Error('denied'))))).toMatchObject({ result: 'skipped' });
-  });
-});
-
-describe('the doctor about request budgets', () => {
-  /** Sessions at servers that the tests do not start. */
-  const at = (listTaskQueuePartitions: () => Promise<object>) =>
-    ({
-      config: { taskQueue: 'rides' },
-      connection: { workflowService: { listTaskQueuePartitions } },
-      within: (_: number, act: () => Promise<unknown>) => act(),
-    }) as unknown as Session;
-  const [partners, companies] = [toAccountName('partners'), toAccountName('companies')];
-  const having = (count: number) => at(async () => ({ activityTaskQueuePartitions: Array(count).fill({}) }));
-
-  it('warns of divided ones, with the remedy', async () => {
-    const message = expect.stringMatching(/rides\.partners \(4\), rides\.companies \(4\);.*matching\.numTaskqueueRead/);
-    const warned = { name: 'request budget', result: 'warned', message };
-    expect(await checkPartitions(having(4), [partners, companies])).toEqual([warned]);
-    expect(await checkPartitions(having(1), [partners])).toMatchObject([{ result: 'ok' }]);
-    expect(await checkPartitions(having(4), [])).toEqual([]);
-  });
-
-  it('skips them at a server that does not show partitions', async () => {
-    const silent = at(() => Promise.reject(new Error('UNIMPLEMENTED')));
-    expect(await checkPartitions(silent, [partners])).toMatchObject([{ result: 'skipped' }]);
   });
 });
 

@@ -137,7 +137,7 @@ describe('tokens and the doctor', () => {
     const doctor = await run(['doctor']);
     expect(doctor.output).not.toMatch(/^(FAIL|skip)/m);
     expect(doctor).toMatchObject({ code: 0, errors: '' });
-    const ofTemporal = ['Temporal', 'search attributes', 'worker', 'request budget', 'durable reads'];
+    const ofTemporal = ['Temporal', 'search attributes', 'worker', 'durable reads'];
     const checks = ['settings', ...ofTemporal, 'token of partner', 'base URL of business'];
     for (const name of checks) expect(doctor.output).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
     const asked = stack.sandbox.issuedTokens();

@@ -23,7 +23,7 @@ const longest = [
   'e2e/ride/faults',
   'e2e/ride/searched',
   'processes/encrypted-payloads',
-  'e2e/worker/full-heap',
+  'e2e/worker/queried-orders',
   'e2e/call/reads',
 ];
 

@@ -44,7 +44,7 @@ const vocabulary: readonly Entry[] = [
     where: everywhere,
     except: [
       { path: 'local/prometheus.ts', line: /jobs?\b|job_name/, why: "Prometheus's word for the targets of one kind" },
-      { path: 'src/workflows/interceptors.ts', line: /activation|jobs\?/, why: "the SDK's word for parts of a task" },
+      { path: 'src/workflows/sdk-core-1146.ts', line: /activation|jobs\?/, why: "the SDK's word for parts of a task" },
     ],
   },
   {
@@ -64,7 +64,6 @@ const vocabulary: readonly Entry[] = [
     except: [
       { path: 'src/', line: /hook_address/, why: "the service's field" },
       { path: 'src/', line: /addHook\(|in this hook:/, why: "fastify's word" },
-      { path: 'src/temporal/workflow-threads.ts', line: /setPromiseHook/, why: "the SDK's word" },
       { path: 'src/threaded-deliveries.ts', line: /async hooks/, why: "Node's word" },
     ],
   },

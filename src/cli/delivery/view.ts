@@ -1,4 +1,3 @@
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { ParkedDelivery as DecidedDelivery } from '../../client/index.js';
 import { type DeliveryResult, parkReasonTexts } from '../../domain/delivery.js';
 import { type ParkedDelivery, type ParkedDeliveryInput, parseParkedDeliveryInput } from '../../domain/parked.js';
@@ -11,6 +10,7 @@ import {
 } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
+import { decodeAll } from '../../temporal/payloads.js';
 import { runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/sealed-content.js';
 import { callTimeoutMs, type Session } from '../command.js';
@@ -24,7 +24,7 @@ async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promis
   const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
   if (!payloads?.length)
     throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
-  const [input] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+  const [input] = await decodeAll(client, payloads);
   return parseParkedDeliveryInput(input);
 }
 

@@ -182,32 +182,6 @@ export async function checkWorkers(session: Session, accounts: readonly AccountN
   return await Promise.all(checks);
 }
 
-/** Does the server hand out the request budget of each account as a whole, or in shares of several partitions? Both work. */
-export async function checkPartitions(session: Session, accounts: readonly AccountName[]): Promise<Check[]> {
-  const { connection, namespace, within } = session;
-  const name = 'request budget';
-  const queues = accounts.map((account) => accountQueue(session, account).name);
-  const partitionsOf = async (queue: string): Promise<number> => {
-    const request = { namespace, taskQueue: { name: queue } };
-    const answer = await within(callTimeoutMs, () => connection.workflowService.listTaskQueuePartitions(request));
-    return answer.activityTaskQueuePartitions.length;
-  };
-  try {
-    const counts = await Promise.all(queues.map(partitionsOf));
-    const divided = queues.flatMap((queue, i) => ((counts[i] ?? 0) > 1 ? [`${queue} (${counts[i]})`] : []));
-    if (queues.length === 0) return [];
-    if (divided.length === 0) return [{ name, result: 'ok', message: 'each task queue has one partition' }];
-    return [{ name, result: 'warned', message: `several partitions share it: ${divided.join(', ')}; ${onePartition}` }];
-  } catch {
-    return [
-      { name, result: 'skipped', message: 'not checked: this server does not show the partitions of task queues' },
-    ];
-  }
-}
-
-const onePartition =
-  'on a server of your own set matching.numTaskqueueReadPartitions and matching.numTaskqueueWritePartitions to 1';
-
 /** Does the server start activities by themselves? Then durable reads cost about half as much. */
 export async function checkReads({ connection, namespace, within }: Session): Promise<Check> {
   const name = 'durable reads';

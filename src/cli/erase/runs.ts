@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActivityExecutionInfo, WorkflowExecutionInfo } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ownValue } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { publishedDelivery } from '../../domain/published.js';
@@ -16,6 +15,7 @@ import {
 } from '../../domain/workflow-ids.js';
 import { PayloadCodecError } from '../../sealing/payload-codec.js';
 import { findRead, inputOfRead, listReads } from '../../temporal/calls.js';
+import { decodeAll } from '../../temporal/payloads.js';
 import { isGrpc } from '../../temporal/run-errors.js';
 import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
 import { listSingleReads } from '../../temporal/single-reads.js';
@@ -151,8 +151,7 @@ async function writtenBy({ client }: Session, { workflowId, runId }: WorkflowExe
     const follows = activity?.activityType?.name === 'startFollowing' ? activity.input : undefined;
     return [start?.input, end?.result, follows].flatMap((written) => written?.payloads ?? []);
   });
-  const { loadedDataConverter } = client.options;
-  const decoded = payloads.map((payload) => decodeArrayFromPayloads(loadedDataConverter, [payload]).catch(noValue));
+  const decoded = payloads.map((payload) => decodeAll(client, [payload]).catch(noValue));
   return (await Promise.all(decoded)).flat();
 }
 

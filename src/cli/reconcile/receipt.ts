@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { RideResult } from '../../client/index.js';
 import { ownValue } from '../../contracts/json.js';
 import { toOrderId } from '../../domain/keys.js';
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
+import { decodeAll } from '../../temporal/payloads.js';
 import { hasCode } from '../../temporal/run-errors.js';
 import { runOf } from '../../temporal/runs.js';
 import { readReceiptOf } from '../../temporal/single-reads.js';
@@ -44,6 +44,6 @@ async function resultOf({ rides, within }: Session, { account, requestId }: Requ
 async function wantsReceipt({ client }: Session, key: RequestRideKey): Promise<boolean> {
   const [first] = await runOf(client, requestRideId(key)).events({ withinMs: callTimeoutMs });
   const input = first?.workflowExecutionStartedEventAttributes?.input;
-  const [asked] = await decodeArrayFromPayloads(client.options.loadedDataConverter, input?.payloads);
+  const [asked] = await decodeAll(client, input?.payloads);
   return ownValue(asked, 'receipt') === true;
 }

@@ -303,8 +303,7 @@ describe('runs of every type', () => {
 
   it('go on after signals that cannot be decoded, or are of no shape', { timeout: 180_000 }, async () => {
     const first = await nextToken(runs.lease, null);
-    const forms = { ...undecodable, ...readable, 'key of others': await encrypted(raw('{}')) };
-    await send('signal', forms, (handle, name, value) => handle.signal(name, value));
+    await send('signal', { ...undecodable, ...readable }, (handle, name, value) => handle.signal(name, value));
     await Promise.all(handles.map((handle) => handle.signal('noSuchSignal', undecodable.NaN)));
 
     expect(await nextToken(runs.lease, first)).not.toBe(first);

@@ -2,21 +2,15 @@ import {
   condition,
   continueAsNew,
   defineQuery,
-  defineSignal,
   defineUpdate,
-  proxyActivities,
-  proxyLocalActivities,
   setHandler,
   sleep,
-  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { parseNoInput } from '../../../src/domain/input-fields.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { storeEntry } from '../../../src/domain/notify/receivers.js';
 import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
 import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
-import { onUpdate, runBeside } from '../../../src/workflows/run-kit.js';
 
 // What single tests need of a workflow that the product does not have.
 export { lateNotices } from '../../../src/workflows/notify/late-notices.js';
@@ -71,44 +65,6 @@ export async function storing(): Promise<void> {
   });
   urls.tell(eventOf('last'));
   await urls.hush();
-}
-
-export interface HearingActivities {
-  /** Has the query and the signal `go` sent, so that they come together with the next task. */
-  prepare(): Promise<void>;
-  brief(): Promise<void>;
-  other(): Promise<void>;
-}
-
-export const goSignal = defineSignal('go');
-export const newsSignal = defineSignal('news');
-export const newsUpdate = defineUpdate<void, []>('newsByUpdate');
-
-/** A run that does one thing after news and another after the result of its local activity. Its query needs longer than that. */
-export async function hearing(news: 'signal' | 'update' | 'timer' | 'activity'): Promise<string[]> {
-  answerSlowly();
-  const { prepare, brief } = proxyLocalActivities<HearingActivities>({ startToCloseTimeout: '5 seconds' });
-  const { other } = proxyActivities<HearingActivities>({ startToCloseTimeout: '5 seconds' });
-  let mayGo = false;
-  const heard: string[] = [];
-  const hear = (): void => {
-    heard.push('news');
-    upsertMemo({ news: true });
-  };
-  setHandler(goSignal, () => {
-    mayGo = true;
-  });
-  setHandler(newsSignal, hear);
-  onUpdate(newsUpdate, parseNoInput, hear);
-  if (news === 'timer') runBeside(sleep(300).then(hear));
-  if (news === 'activity') runBeside(other().then(hear));
-  await prepare();
-  await condition(() => mayGo);
-  await brief();
-  heard.push('result');
-  if (heard.length === 1) await sleep(1); // not where the news came first
-  await condition(() => heard.length > 1);
-  return heard;
 }
 
 export const callsQuery = defineQuery<number>('calls');

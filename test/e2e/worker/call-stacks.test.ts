@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
+import { type FollowHandle, useOrderStack } from '../../support/order/stack.js';
+
+const stack = useOrderStack();
+
+/** What the Temporal UI asks of a run that somebody looks at. */
+const asked = async (run: FollowHandle) => ({
+  callStack: await run.query<string>('__stack_trace'),
+  handlers: JSON.stringify(await run.query('__temporal_workflow_metadata')),
+  trail: await run.query('orderTrail'),
+});
+const following = { callStack: expect.stringContaining('at '), handlers: expect.stringContaining('orderTrail') };
+const ended = { ...following, callStack: expect.any(String) };
+
+async function replaceWorker(): Promise<void> {
+  await stack.stopWorker();
+  await stack.startWorker();
+}
+
+it('the Temporal UI gets call stack, handlers and trail of an open and of a completed run, also from a new worker', async () => {
+  const orderId = stack.newOrder('business', [['Driving', 0]]);
+  const run = await stack.follow('business', orderId);
+  const driving = { trail: expect.objectContaining({ status: 'Driving' }) };
+  await expect.poll(() => asked(run)).toEqual({ ...following, ...driving });
+  await replaceWorker();
+  expect(await asked(run)).toEqual({ ...following, ...driving });
+
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  await run.result();
+  const completed = { trail: expect.objectContaining({ status: 'Completed' }) };
+  expect(await asked(run)).toEqual({ ...ended, ...completed });
+  await replaceWorker();
+  expect(await asked(run)).toEqual({ ...ended, ...completed });
+});
+
+it('and of a run that was terminated before a task had brought it a signal', async () => {
+  const run = await stack.follow('business', stack.newOrder('business', [['Driving', 0]]));
+  await expect.poll(() => run.query('orderTrail')).toMatchObject({ status: 'Driving' });
+  await stack.stopWorker();
+  await deliver(run, deliveryOf('Completed'));
+  await run.terminate();
+  await stack.startWorker();
+  const trail = expect.objectContaining({ deliveries: { received: 1, duplicate: 0 } });
+  expect(await asked(run)).toEqual({ ...following, trail });
+});
