@@ -14,25 +14,10 @@ const privateParts: Record<string, RegExp> = {
   'a patch of workflow code': /\b(?:patched|deprecatePatch)\b\(/,
 };
 
-// Other branches remove these; the list goes with the last of them.
-const leftForNow = [
-  'src/workflows/notify/notifier.ts',
-  'src/workflows/notify/stored-changes.ts',
-  'src/workflows/order/looks.ts',
-  'src/workflows/order/state.ts',
-  'src/workflows/parked-delivery.ts',
-  'src/workflows/report/company-report.ts',
-  'src/workflows/ride/named-orders.ts',
-  'src/workflows/ride/request-ride.ts',
-  'src/workflows/ride/state.ts',
-  'src/workflows/subscription/inbox.ts',
-];
-
 const findIn = (text: string): string[] => Object.keys(privateParts).filter((part) => privateParts[part]?.test(text));
 
 it('the source uses public parts only', () => {
-  const files = filesBelow('src').filter(({ path }) => !leftForNow.includes(path));
-  expect(files.flatMap(({ path, text }) => findIn(text).map((part) => `${path}: ${part}`))).toEqual([]);
+  expect(filesBelow('src').flatMap(({ path, text }) => findIn(text).map((part) => `${path}: ${part}`))).toEqual([]);
 });
 
 it.each([
