@@ -75,7 +75,7 @@ describe('a recorded history replays on the code of today', () => {
     ['order-completed', 'observeOrder', 'observeRide'],
     ['token-renewed', 'requestToken', 'fetchToken'],
     ['order-that-tells-urls', 'notifyUrl', 'callUrl'],
-    ['call-done', 'callService', 'askService'],
+    ['call-done', 'attemptCall', 'askService'],
     ['report-read', 'readReceipt', 'fetchReceipt'],
     ['parked-routed', 'handOverDelivery', 'sendDelivery'],
     ['subscription-rotated-and-moved', 'createSubscriber', 'subscribeAnew'],

@@ -4,6 +4,7 @@ const readsItsFile = 'looks for secrets in the database file of a development se
 /** Tests that would not meet a server that was given, with the reason. They are left out where one is. */
 export const devServerTests: Readonly<Record<string, string>> = {
   'test/e2e/call/reads.test.ts': hasItsOwn,
+  'test/e2e/subscription/resets.test.ts': hasItsOwn,
   'test/e2e/worker/temporal-outage.test.ts': hasItsOwn,
   'test/local/servers/dev-server.test.ts': hasItsOwn,
   'test/processes/caller-trace.test.ts': hasItsOwn,
