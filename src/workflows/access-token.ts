@@ -97,13 +97,12 @@ async function request(lease: TokenLease, { account, scope, credentialId }: Acce
     const token = await requestToken({ account, scope, credentialId });
     return withToken(lease, onLeaseClock(token, Date.now()), Date.now());
   } catch (error) {
-    if (isCancellation(error)) throw error;
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return withFailure(lease, toTokenFailure(toTrouble(error), lease, Date.now()));
   }
 }
 
-function toTrouble(error: unknown): TokenRequestTrouble {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
+function toTrouble({ cause }: ActivityFailure): TokenRequestTrouble {
   const trouble = cause instanceof ApplicationFailure ? cause.details?.[0] : undefined;
   if (trouble) return trouble as TokenRequestTrouble;
   const message = 'No worker could finish the token request. Check that a worker with these credentials runs.';

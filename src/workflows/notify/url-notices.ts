@@ -11,6 +11,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { NotifyActivities } from '../../activities/notify.js';
+import type { StoreActivities } from '../../activities/store.js';
 import type { LateNotices } from '../../domain/notify/late-notices.js';
 import {
   addNotice,
@@ -26,7 +27,7 @@ import {
   withBusy,
 } from '../../domain/notify/notice-log.js';
 import { hostOf, isStore, type UrlEntry } from '../../domain/notify/receivers.js';
-import { recordChange } from './stored-changes.js';
+import type { StoredChange } from '../../domain/stored-change.js';
 
 /** What is told. Standard Webhooks adds the time of the event. */
 export interface UrlEvent {
@@ -230,6 +231,7 @@ async function requestNotice(url: string, { number, at, event }: Notice, run: st
     countNotices({ outcome: 'told', origin });
     return { kind: 'told' };
   } catch (error) {
+    if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
     const last = lastFailure(error);
     // Temporal does not repeat a cancelled activity, so a retryable failure does not decide what becomes of the notice.
     if (!last?.nonRetryable && (isCancellation(error) || scope.consideredCancelled)) return null;
@@ -276,3 +278,35 @@ const countNotices = ({ outcome, origin = 'other', count = 1 }: CountedNotices):
   metricMeter
     .createCounter('faretrail_notices', undefined, 'Notices to URLs by what became of them.')
     .add(count, { origin, outcome });
+
+/** For so long a change waits for a store that does not answer. */
+const rowKeptForMs = 30 * 86_400_000;
+const rowRetry = { initialInterval: 5_000, backoffCoefficient: 2, maximumInterval: 120_000 };
+
+/** Makes a row of a notice, with as many attempts as it takes. Null: cancelled. */
+async function recordChange({ number, at, event }: Notice, run: string): Promise<NoticeFate | null> {
+  const { type, data } = event as { type: string; data: StoredChange['change'] };
+  const { recordChange: record } = proxyActivities<StoreActivities>({
+    startToCloseTimeout: 30_000,
+    scheduleToCloseTimeout: rowKeptForMs,
+    retry: rowRetry,
+    summary: `Record change ${number} in the store`,
+  });
+  try {
+    await record({ run, notice: number, at, type, change: data });
+    countRows('recorded');
+    return { kind: 'told' };
+  } catch (error) {
+    if (isCancellation(error)) return null;
+    if (!(error instanceof ActivityFailure)) throw error;
+    log.warn('a change was not recorded in the store', { number });
+    countRows('expired');
+    return { kind: 'missed', reason: 'expired', why: 'given up after 30 days' };
+  }
+}
+
+/** Not during replay. */
+const countRows = (outcome: 'recorded' | 'expired'): void =>
+  metricMeter
+    .createCounter('faretrail_stored_changes', undefined, 'Changes for the store by what became of them.')
+    .add(1, { outcome });

@@ -1,4 +1,5 @@
 import {
+  ActivityFailure,
   allHandlersFinished,
   condition,
   continueAsNew,
@@ -56,7 +57,7 @@ async function readEarlier({ input: { account, orderId } }: Follow, runId: strin
     if (!earlier) log.warn('the earlier run cannot be read; following starts again', { earlierRunId: runId });
     return earlier;
   } catch (error) {
-    if (isCancellation(error)) throw error;
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.warn('the earlier run does not answer; following starts again', { earlierRunId: runId });
     return null;
   }
