@@ -256,7 +256,8 @@ async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts,
       if (isSame || reading.terminal || !workflowExecution) return { reading, shown: null };
       // A delivery may have led the run to this status: one question for each change, none for an unchanged poll.
       const { status, concern } = await ports.readShown(workflowExecution);
-      return { reading, shown: { rawStatus: status, attention: concern, since: iso(now()) } };
+      const since = isSameStatus(status, known.rawStatus) ? known.since : iso(now());
+      return { reading, shown: { rawStatus: status, attention: concern, since } };
     },
     answer({ reading, shown }) {
       if (isNews(reading, now(), { ...input, ...known, ...shown }, ports)) {

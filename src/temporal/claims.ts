@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
+import { UndecodablePayload } from '../domain/input-fields.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
 import { decodeAll } from './payloads.js';
 import { hasCode } from './run-errors.js';
@@ -104,8 +105,10 @@ function runsNamedIn(events: HistoryEvents, which: 'before' | 'after'): string[]
 async function firstClaim(client: Client, events: HistoryEvents, name: string): Promise<Claim | undefined> {
   for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
     if (signal?.signalName !== claimedSignal.name) continue;
-    const [claim] = (await decodeAll(client, signal.input?.payloads as never)) as (Partial<Claim> | null)[];
-    if (claim?.name === name) return { name, by: String(claim.by) };
+    const [claim] = (await decodeAll(client, signal.input?.payloads)) as (Partial<Claim> | UndecodablePayload | null)[];
+    // What it says is not known, so it may be this one.
+    if (claim instanceof UndecodablePayload && claim.key === 'missing') return { name, by: '' };
+    if (claim && 'name' in claim && claim.name === name) return { name, by: String(claim.by) };
   }
   return undefined;
 }
