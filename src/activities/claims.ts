@@ -10,7 +10,7 @@ export interface RunName {
 export interface Claims {
   /**
    * Writes the claim into the history of the run, and says whether it is the first of this name there, and in the runs that it was reset
-   * from. Only then may the caller do what it claims. Rejects while Temporal does not answer.
+   * from. Only then may the caller do what it claims. Rejects while Temporal does not answer, or has not recorded the claim.
    */
   take(run: RunName, name: string): Promise<boolean>;
   /** The same for what a run that was reset must not do by itself, but for the update of this id that was sent to it after the reset. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
 import { UndecodablePayload } from '../domain/input-fields.js';
@@ -11,6 +12,8 @@ import { type HistoryEvents, runOf } from './runs.js';
 // makes another activity of it. But what stands in a history stays, and a run that was reset names the run that it came from.
 
 const withinMs = 10_000;
+/** The server holds a signal back from the history while a task of the run is under way, ten seconds at most. */
+const recordedWithinMs = 12_000;
 
 /** See `Claims`. */
 export const createClaims = (client: Client): Claims => ({
@@ -29,11 +32,17 @@ async function isFirst(client: Client, run: RunName, name: string, histories: ()
   const by = randomUUID();
   const isOpen = await runOf(client, run.workflowId, run.runId).signal(claimedSignal, { name, by }, { withinMs });
   if (!isOpen) return false; // the run was reset or ended meanwhile
-  for (const events of await histories()) {
-    const first = await firstClaim(client, events, name);
-    if (first !== undefined) return first.by === by;
+  const until = Date.now() + recordedWithinMs;
+  for (let waitMs = 10; ; waitMs *= 2) {
+    const read = await histories();
+    if (read.length === 0) return false;
+    for (const events of read) {
+      const first = await firstClaim(client, events, name);
+      if (first !== undefined) return first.by === by;
+    }
+    if (Date.now() + waitMs > until) throw new Error('Temporal has not recorded a claim in time');
+    await pause(waitMs);
   }
-  return false;
 }
 
 const eventsOf = (client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents> =>
