@@ -114,10 +114,11 @@ function runsNamedIn(events: HistoryEvents, which: 'before' | 'after'): string[]
 async function firstClaim(client: Client, events: HistoryEvents, name: string): Promise<Claim | undefined> {
   for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
     if (signal?.signalName !== claimedSignal.name) continue;
-    const [claim] = (await decodeAll(client, signal.input?.payloads)) as (Partial<Claim> | UndecodablePayload | null)[];
+    const [claim] = await decodeAll(client, signal.input?.payloads);
     // What it says is not known, so it may be this one.
     if (claim instanceof UndecodablePayload && claim.key === 'missing') return { name, by: '' };
-    if (claim && 'name' in claim && claim.name === name) return { name, by: String(claim.by) };
+    const { name: claimed, by } = (claim ?? {}) as Partial<Claim>; // anybody may send this signal, with anything
+    if (claimed === name) return { name, by: String(by) };
   }
   return undefined;
 }
