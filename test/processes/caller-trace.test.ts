@@ -88,7 +88,7 @@ const spanOf = (trace: Trace, name: RegExp) =>
     return found;
   }, patient);
 
-const read = /^activity (readOrder|readOrderAtOnce|observeOrder)$/;
+const read = /^activity (readOrder|observeOrder)$/;
 const call = /^GET \/v1\/orders/;
 
 it("reads, polls and notices of an order go on with the caller's trace, and the receiver of the notices may go on with it", async () => {
@@ -144,7 +144,8 @@ it("the reads and notices after a delivery go on with its sender's trace, and th
   const trace = newTrace();
   const { orderId, path } = await follow(trace);
   await deliver(orderId, newTrace()); // the first delivery makes the polls rare
-  await vi.waitFor(async () => expect((await callerWith().get(business, orderId).trail()).pushed).toBe(true), patient);
+  const trail = () => callerWith().get(business, orderId).trail();
+  await vi.waitFor(async () => expect(await trail()).toMatchObject({ pushed: true, reads: 2 }), patient);
   scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
   const sent = newTrace();
   await deliver(orderId, sent);

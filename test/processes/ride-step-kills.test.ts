@@ -122,14 +122,14 @@ const answered = (operation: RideOperation, queue: Queue, ...next: Parameters<Ri
 const ofOrder = true;
 const hasToken = { businessToken: 1, createOrder: 0 };
 const unread = { createOrder: 1, orderDetails: 0 };
-const nextCall = answered('businessToken', 'account', 'callService', { attempt: 2 });
+const nextCall = answered('businessToken', 'account', 'attemptCall', {});
 const orderings: [between: string, way: Way, made: Gap['made']][] = [
-  ['the wish for a ride and asking for a token', held('account', 'callService'), { businessToken: 0, createOrder: 0 }],
+  ['the wish for a ride and asking for a token', held('account', 'attemptCall'), { businessToken: 0, createOrder: 0 }],
   ['asking for a token and having it', unanswered('businessToken'), hasToken],
   ['having a token and sending the create', nextCall, hasToken],
   ['sending the create and its answer', unanswered('createOrder'), unread],
   ['the answer to the create and following', answered('createOrder', 'main', 'startFollowing'), unread],
-  ['following and the first read', answered('createOrder', 'account', 'observeOrder', { ofOrder }), unread],
+  ['following and the first read', answered('createOrder', 'account', 'readOrder', { ofOrder }), unread],
   ['the first read and its answer', unanswered('orderDetails'), { createOrder: 1, orderDetails: 1 }],
 ];
 const ordering = orderings.map(([between, way, made]): Gap => ({ between, during: 'ordering', ...way, made }));
@@ -143,7 +143,7 @@ function changing(during: Gap['during'], operation: RideOperation): Gap[] {
   };
   const made = (count: number) => ({ createOrder: 1, [operation]: count });
   return [
-    { between: `the wish for ${operation} and sending it`, during, ...held('account', 'callService'), made: made(0) },
+    { between: `the wish for ${operation} and sending it`, during, ...held('account', 'attemptCall'), made: made(0) },
     { between: `sending ${operation} and its answer`, during, ...unanswered(operation), made: made(1) },
     { between: `the answer to ${operation} and seeing its effect`, during, ...after, prepare, made: made(1) },
   ];
