@@ -72,8 +72,8 @@ async function openReceiver(secret: Uint8Array): Promise<Receiver> {
 
   function verify(body: Buffer, headers: Record<string, string>): OrderChange | null {
     try {
-      const event = webhook?.verify(body, headers) as { data?: OrderChange } | undefined;
-      return event?.data ?? (event as OrderChange | undefined) ?? null; // 0.1.0 sends the change without an envelope
+      const event = webhook?.verify(body, headers) as { data: OrderChange } | undefined;
+      return event?.data ?? null;
     } catch {
       return null;
     }

@@ -161,8 +161,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
 
 /**
  * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
- * and spend none. `mainActivities` do without: any worker of the main queue takes them, and a read at once looks by itself whether the account
- * is held.
+ * and spend none. `mainActivities` do without: any worker of the main queue takes them.
  */
 function createActivities(
   { config, rideApi, client, now = Date.now, store = 'none' }: OrderWorkerParts,

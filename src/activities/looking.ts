@@ -114,7 +114,7 @@ export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTr
 export interface LookingPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  /** The limit of all waits, also of those that an earlier release has recorded. */
+  /** No wait is longer, whatever the service says. Default: see `defaultMaxWaitMs`. */
   longestWaitMs?: number;
   now?: () => number;
   random?: () => number;

@@ -13,9 +13,8 @@ const limit = 200;
 
 const help = `
 States: active (the service has confirmed it); subscribing (it has not yet, see
-the attention); unknown (no worker answers). Proven: how far it is proven that
-deliveries announce changes, so that polls are rarer. The list is about a second
-behind the runs.`;
+the attention); unknown (no worker answers). The list is about a second behind
+the runs.`;
 
 /** `subscription list`: the running subscriptions with their states. */
 export const addSubscriptionList: AddCommand = (subscription, run) => {

@@ -207,7 +207,7 @@ describe('wishes for another token', () => {
 });
 
 describe('tokens that end long before the time that is believed', () => {
-  // A wish of an earlier release names no operation.
+  // A caller need not name its operation.
   it.each([...[10, 15, 20, 60].map((lifetimeS) => [lifetimeS, 'readOrder'] as const), [20, null]] as const)(
     'after %d s cost one request for each real lifetime, without a pause, by %s',
     (lifetimeS, operation) => {
