@@ -110,25 +110,25 @@ describe('the store', () => {
     expect(await changesOf('batch')).toHaveLength(3);
   });
 
-  // A local activity has written although its workflow task was lost, and the next worker reads the order anew.
+  // An operator resets the run, which reads the order anew and counts its notices from there.
   it.each([
     ['the same again', [[1, 'Driving', 5]], ['Routing', 'Driving']],
     ['a status that came meanwhile', [[1, 'Completed', 5]], ['Routing', 'Driving', 'Completed']],
-    ['what the lost task had seen last', [[1, 'Completed', 5]], ['Routing', 'Driving', 'Completed'], 'Completed'],
+    ['what it had recorded last', [[1, 'Completed', 5]], ['Routing', 'Driving', 'Completed'], 'Completed'],
     [
-      'both changes again',
+      'that the order goes to and fro',
       [
         [1, 'Driving', 5],
-        [2, 'Completed', 5],
+        [2, 'Completed', 6],
       ],
-      ['Routing', 'Driving', 'Completed'],
+      ['Routing', 'Driving', 'Completed', 'Driving', 'Completed'],
       'Completed',
     ],
     [
       'another end',
       [
-        [1, 'Driving', 5],
-        [2, 'Cancelled', 6],
+        [0, 'Completed', 5],
+        [1, 'Cancelled', 6],
       ],
       ['Routing', 'Driving', 'Completed', 'Cancelled'],
       'Completed',
@@ -142,7 +142,7 @@ describe('the store', () => {
       ['Routing', 'Driving', 'Completed'],
     ],
   ] as [string, [number, string, number][], string[], string?][])(
-    'loses nothing, and writes nothing twice, where a task is done again and finds %s',
+    'loses nothing, and writes nothing twice, where a run is reset and finds %s',
     async (name, again, rows, last) => {
       const secondOf = (second: number): string => new Date(Date.UTC(2031, 0, 1, 0, 0, second)).toISOString();
       const record = async (notice: number, rawStatus: string, second: number): Promise<void> => {

@@ -51,16 +51,16 @@ const recording = `
   $$;
 
   -- Writers wait for one another, so positions are committed in their order: a reader that remembers the last one misses none.
-  -- No row is ever changed. A notice comes again with a later time where the task that recorded it was lost and the run has read the order
-  -- anew: it is a row only if it says something else than the former one, or than what the lost task recorded last.
+  -- No row is ever changed. A notice comes again with a later time where an operator has reset the run, which tells what it has read anew:
+  -- it is a row only if it says something else than the latest row of the run.
   create function faretrail.record_order_changes(changes jsonb) returns void language plpgsql as $$
   declare
     entry jsonb;
     c jsonb;
     made faretrail.order_changes;
-    former faretrail.order_changes;
     latest faretrail.order_changes;
     versions integer;
+    recorded timestamptz;
   begin
     perform pg_advisory_xact_lock(hashtext('faretrail.order_changes'));
     for entry in select * from jsonb_array_elements(changes) loop
@@ -80,12 +80,11 @@ const recording = `
       made.attention_message := c->'attention'->>'message';
       made.attention_since := c->'attention'->>'since';
 
-      select count(*) into versions from faretrail.order_changes where run = made.run and notice = made.notice;
+      select count(*), max(at) into versions, recorded from faretrail.order_changes where run = made.run and notice = made.notice;
+      continue when recorded >= made.at;
       if versions > 0 then
-        select * into former from faretrail.order_changes where run = made.run and notice = made.notice order by position desc limit 1;
-        select * into latest from faretrail.order_changes where run = made.run and notice >= made.notice order by position desc limit 1;
-        continue when former.at >= made.at;
-        continue when faretrail.said_by(made) in (faretrail.said_by(former), faretrail.said_by(latest));
+        select * into latest from faretrail.order_changes where run = made.run order by position desc limit 1;
+        continue when faretrail.said_by(made) = faretrail.said_by(latest);
       end if;
       made.id := made.run || '_' || made.notice || case when versions > 0 then '-' || versions + 1 else '' end;
       insert into faretrail.orders as o

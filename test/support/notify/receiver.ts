@@ -26,10 +26,10 @@ interface ReceivedNotice {
   traceparent: string;
 }
 
-/** A service that takes notices at URLs. It answers 401 to what is not signed for it. */
 /** The id of a notice without the part that stands for its contents. */
 export const numberOf = ({ id }: { id: string }): string => id.slice(0, id.lastIndexOf('_'));
 
+/** A service that takes notices at URLs. It answers 401 to what is not signed for it. */
 export type NotifyReceiver = Awaited<ReturnType<typeof startNotifyReceiver>>;
 
 const secret = Buffer.alloc(32, 7);
