@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { temporal } from '@temporalio/proto';
 import { decodeAll } from '../src/temporal/payloads.js';
 import type { HistoryEvents } from '../src/temporal/runs.js';
 import type { Stage } from './stage.js';
@@ -24,18 +25,13 @@ export interface Run {
   text: string;
 }
 
-/** The used part of a history, as Temporal's own tools write it. */
-interface Event {
-  workflowTaskFailedEventAttributes?: { cause: string; identity?: string; failure?: { message?: string } };
-}
-
 /** Gives all runs one after the other, since memory would not hold all their texts. */
 export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
   for await (const { workflowId, runId, type, status, startTime, closeTime } of client.workflow.list()) {
     const handle = client.workflow.getHandle(workflowId, runId);
     const [history, about] = await Promise.all([handle.fetchHistory(), handle.describe()]);
     const text = historyToJSON(history);
-    const { events = [] } = JSON.parse(text) as { events?: Event[] };
+    const events = history.events ?? [];
     yield {
       workflowId,
       type,
@@ -43,8 +39,8 @@ export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
       startedAt: startTime.getTime(),
       closedAt: (about.closeTime ?? closeTime)?.getTime() ?? null,
       events: events.length,
-      deliveries: await deliveriesOf(history.events ?? [], client),
-      taskFailures: events.flatMap(taskFailureOf),
+      deliveries: await deliveriesOf(events, client),
+      taskFailures: await taskFailuresOf(events, client),
       attention: about.searchAttributes.RideAttention?.[0]?.toString() ?? null,
       text: text + JSON.stringify(about.memo ?? {}),
     };
@@ -63,9 +59,18 @@ async function deliveriesOf(events: HistoryEvents, client: Client): Promise<stri
   return ids;
 }
 
-function taskFailureOf({ workflowTaskFailedEventAttributes: failed }: Event): string[] {
-  const message = failed?.failure?.message ?? '';
-  return !failed || isNoFault(failed.cause, message) ? [] : [`${failed.cause}: ${message}`];
+async function taskFailuresOf(events: HistoryEvents, client: Client): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { workflowTaskFailedEventAttributes: failed } of events) {
+    if (!failed) continue;
+    const { failure, cause } = failed;
+    // Workers that encrypt payloads encrypt messages, too.
+    const [encoded] = await decodeAll(client, failure?.encodedAttributes ? [failure.encodedAttributes] : []);
+    const { message = failure?.message ?? '' } = (encoded ?? {}) as { message?: string };
+    const name = temporal.api.enums.v1.WorkflowTaskFailedCause[cause ?? 0] ?? '';
+    if (!isNoFault(name, message)) faults.push(`${name}: ${message}`);
+  }
+  return faults;
 }
 
 /** Runs that have no end of their own. */

@@ -17,3 +17,6 @@ export class InvalidInput extends FaretrailError<'InvalidInput'> {
     super('InvalidInput', message, options);
   }
 }
+
+/** The error text of a query that reaches a worker ahead of the workflow task for the latest events; the caller repeats it. */
+export const askedAhead = 'Something has just happened to this run; ask again.';

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
   type QueryDefinition,
+  QueryNotRegisteredError,
   type SignalDefinition,
   type UpdateDefinition,
   type Workflow,
@@ -14,6 +15,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { askedAhead } from '../domain/errors.js';
 import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
 
 // The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query
@@ -158,7 +160,8 @@ const pauseMs = 200;
 
 /**
  * Sends an update again when it was rejected before the run has seen it: the server discards a task when a message arrives
- * just as the run ends or continues as new, or when the worker dies.
+ * just as the run ends or continues as new, or when the worker dies. Also repeats a query that a worker refused because it came ahead of
+ * a task.
  */
 export async function repeatWhenLost<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (let left = tries; ; left -= 1) {
@@ -177,5 +180,6 @@ function isLost(error: unknown): boolean {
     if (!(cause instanceof ApplicationFailure)) return false;
     return cause.type === unprocessed || cause.message.startsWith(unheard);
   }
+  if (error instanceof QueryNotRegisteredError) return error.message.includes(askedAhead);
   return isGrpc(error, 'FAILED_PRECONDITION');
 }

@@ -12,13 +12,13 @@ import {
 import { InvalidInput } from '../domain/errors.js';
 import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
 import { refuseBadInput } from './run-kit.js';
-import { ReloadAhead } from './sdk-core-1146.js';
+import { RefuseAhead } from './sdk-core-1146.js';
 
 type Inbound = WorkflowInboundCallsInterceptor;
 
 /** Loaded with the workflows, before any of them. Each run has them, so they are classes: functions of its own would take a kilobyte. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
-  internals: [new ReloadAhead()],
+  internals: [new RefuseAhead()],
   inbound: [new RefuseUndecodable()],
 });
 

@@ -1,40 +1,35 @@
 import type { ActivateInput, Next, WorkflowInternalsInterceptor } from '@temporalio/workflow';
+import { askedAhead } from '../domain/errors.js';
+import { leftByRunQuery } from './messages.js';
 
 /**
- * Keeps a run that a query has led ahead of its tasks from going on (SDK 1.24.0, sdk-core issue 1146). A query that waited for a worker
- * comes with all events until then, and the SDK runs the code on them. The next task then delivers an update or a signal too late: a replay
- * delivers it first, so its commands differ and the run is blocked.
+ * Refuses a query that has led a run ahead of its task (SDK 1.24.0, sdk-core issue 1146). A query that waited for a worker comes with all
+ * events until then, and the SDK runs the code on them, at the time of the last task. The next task then delivers an update or a signal too
+ * late, or nothing at all: a replay runs the same code at another time or in another order, its commands differ, and the run is blocked.
+ * After a refusal the worker loads the run anew for its task, and our callers repeat the query.
  *
- * So the query is answered, and the next task fails, once: Temporal repeats it with the whole history, on a run that a worker loads anew. A
- * run that has ended gets no more tasks, so its queries and its call stack need nothing. To refuse the query instead would leave a run without
- * answers that was terminated before a task had brought it a signal, and make the task of others wait for ten seconds.
- *
- * Only a task moves the clock of a run, so new events at an old time are ahead. `test/e2e/worker/workers.test.ts` and `queried-orders.test.ts`
- * tell when this file may go: once their runs replay without it.
+ * Only a task moves the clock of a run, so new events at an old time are ahead. A run that was terminated before a task had brought it its
+ * last events stays ahead for ever: it answers only the query that nobody asks of an open run. `test/e2e/worker/workers.test.ts` tells
+ * when this file may go: once its runs replay without it.
  */
-export class ReloadAhead implements WorkflowInternalsInterceptor {
+export class RefuseAhead implements WorkflowInternalsInterceptor {
   #at = '';
   #events = 0;
   #isAhead = false;
-  #isAsked = false;
 
   activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
-    const { jobs } = input.activation;
-    if (jobs?.some(({ queryWorkflow }) => queryWorkflow)) this.#isAsked ||= this.#isAhead;
-    else this.#note(input.activation);
+    const questions = input.activation.jobs?.flatMap(({ queryWorkflow }) => queryWorkflow?.queryType ?? []) ?? [];
+    if (questions.length === 0) this.#note(input.activation);
+    else if (this.#isAhead && questions.some((question) => question !== leftByRunQuery.name))
+      throw new Error(askedAhead);
     next(input);
   }
 
   #note({ timestamp, historyLength, isReplaying }: ActivateInput['activation']): void {
     const at = `${timestamp?.seconds}.${timestamp?.nanos}`;
     const events = historyLength ?? 0;
-    const isNews = events > this.#events;
-    if (this.#isAsked && isNews && at !== this.#at) throw new Error(ranAhead);
-    this.#isAhead ||= isNews && at === this.#at && !isReplaying;
+    this.#isAhead ||= at === this.#at && events > this.#events && !isReplaying;
     this.#at = at;
     this.#events = events;
   }
 }
-
-/** `chaos/task-failures.ts` knows this text, since such a task is no fault. */
-const ranAhead = 'A query has led this run ahead of its task; a worker loads it anew.';

@@ -248,7 +248,7 @@ it.each([
   ['new events overtook it', 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND', 'UnhandledCommand', true],
   ['too much came meanwhile', 'WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND', '', true],
   ['Temporal went away', unhandled, unfetched('Unavailable'), true],
-  ['a query had led the run ahead', unhandled, 'A query has led this run ahead of its task; a worker …', true],
+  ['the worker was paused', unhandled, 'Script execution timed out after 5000ms', true],
   ['Temporal does not know the history', unhandled, unfetched('NotFound'), false],
   ['our code threw', unhandled, 'cannot read properties of undefined', false],
   ['its history does not replay', 'WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR', 'Nondeterminism', false],

@@ -1,5 +1,6 @@
 import {
   type Client,
+  QueryNotRegisteredError,
   ServiceError,
   WorkflowFailedError,
   WorkflowNotFoundError,
@@ -13,6 +14,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
+import { askedAhead } from '../../src/domain/errors.js';
 import { failureTypeOf } from '../../src/temporal/failure-type.js';
 import { FaretrailClientError, toClientError } from '../../src/temporal/run-errors.js';
 import { runOf } from '../../src/temporal/runs.js';
@@ -70,6 +72,12 @@ it.each([
   const { run, sent } = turningAway(error);
   await expect(run.update('refreshOrder', [])).rejects.toMatchObject(told);
   expect(sent).toHaveLength(1);
+});
+
+it('a query that came ahead of a task is sent again, a query that the run does not know is not', async () => {
+  const refusal = (message: string) => new QueryNotRegisteredError(message, 3);
+  expect(await turningAway(refusal(`a worker says: ${askedAhead}`)).run.query('orderTrail')).toBe('done');
+  await expect(turningAway(refusal('no such query')).run.query('orderTrail')).rejects.toThrow('no such query');
 });
 
 const notFound = new WorkflowNotFoundError('not found', 'order/a/1', undefined);

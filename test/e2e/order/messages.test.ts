@@ -8,13 +8,7 @@ import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
 import { startReplayer } from '../../replay/replayer.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
-import {
-  deliveryCourses,
-  goThroughDeliveries,
-  onceRested,
-  readStatuses,
-  slowPolls,
-} from '../../support/order/courses.js';
+import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { attributeOf, eventsOf, pendingOf, runsOf } from '../../support/runs.js';
 
@@ -74,24 +68,22 @@ describe('a delivery', () => {
   ] as const)(
     'that announces one more change costs one read and 11 events%s: the poll waits on',
     async (_, [before, status]) => {
-      await onceRested(async () => {
-        const { orderId, handle } = await followed();
-        await announce(orderId, handle, before);
-        await expect.poll(() => isPollWaiting(handle)).toBe(true);
-        const { historyLength } = await handle.describe();
-        await announce(orderId, handle, status);
-        expect(readsOf(orderId)).toHaveLength(3);
-        expect(await eventsAfter(historyLength, handle)).toEqual([
-          'WORKFLOW_EXECUTION_SIGNALED',
-          ...task('WORKFLOW'),
-          ...task('ACTIVITY'),
-          ...task('WORKFLOW'),
-          'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
-        ]);
-        const code = status === 'CareReq' ? 'customerCare' : null;
-        expect((await trailOf(handle)).attention?.code ?? null).toBe(code);
-        expect(await isPollWaiting(handle)).toBe(true);
-      });
+      const { orderId, handle } = await followed();
+      await announce(orderId, handle, before);
+      await expect.poll(() => isPollWaiting(handle)).toBe(true);
+      const { historyLength } = await handle.describe();
+      await announce(orderId, handle, status);
+      expect(readsOf(orderId)).toHaveLength(3);
+      expect(await eventsAfter(historyLength, handle)).toEqual([
+        'WORKFLOW_EXECUTION_SIGNALED',
+        ...task('WORKFLOW'),
+        ...task('ACTIVITY'),
+        ...task('WORKFLOW'),
+        'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+      ]);
+      const code = status === 'CareReq' ? 'customerCare' : null;
+      expect((await trailOf(handle)).attention?.code ?? null).toBe(code);
+      expect(await isPollWaiting(handle)).toBe(true);
     },
   );
 

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { askedAhead } from '../../../src/domain/errors.js';
+import type { EarlierRun } from '../../../src/domain/order/earlier-run.js';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
 import { type FollowHandle, useOrderStack } from '../../support/order/stack.js';
 
@@ -34,13 +36,21 @@ it('the Temporal UI gets call stack, handlers and trail of an open and of a comp
   expect(await asked(run)).toEqual({ ...ended, ...completed });
 });
 
-it('and of a run that was terminated before a task had brought it a signal', async () => {
+it('and of a run that was terminated, unless a signal had come that no task has brought it', async () => {
   const run = await stack.follow('business', stack.newOrder('business', [['Driving', 0]]));
-  await expect.poll(() => run.query('orderTrail')).toMatchObject({ status: 'Driving' });
-  await stack.stopWorker();
-  await deliver(run, deliveryOf('Completed'));
+  const driving = { trail: expect.objectContaining({ status: 'Driving' }) };
+  await expect.poll(() => asked(run)).toEqual({ ...following, ...driving });
   await run.terminate();
+  await replaceWorker();
+  expect(await asked(run)).toEqual({ ...following, ...driving });
+
+  const signalled = await stack.follow('business', stack.newOrder('business', [['Driving', 0]]));
+  await expect.poll(() => signalled.query('orderTrail')).toMatchObject({ status: 'Driving' });
+  await stack.stopWorker();
+  await deliver(signalled, deliveryOf('Completed'));
+  await signalled.terminate();
   await stack.startWorker();
-  const trail = expect.objectContaining({ deliveries: { received: 1, duplicate: 0 } });
-  expect(await asked(run)).toEqual({ ...following, trail });
+  await expect(asked(signalled)).rejects.toThrow(askedAhead);
+  const left = await signalled.query<EarlierRun>('leftByRun');
+  expect(left).toMatchObject({ left: { trail: { deliveries: { received: 1, duplicate: 0 } } } });
 });

@@ -34,10 +34,6 @@ export async function followed(stack: OrderStack): Promise<{ orderId: string; ha
   return { orderId, handle };
 }
 
-/** A read that took a second, as on a busy machine, makes the account read nothing at once for ten seconds: then the test tries again. */
-export const onceRested = (isSo: () => Promise<void>): Promise<void> =>
-  vi.waitFor(isSo, { timeout: 90_000, interval: 2_000 });
-
 /** The run adds no event while the order is read so many times. Gives the number of its events. */
 export async function isQuiet(
   { sandbox }: OrderStack,

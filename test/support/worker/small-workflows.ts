@@ -70,6 +70,16 @@ export async function storing(): Promise<void> {
 export const callsQuery = defineQuery<number>('calls');
 export const callUpdate = defineUpdate<number>('call');
 
+/** Does one thing if it goes on in time after `ms`, and another one if it is late. */
+export async function punctual(ms: number): Promise<'in time' | 'late'> {
+  setHandler(callsQuery, () => 0);
+  const startedAt = Date.now();
+  await sleep(ms);
+  if (Date.now() > startedAt + 2 * ms) return 'late';
+  await sleep(100);
+  return 'in time';
+}
+
 /** Does something of its own after `ms`, and ends when it has been called. */
 export async function waiting(ms: number): Promise<number> {
   let calls = 0;
