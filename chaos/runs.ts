@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { temporal } from '@temporalio/proto';
+import protocol from '@temporalio/proto';
 import { decodeAll } from '../src/temporal/payloads.js';
 import type { HistoryEvents } from '../src/temporal/runs.js';
 import type { Stage } from './stage.js';
@@ -67,7 +67,7 @@ async function taskFailuresOf(events: HistoryEvents, client: Client): Promise<st
     // Workers that encrypt payloads encrypt messages, too.
     const [encoded] = await decodeAll(client, failure?.encodedAttributes ? [failure.encodedAttributes] : []);
     const { message = failure?.message ?? '' } = (encoded ?? {}) as { message?: string };
-    const name = temporal.api.enums.v1.WorkflowTaskFailedCause[cause ?? 0] ?? '';
+    const name = protocol.temporal.api.enums.v1.WorkflowTaskFailedCause[cause ?? 0] ?? '';
     if (!isNoFault(name, message)) faults.push(`${name}: ${message}`);
   }
   return faults;

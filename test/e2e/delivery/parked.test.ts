@@ -12,6 +12,7 @@ import { parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { discardDeliveryUpdate, routeDeliveryUpdate } from '../../../src/workflows/messages.js';
 import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
 import { newDelivery } from '../../support/delivery/deliveries.js';
+import { resetPoints, resetRun } from '../../support/operator.js';
 import { eventsOf, timersOf } from '../../support/runs.js';
 import { runWorker, useTemporal } from '../../support/worker/runtime.js';
 
@@ -102,6 +103,22 @@ describe('a parked delivery', () => {
       { account, orderId: '4711', deliveries: [{ deliveryId, eventType: 'status_changed', receivedAt }] },
     ]);
     expect(await handle.result()).toMatchObject({ outcome: 'routed', orderId: '4711', discardReason: null });
+  });
+
+  it('waits or goes to its order again after a reset of its run to each of its tasks, and a repeat has the same id', async () => {
+    const { handle, account, deliveryId, receivedAt } = await parked();
+    await route(handle);
+    await handle.result();
+    const first = { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
+    for (const point of await resetPoints(handle)) {
+      await resetRun(temporal.client, first, point, 'nothing');
+      const current = temporal.client.workflow.getHandle(handle.workflowId) as Parked;
+      const { outcome } = await current.query<{ outcome: string }>('parkedStatus');
+      if (outcome === 'waiting') await route(current);
+      expect(await current.result(), `reset to ${point}`).toMatchObject({ outcome: 'routed', orderId: '4711' });
+    }
+    const delivery = { deliveryId, eventType: 'status_changed', receivedAt };
+    for (const one of routed) expect(one).toEqual({ account, orderId: '4711', deliveries: [delivery] });
   });
 
   it('of a report goes to the report of that order', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it, vi } from 'vitest';
+import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
 import { isLong } from '../../support/long.js';
 import { useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type ActivityAction, activityActions, actOn, resetPoints, resetRun } from '../../support/operator.js';
@@ -146,4 +147,24 @@ it.each(actions)('a notice and a row arrive once after an operator did this to t
   expect(await rowsOf(order.orderId)).toEqual(['Routing', 'Driving']);
   expect((await trailOf(order.current)).status).toBe('Driving');
   await order.current.terminate();
+});
+
+it('notices that wait after the end of a run arrive after a reset of the run that sends them to each of its tasks', async () => {
+  const order = await follow();
+  await areTold(order, 'Routing', 'before');
+  receiver.answer(order.path, 503);
+  await order.change('Completed');
+  await order.run.result();
+  const { workflowId: about, runId: firstRunId } = order.first;
+  const late = stack.client.workflow.getHandle(lateNoticesId({ about, firstRunId, last: 2 }));
+  const { workflowId, runId } = await late.describe();
+  for (const point of await resetPoints(late)) {
+    await resetRun(stack.client, { workflowId, runId }, point, 'nothing');
+    await isPending(late, 'notifyUrl');
+  }
+  receiver.answer(order.path, 204);
+  await actOn(stack.client, workflowId, 'notifyUrl', 'reset');
+  await areTold(order, 'Completed', 'a reset');
+  expect(await late.result()).toEqual({ missed: [] });
+  expectOneContentForEachId(order.path);
 });
