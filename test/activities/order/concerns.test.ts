@@ -16,6 +16,13 @@ it('a poll ends when an order becomes stuck, and the read after it says so', asy
   expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Routing', concern: stuck } });
 });
 
+it('a poll that asks now and then what the run shows still finds out how long an announced order has stood still', async () => {
+  const stage = new LookStage(readingOf('Routing'));
+  await stage.run(aPoll({ pushed: true }));
+  expect(stage.asks).toBeGreaterThan(1);
+  expect(stage.now).toBeLessThan(start + 33 * minute);
+});
+
 it('a poll finds nothing new while an order stays as stuck as the run shows it', async () => {
   const stage = new LookStage(readingOf('Routing'));
   stage.now += 30 * minute;
