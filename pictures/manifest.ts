@@ -23,6 +23,7 @@ const plotted = {
 export const origins: Readonly<Record<string, Origin>> = {
   'order.png': { command: ui, shows: ['src/domain/order/trail.ts', 'src/domain/markdown.ts', ...samples] },
   'order-run.png': { command: ui, shows: ['src/workflows/order', ...samples] },
+  'call-stack.png': { command: ui, shows: ['src/workflows/subscription', 'src/workflows/interceptors.ts'] },
   'encrypted.png': { command: ui, shows: encryption },
   'decrypted.png': { command: ui, shows: [...encryption, 'src/domain/ride/ride.ts'] },
   'view-account.png': views,

@@ -26,6 +26,7 @@ export interface Flags {
 export const shootUi = (flags: Flags): Promise<void> =>
   inBrowser(flags, async (browser) => {
     await shootOrder(browser, flags.ui);
+    await shootCallStack(browser, flags.ui);
     await shootEncryption(browser);
   });
 
@@ -51,6 +52,15 @@ async function shootOrder(browser: Browser, url: string): Promise<void> {
   savePicture('order-run.png', await ui.page.locator('#event-history-timeline-graph').screenshot());
   await ui.openTab('user-metadata');
   await shoot(ui.page, 'order.png', details);
+  await ui.page.close();
+}
+
+/** Where an open run waits: a subscription, since that goes on. */
+async function shootCallStack(browser: Browser, url: string): Promise<void> {
+  const ui = await openUi(browser, url);
+  await ui.openRun('subscription/business/status_changed');
+  await ui.openTab('call-stack');
+  await shoot(ui.page, 'call-stack.png', details);
   await ui.page.close();
 }
 
