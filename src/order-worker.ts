@@ -185,7 +185,7 @@ function createActivities(
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
   const stores = typeof store === 'object';
-  const claims = createClaims(client);
+  const claims = createClaims(client, stores);
   const calling = { account, rideApi, call, claims, stores, now };
   const deliveries = createDeliveryActivities({
     routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),

@@ -16,11 +16,11 @@ const withinMs = 10_000;
 const recordedWithinMs = 12_000;
 
 /** See `Claims`. */
-export const createClaims = (client: Client): Claims => ({
-  take: (run, name) => isFirst(client, run, name, () => historiesBehind(client, run)),
+export const createClaims = (client: Client, stores = false): Claims => ({
+  take: (run, name) => isFirst(client, { run, name, stores }, () => historiesBehind(client, run)),
   // A run that was reset does not name the other runs that were made of the same one: one of these may have done it.
   async takeAsked(run, name, updateId) {
-    return await isFirst(client, run, `${name} ${updateId ?? ''}`, async () => {
+    return await isFirst(client, { run, name: `${name} ${updateId ?? ''}`, stores }, async () => {
       const own = await eventsOf(client, run);
       return wasResetSince(own, updateId) ? [] : [own];
     });
@@ -28,9 +28,14 @@ export const createClaims = (client: Client): Claims => ({
 });
 
 /** Claims it, and looks for the first claim of this name in these histories. */
-async function isFirst(client: Client, run: RunName, name: string, histories: () => Promise<HistoryEvents[]>) {
+async function isFirst(
+  client: Client,
+  { run, name, stores }: { run: RunName; name: string; stores: boolean },
+  histories: () => Promise<HistoryEvents[]>,
+): Promise<boolean> {
   const by = randomUUID();
-  const isOpen = await runOf(client, run.workflowId, run.runId).signal(claimedSignal, { name, by }, { withinMs });
+  const claim = { name, by, ...(stores && { stores }) };
+  const isOpen = await runOf(client, run.workflowId, run.runId).signal(claimedSignal, claim, { withinMs });
   if (!isOpen) return false; // the run was reset or ended meanwhile
   const until = Date.now() + recordedWithinMs;
   for (let waitMs = 10; ; waitMs *= 2) {

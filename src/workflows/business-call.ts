@@ -32,7 +32,7 @@ import {
 } from '../domain/call.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue } from './activity-options.js';
-import { claimedSignal } from './messages.js';
+import { type Claim, claimedSignal } from './messages.js';
 import { refuseBadInput, requireWorkflowId, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
@@ -48,8 +48,11 @@ export async function businessCall(rawInput: BusinessCallInput): Promise<Busines
   return await performCall({ ...call, requestId: workflowInfo().workflowId }, showWaiting);
 }
 
-/** Claims only stand in the history: the activity that takes one reads them there. Must run before the first await of the run. */
-export const listenToClaims = (): void => setHandler(claimedSignal, () => undefined);
+/** The activity that takes a claim reads it in the history. Must run before the first await of the run. */
+export const listenToClaims = (onStore?: () => void): void =>
+  setHandler(claimedSignal, (claim: Partial<Claim> | null) => {
+    if (claim?.stores === true) onStore?.();
+  });
 
 /** Shows that the call takes long. */
 function showWaiting(attention: Attention | null): void {

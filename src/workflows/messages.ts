@@ -46,13 +46,17 @@ export const resolveRideUpdate = defineUpdate<
 /** Where the ride stands. */
 export const rideStatusQuery = defineQuery<RideStanding>('rideStatus');
 
-/** An activity of the run claims to do what may be done once: the first of a name may do it. `by`: a random name of the activity's attempt. */
+/**
+ * An activity of the run claims to do what may be done once: the first of a name may do it. `by`: a random name of the activity's attempt.
+ * `stores`: its worker has a store, which a run would not learn from an attempt whose worker dies.
+ */
 export const claimedSignal = defineSignal<[Claim]>('claimed');
 
 /** Argument of `claimed`. */
 export interface Claim {
   name: string;
   by: string;
+  stores?: boolean;
 }
 
 /** A change of the order, from the run that follows it. A hint: the ride reads the end from that run. */

@@ -20,7 +20,7 @@ import { type Ride, setStanding, showsWaiting } from './state.js';
 export function listen(ride: Ride): void {
   setHandler(rideStatusQuery, () => ({ ...ride.standing, ...shownReceipt(ride) }));
   setHandler(rideOrderChangedSignal, (change) => recordChange(ride, change));
-  listenToClaims();
+  listenToClaims(() => void ride.notifier.addStore(ride));
   onUpdate(updateRideUpdate, parseUpdateRideInput, ({ order }) => update(ride, order));
   onUpdate(cancelRideUpdate, parseNoInput, () => cancel(ride));
   const takes = (resolution: RideResolution): Promise<RideStanding> => takeResolution(ride, resolution);

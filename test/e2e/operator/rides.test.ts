@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
@@ -17,6 +18,7 @@ import {
   stands,
 } from '../../support/ride/rides.js';
 import { eventsOf } from '../../support/runs.js';
+import { usePostgres } from '../../support/store/postgres.js';
 import { startFleet } from '../../support/worker/fleet.js';
 
 /** Creates that the service got for a ride. It forgets request ids, so each makes an order. */
@@ -121,16 +123,20 @@ describe.each(profiles)('a service that is %s', (_, env) => {
   });
 });
 
-const actions = Object.keys(activityActions) as ActivityAction[];
+const postgres = usePostgres();
+const actions = ['cancelRide', ...(Object.keys(activityActions) as ActivityAction[])] as const;
 const deaths = isLong
   ? profiles.flatMap(([, env]) => actions.map((action) => [action, env] as const))
-  : ([['reset', {}]] as const);
+  : ([
+      ['cancelRide', {}],
+      ['reset', {}],
+    ] as const);
 
-it.each(deaths)(
-  'a worker dies during a create and an operator does this to its activity: %s',
+it.concurrent.each(deaths)(
+  'a worker dies during a create, and somebody does this to its activity or its ride: %s',
   { timeout: 240_000 },
   async (action, env) => {
-    const fleet = await startFleet(1, { env });
+    const fleet = await startFleet(1, { env: { ...env, FARETRAIL_STORE_URL: postgres.url } });
     const { sandbox, client } = fleet;
     try {
       sandbox.setBookingSettings({ script: goesOn, forgetsRequestIds: env !== repeatsCreates });
@@ -138,8 +144,10 @@ it.each(deaths)(
       const requestId = randomUUID();
       const { handle } = await requestedRide(fleet.place, { requestId });
       await vi.waitFor(() => expect(createsOf(fleet, requestId)).toBe(1), { timeout: 60_000, interval: 20 });
+      if (action === 'cancelRide') void handle.executeUpdate(action).catch(() => undefined);
+      await sleep(500);
       await fleet.workers[0]?.kill();
-      await actOn(client, handle.workflowId, 'attemptCall', action);
+      if (action !== 'cancelRide') await actOn(client, handle.workflowId, 'attemptCall', action);
       await fleet.addWorker();
       await vi.waitFor(
         async () => {
@@ -150,6 +158,8 @@ it.each(deaths)(
       );
       expect(sandbox.createdOrders()).toHaveLength(1);
       if (env !== repeatsCreates) expect(createsOf(fleet, requestId)).toBe(1);
+      const stored = 'select order_id, attention from faretrail.rides where request_id = $1';
+      await vi.waitFor(async () => expect(await postgres.rows(stored, [requestId])).toHaveLength(1), patient);
       await handle.terminate();
     } finally {
       await fleet.close();
