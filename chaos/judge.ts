@@ -91,13 +91,26 @@ function problemsOf(
 /** The time after which a worker that does not reach Temporal ends. */
 const patienceMs = 20_000;
 
-/** Only a worker that finds no Temporal server may end by itself, and a server that finds no database. The suite starts them again. */
+/** So long a pause in the middle of workflow code may cost a worker its process: the SDK cuts the code off, and Node ends. */
+const pauseOfCodeMs = 5_000;
+
+/**
+ * Only a worker that finds no Temporal server or was paused in workflow code may end by itself, and a server that finds no database. The suite
+ * starts them again.
+ */
 function judgeProcesses({ members }: Stage, faults: readonly Fault[]): Verdict {
   const ends = Object.values(members).flatMap(({ name, ownEnds }) => ownEnds().map((end) => ({ name, ...end })));
   const needs = (name: ProcessName, target: Place): boolean =>
     name.startsWith('worker') ? isOfTemporal(target) : name.startsWith('server') && target === 'postgres';
   const isExcused = (name: ProcessName, at: number) =>
-    faults.some(({ target, beganAt, endedAt }) => needs(name, target) && beganAt <= at && endedAt >= at - patienceMs);
+    faults.some(
+      ({ target, kind, beganAt, endedAt }) =>
+        (needs(name, target) && beganAt <= at && endedAt >= at - patienceMs) ||
+        (target === name &&
+          kind === 'pause' &&
+          endedAt - beganAt > pauseOfCodeMs &&
+          Math.abs(at - endedAt) < pauseOfCodeMs),
+    );
   const wrong = ends.filter(({ name, at }) => !isExcused(name, at));
   return {
     problems: wrong.map(

@@ -48,7 +48,7 @@ const names: Record<string, string> = {
   runs: 'runs in Temporal',
   events: 'history events',
   longestHistory: 'events of the longest history',
-  ownEnds: 'processes that ended without Temporal or its database and were started again',
+  ownEnds: 'processes that ended without Temporal or its database, or after a pause, and were started again',
   secretsSought: 'secrets sought',
   megabytesSearched: 'megabytes searched for them, without histories',
   settledMs: 'milliseconds until all runs had ended',
