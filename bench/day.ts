@@ -23,8 +23,8 @@ type Mode = keyof typeof modes;
  * start or a change with its read.
  */
 const costs = {
-  task: { server: 23.3, worker: 11.8, ingress: 3 },
-  poll: { server: 12.2, worker: 6.1, ingress: 0 },
+  task: { server: 19.9, worker: 10.3, ingress: 2.2 },
+  poll: { server: 5.3, worker: 2.8, ingress: 0 },
 } as const;
 type Part = keyof typeof costs.task;
 
