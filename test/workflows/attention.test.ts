@@ -22,8 +22,8 @@ let stack: TimeSkippingStack;
 beforeAll(async () => {
   stack = await startTimeSkippingStack();
 });
-beforeEach(async () => {
-  stack = await onSkippedTime(stack);
+beforeEach(async ({ task }) => {
+  stack = await onSkippedTime(stack, task);
   stack.reads.length = 0;
   stack.tokenRequests.length = 0;
 });

@@ -34,8 +34,8 @@ beforeAll(async () => {
   receiver = await startNotifyReceiver();
   stack = await startStack();
 });
-beforeEach(async () => {
-  stack = await onSkippedTime(stack, startStack);
+beforeEach(async ({ task }) => {
+  stack = await onSkippedTime(stack, task, startStack);
 });
 afterAll(async () => {
   await stack.close();
