@@ -9,6 +9,7 @@ import { createNamedKey } from '../../../src/sealing/key-ring.js';
 import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
 import { encrypted, raw } from '../../support/hostile/payloads.js';
+import { resetPoints, resetRun } from '../../support/operator.js';
 import { shows, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { failureOf } from '../../support/ride/rides.js';
@@ -75,6 +76,20 @@ it('a start and a signal wait for a worker that holds their key, and a signal th
   const options = { workflowBundle: { codePath: inject('workflowBundlePath') } };
   const history = await order.fetchHistory();
   await Worker.runReplayHistory({ ...options, dataConverter: toWorkerDataConverter(withBoth) }, history, workflowId);
+});
+
+it('a run that a signal stops for good goes on after a reset to the task before it, without signals', async () => {
+  const { orderId, workflowId } = orderIn('Driving');
+  const { firstExecutionRunId: runId } = await stack.follow('business', orderId);
+  const run = client.workflow.getHandle(workflowId);
+  await shows(run as never, { status: 'Driving' });
+  const point = (await resetPoints(run)).at(-1) ?? 0;
+  const lost = createNamedKey('lost', randomBytes(32));
+  await run.signal('deliveryReceived', await encrypted(rawDelivery(), 'others', lost));
+  await waits(workflowId);
+  await resetRun(client, { workflowId, runId }, point, 'updates');
+  stack.sandbox.setStatus('business', orderId, 'Completed');
+  expect(await client.workflow.getHandle(workflowId).result()).toMatchObject({ outcome: 'completed' });
 });
 
 it('a start whose input its own key does not open fails at once', async () => {

@@ -5,7 +5,7 @@ import { startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { failureOf, goesOn, requestedRide, standingOf, stands } from '../../support/ride/rides.js';
 import { faultForms, hits } from '../../support/ride/with-fault.js';
-import { attributeOf } from '../../support/runs.js';
+import { attributeOf, eventsOf } from '../../support/runs.js';
 
 const stack = useOrderStack();
 beforeAll(() => stack.sandbox.setBookingSettings({ script: goesOn }));
@@ -101,6 +101,18 @@ describe('a ride whose create lost its answer, while no repeat is known to be sa
     const standing = await resolve({ giveUp: true, reason: 'booked by phone' });
     expect(standing).toMatchObject({ stage: 'ended', orderId: null, attention: null });
     expect(await failureOf(handle.result())).toMatchObject({ type: 'OutcomeUnknown', message: /booked by phone/ });
+  });
+
+  it('is recorded where only the claim of its dead worker said that there is a store', async () => {
+    const { handle, resolve } = await unknown();
+    for (const claim of [null, {}, { name: 'createOrder 1 ', by: 'its worker', stores: true }])
+      await handle.signal('claimed', claim);
+    await resolve({ giveUp: true, reason: 'never ordered' });
+    await failureOf(handle.result());
+    const scheduled = (await eventsOf(handle)).flatMap(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
+    );
+    expect(scheduled).toContain('recordChange');
   });
 });
 
