@@ -51,7 +51,7 @@ import { createEarlierRunReader, createShownReader } from './temporal/order-runs
 import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
-import { bundlePath, cachedRuns } from './temporal/workflow-code.js';
+import { bundlePath, cachedRuns, workflowTasks } from './temporal/workflow-code.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
 const shutdownGraceTime = 25_000;
@@ -116,16 +116,15 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     ...parts.options,
     interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
+  const { maxCachedWorkflows = cachedRuns() } = shared;
   const workflowWorker = Worker.create({
     ...shared,
-    maxCachedWorkflows: shared.maxCachedWorkflows ?? cachedRuns(),
+    maxCachedWorkflows,
+    maxConcurrentWorkflowTaskExecutions: workflowTasks(maxCachedWorkflows),
     taskQueue: config.taskQueue,
     workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
     activities: mainActivities,
     nexusServices: [createRideOrdersService(config.taskQueue)],
-    // Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds,
-    // Temporal would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
-    maxConcurrentWorkflowTaskExecutions: 40,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
   const accountWorkers = config.accounts.flatMap((account) => [

@@ -31,11 +31,19 @@ const mebibyte = 1_048_576;
 const ownHeap = 150;
 /** A followed order takes about 95 kB of the heap (`test/e2e/worker/memory.test.ts`); as much again is room for garbage and bigger runs. */
 const runsPerMebibyte = 5;
-/** More than a worker has workflow tasks at a time, which the SDK demands. */
-const fewestRuns = 50;
+/** Each may be a ride with a body that takes a megabyte and more of the heap, until it is ordered. */
+const fewestRuns = 20;
+/**
+ * Runs that a worker takes over are replayed side by side on one thread. If it had more of them than it can replay in ten seconds, Temporal
+ * would take all their tasks away, and the replays would begin again. With far fewer, pollers of one queue starve the other.
+ */
+const mostTasks = 40;
 
 /** How many runs the workflow cache of a worker holds, so that they fit the heap. The SDK's default assumes runs far bigger than ours. */
 export function cachedRuns(): number {
   const heap = getHeapStatistics().heap_size_limit / mebibyte;
   return Math.max(fewestRuns, Math.floor((heap - ownHeap) * runsPerMebibyte));
 }
+
+/** How many workflow tasks a worker with such a cache has at a time: what they decode must find room, too. */
+export const workflowTasks = (cached: number): number => Math.min(mostTasks, Math.floor(cached / 2));
