@@ -83,6 +83,8 @@ export interface Shown {
   /** Null before the first read. */
   status: string | null;
   concern: ConcernCode | null;
+  /** Did a delivery lead to the status? */
+  isAnnounced: boolean;
 }
 
 /** Reads what a run of `followOrder` shows now. */
@@ -219,7 +221,7 @@ function concernAt(
 }
 
 /** What the poll takes for the present state of the run. The heartbeat details carry it from attempt to attempt. */
-type Known = Pick<ObserveOrderInput, 'rawStatus' | 'attention' | 'since'>;
+type Known = Pick<ObserveOrderInput, 'rawStatus' | 'attention' | 'since' | 'pushed'>;
 
 /** What an attempt of the poll leaves for the next, where that is not what the input says. */
 interface Progress {
@@ -236,9 +238,10 @@ async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts,
   const left = (activityInfo().heartbeatDetails ?? null) as Progress | null;
   const known: Known = left?.known ?? input;
   const before = left?.struggle ? looking.shortened(left.struggle) : null;
-  const paceMs = (from: number): number => pollPaceMs({ ...input, ...known }, ports.account(input.account), from);
-  const stillSo = (afterMs: number): ApplicationFailure =>
-    notYet(`Still ${toRideStatus(known.rawStatus ?? '')}.`, afterMs);
+  const paceMs = (from: number, shown = known): number =>
+    pollPaceMs({ ...input, ...shown }, ports.account(input.account), from);
+  const stillSo = (afterMs: number, { rawStatus } = known): ApplicationFailure =>
+    notYet(`Still ${toRideStatus(rawStatus ?? '')}.`, afterMs);
   const reads = input.lastReadAt === null ? attempt : attempt - 1;
   return await looking.look<{ reading: OrderReading; shown: Known | null }, OrderHint>({
     shown: null,
@@ -252,12 +255,14 @@ async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts,
         signal: cancellationSignal(),
       });
       const { workflowExecution } = activityInfo();
-      const isSame = isSameStatus(reading.status, known.rawStatus) && !(input.pushed && attempt % askEveryPolls === 0);
+      const isSame = isSameStatus(reading.status, known.rawStatus) && !(known.pushed && attempt % askEveryPolls === 0);
       if (isSame || reading.terminal || !workflowExecution) return { reading, shown: null };
       // A delivery may have led the run to this status: one question for each change, none for an unchanged poll.
-      const { status, concern } = await ports.readShown(workflowExecution);
+      const { status, concern, isAnnounced } = await ports.readShown(workflowExecution);
       const since = isSameStatus(status, known.rawStatus) ? known.since : iso(now());
-      return { reading, shown: { rawStatus: status, attention: concern, since } };
+      // The run begins another poll once deliveries no longer announce its changes.
+      const pushed = known.pushed || isAnnounced;
+      return { reading, shown: { rawStatus: status, attention: concern, since, pushed } };
     },
     answer({ reading, shown }) {
       if (isNews(reading, now(), { ...input, ...known, ...shown }, ports)) {
@@ -265,7 +270,7 @@ async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts,
         return { reads, struggle: null, unchangedAt: attempt === 1 ? null : iso(from - paceMs(from)) };
       }
       if (shown) heartbeat({ known: shown, struggle: null } satisfies Progress);
-      throw stillSo(looking.jittered(paceMs(now())));
+      throw stillSo(looking.jittered(paceMs(now(), shown ?? known)), shown ?? known);
     },
     toTrouble: (error) => toTrouble(error, input, ports, now()),
     show: (struggle) => ({ reads, struggle, unchangedAt: null }),

@@ -87,10 +87,12 @@ export const createShownReader =
   async ({ workflowId, runId }) => {
     const found = await runOf(client, workflowId, runId).find({ withinMs: shownWithinMs });
     if (!found) throw notFound(workflowId);
-    const { [searchAttributeNames.status]: status, [searchAttributeNames.attention]: attention } =
-      found.searchAttributes;
+    const shown = (name: string): unknown => found.searchAttributes[name]?.[0];
+    const status = shown(searchAttributeNames.status);
+    const attention = shown(searchAttributeNames.attention);
     return {
-      status: typeof status?.[0] === 'string' ? status[0] : null,
-      concern: concernCodes.find((code) => code === attention?.[0]) ?? null,
+      status: typeof status === 'string' ? status : null,
+      concern: concernCodes.find((code) => code === attention) ?? null,
+      isAnnounced: shown(searchAttributeNames.seenBy) === 'delivery',
     };
   };

@@ -60,7 +60,7 @@ export class LookStage {
   /** When the service was asked. */
   readonly asked: number[] = [];
   /** What the run shows to a poll that asks; an Error when Temporal does not answer. */
-  shown: Shown | Error = { status: 'Routing', concern: null };
+  shown: Shown | Error = { status: 'Routing', concern: null, isAnnounced: false };
   /** How often a poll has asked for it. */
   asks = 0;
   readonly quietTimes = createQuietTimes(() => this.now);

@@ -78,12 +78,9 @@ const mustLeave = (follow: Follow): boolean => isOver(follow) || mustContinue(fo
 /** Waits for a hint: a delivery, a caller, or the end of the poll. */
 async function rest(follow: Follow): Promise<void> {
   keepPolling(follow);
-  const { pushed } = follow.trail;
   const { input } = follow;
-  // A delivery or a caller may have changed the pace of the poll.
-  await condition(
-    () => mustRead(follow) || mustLeave(follow) || follow.trail.pushed !== pushed || follow.input !== input,
-  );
+  // A caller may have changed the pick-up time, and with it the pace of the poll.
+  await condition(() => mustRead(follow) || mustLeave(follow) || follow.input !== input);
 }
 
 async function read(follow: Follow): Promise<void> {

@@ -7,7 +7,7 @@ import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
 import { runBeside, unless } from '../run-kit.js';
-import type { Follow } from './state.js';
+import type { Follow, Poll } from './state.js';
 
 /** What a read found, and why it was made. */
 export interface Look {
@@ -124,12 +124,14 @@ const shownBy = ({ input: { account, orderId, ...input }, trail, startedAt }: Fo
 export function keepPolling(follow: Follow): void {
   const { poll, trail } = follow;
   const pickup = scheduledAt(follow.input, trail);
-  // The poll of an announced order asks the run what it shows.
-  const isSame = trail.pushed || poll?.rawStatus === trail.rawStatus;
-  if (poll && isSame && poll.pushed === trail.pushed && poll.scheduledAt === pickup) return;
+  if (poll?.scheduledAt === pickup) {
+    // The poll of an announced order asks the run what it shows, and whether it is announced.
+    poll.pushed ||= trail.pushed;
+    if (trail.pushed || (!poll.pushed && poll.rawStatus === trail.rawStatus)) return;
+  }
   stopPolling(follow);
   const scope = new CancellationScope();
-  const begun = { scope, pushed: trail.pushed, rawStatus: trail.rawStatus, scheduledAt: pickup };
+  const begun: Poll = { scope, pushed: trail.pushed, rawStatus: trail.rawStatus, scheduledAt: pickup };
   follow.poll = begun;
   runBeside(
     scope
@@ -147,7 +149,7 @@ export function stopPolling({ poll }: Follow): void {
 
 async function requestPoll(follow: Follow): Promise<void> {
   const { input, trail, lastReadAt } = follow;
-  const options = lookOptions(input.account, pollPriority, pollSummary(trail));
+  const options = lookOptions(input.account, pollPriority, `Watch for changes since ${trail.status?.slice(0, 100)}`);
   const { observeOrder } = proxyActivities<OrderActivities>(options);
   try {
     const { reads, struggle, unchangedAt } = await observeOrder({
@@ -163,8 +165,4 @@ async function requestPoll(follow: Follow): Promise<void> {
     log.warn('a poll was ended from outside', { message: error.message });
   }
   follow.inbox.asked += 1;
-}
-
-function pollSummary({ status, pushed }: OrderTrail): string {
-  return pushed ? 'Watch for a change that is not announced' : `Watch for a change from ${status?.slice(0, 100)}`;
 }

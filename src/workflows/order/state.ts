@@ -63,9 +63,10 @@ export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
 });
 
 /** A poll under way, and what its pace depends on. */
-interface Poll {
+export interface Poll {
   readonly scope: CancellationScope;
-  readonly pushed: boolean;
+  /** Has the order been announced since the poll began? */
+  pushed: boolean;
   readonly rawStatus: string | null;
   readonly scheduledAt: string | null;
 }

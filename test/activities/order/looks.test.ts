@@ -99,7 +99,7 @@ describe('a poll that finds another status than it knows', () => {
 
   it('goes on if a delivery has led the run there, and asks no more about that status', async () => {
     const stage = new LookStage(readingOf('DRIVING'));
-    stage.shown = { status: 'Driving', concern: null };
+    stage.shown = { status: 'Driving', concern: null, isAnnounced: true };
     const { failure, heartbeats } = await poll(stage);
     expect(failure).toMatchObject({ type: 'NotYet', nextRetryDelay: 120_000 });
     const next = await poll(stage, { attempt: 2, heartbeatDetails: heartbeats.at(-1) });
@@ -107,6 +107,18 @@ describe('a poll that finds another status than it knows', () => {
     expect(stage.asks).toBe(1);
     stage.answers = [readingOf('Routing')];
     expect((await poll(stage, { attempt: 3, heartbeatDetails: heartbeats.at(-1) })).seen).toMatchObject({ reads: 3 });
+  });
+
+  it.each([
+    ['has the pace of an announced order from then on if a delivery has led the run there', true, 120_000],
+    ['keeps its pace if a read has led the run there', false, 10_000],
+  ])('%s', async (_, isAnnounced, paceMs) => {
+    const stage = new LookStage(readingOf('Driving'));
+    stage.shown = { status: 'Driving', concern: null, isAnnounced };
+    const { failure, heartbeats } = await stage.attempt(aPoll(), { workflowExecution });
+    expect(failure).toMatchObject({ message: 'Still Driving.', nextRetryDelay: paceMs });
+    const next = { workflowExecution, attempt: 2, heartbeatDetails: heartbeats.at(-1) };
+    expect(delayOf(await stage.attempt(aPoll(), next))).toBe(paceMs);
   });
 
   it('is repeated when Temporal does not answer', async () => {

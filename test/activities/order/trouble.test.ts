@@ -106,7 +106,7 @@ describe('a poll that meets an outage', () => {
       unreachable(),
       readingOf('Driving'),
     );
-    stage.shown = { status: 'Routing', concern: null };
+    stage.shown = { status: 'Routing', concern: null, isAnnounced: false };
     const attempts = await stage.run(aPoll());
     expect(secondsAsked(stage)).toEqual([0, 1, 3, 13, 14]);
     expect(attempts[2]?.heartbeats).toEqual([expect.objectContaining({ struggle: null })]);

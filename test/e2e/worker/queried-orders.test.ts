@@ -7,7 +7,7 @@ import { type FollowHandle, startOrderStack } from '../../support/order/stack.js
 
 const orders = isLong ? 96 : 12;
 const course = ['Routing', 'Reserved', 'Confirmed', 'Waiting', 'Driving', 'Completed'].slice(isLong ? 0 : -3);
-/** Just above the number of workflow tasks at a time, which the SDK demands. */
+/** Far fewer than the runs, so that most are replayed again and again. */
 const options = { maxCachedWorkflows: 41 };
 const upTo = (ms: number): Promise<void> => sleep(Math.random() * ms);
 /** The server turns queries away that are too many at a time, or that no worker answers in ten seconds; it takes no message for a run that has ended. */
