@@ -234,57 +234,48 @@ const askEveryPolls = 6;
 
 async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts, looking: Looking): Promise<OrderHint> {
   const { now } = looking;
-  const { attempt, currentAttemptScheduledTimestampMs: dueAt } = activityInfo();
-  const left = (activityInfo().heartbeatDetails ?? null) as Progress | null;
+  const { attempt, currentAttemptScheduledTimestampMs: dueAt, heartbeatDetails, workflowExecution } = activityInfo();
+  const left = (heartbeatDetails ?? null) as Progress | null;
   const known: Known = left?.known ?? input;
   const before = left?.struggle ? looking.shortened(left.struggle) : null;
-  const paceMs = (from: number, shown = known): number =>
-    pollPaceMs({ ...input, ...shown }, ports.account(input.account), from);
-  const stillSo = (afterMs: number, { rawStatus } = known): ApplicationFailure =>
-    notYet(`Still ${toRideStatus(rawStatus ?? '')}.`, afterMs);
+  const paceMs = ({ rawStatus: status, since, pushed }: Known, from: number): number => {
+    const at = { since: Date.parse(since), scheduledAt: toEpoch(input.scheduledAt), now: from };
+    return nextReadMs({ status, pushed, ...at }, ports.account(input.account).poll);
+  };
+  const stillSo = (shown: Known, elapsedMs: number): ApplicationFailure =>
+    notYet(`Still ${toRideStatus(shown.rawStatus ?? '')}.`, looking.jittered(paceMs(shown, now())) - elapsedMs);
   const reads = input.lastReadAt === null ? attempt : attempt - 1;
-  return await looking.look<{ reading: OrderReading; shown: Known | null }, OrderHint>({
+  return await looking.look<{ reading: OrderReading; shown: Known }, OrderHint>({
     shown: null,
     before,
     async read() {
       if (attempt === 1 && input.lastReadAt !== null) {
         const elapsedMs = Math.max(0, now() - Date.parse(input.lastReadAt)); // the clock of another process may be ahead
-        throw stillSo(looking.jittered(paceMs(now())) - elapsedMs);
+        throw stillSo(known, elapsedMs);
       }
       const reading = await ports.readOrder(ports.account(input.account), input.orderId, {
         signal: cancellationSignal(),
       });
-      const { workflowExecution } = activityInfo();
       const isSame = isSameStatus(reading.status, known.rawStatus) && !(known.pushed && attempt % askEveryPolls === 0);
-      if (isSame || reading.terminal || !workflowExecution) return { reading, shown: null };
+      if (isSame || reading.terminal || !workflowExecution) return { reading, shown: known };
       // A delivery may have led the run to this status: one question for each change, none for an unchanged poll.
       const { status, concern, isAnnounced } = await ports.readShown(workflowExecution);
       const since = isSameStatus(status, known.rawStatus) ? known.since : iso(now());
-      // The run begins another poll once deliveries no longer announce its changes.
-      const pushed = known.pushed || isAnnounced;
+      const pushed = known.pushed || isAnnounced; // the run begins another poll once its changes come unannounced
       return { reading, shown: { rawStatus: status, attention: concern, since, pushed } };
     },
     answer({ reading, shown }) {
-      if (isNews(reading, now(), { ...input, ...known, ...shown }, ports)) {
+      if (isNews(reading, now(), { ...input, ...shown }, ports)) {
         const from = before ? Math.min(Date.parse(before.since), dueAt) : dueAt;
-        return { reads, struggle: null, unchangedAt: attempt === 1 ? null : iso(from - paceMs(from)) };
+        return { reads, struggle: null, unchangedAt: attempt === 1 ? null : iso(from - paceMs(known, from)) };
       }
-      if (shown) heartbeat({ known: shown, struggle: null } satisfies Progress);
-      throw stillSo(looking.jittered(paceMs(now(), shown ?? known)), shown ?? known);
+      if (shown !== known) heartbeat({ known: shown, struggle: null } satisfies Progress);
+      throw stillSo(shown, 0);
     },
     toTrouble: (error) => toTrouble(error, input, ports, now()),
     show: (struggle) => ({ reads, struggle, unchangedAt: null }),
     leave: (struggle) => heartbeat({ known, struggle } satisfies Progress),
   });
-}
-
-function pollPaceMs(
-  { rawStatus, since, scheduledAt, pushed }: ObserveOrderInput,
-  { poll }: Account,
-  now: number,
-): number {
-  const at = { since: Date.parse(since), scheduledAt: toEpoch(scheduledAt), now };
-  return nextReadMs({ status: rawStatus, pushed, ...at }, poll);
 }
 
 /** Would the run change, if it read this? */

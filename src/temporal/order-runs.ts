@@ -87,12 +87,11 @@ export const createShownReader =
   async ({ workflowId, runId }) => {
     const found = await runOf(client, workflowId, runId).find({ withinMs: shownWithinMs });
     if (!found) throw notFound(workflowId);
+    const { status, attention, seenBy } = searchAttributeNames;
     const shown = (name: string): unknown => found.searchAttributes[name]?.[0];
-    const status = shown(searchAttributeNames.status);
-    const attention = shown(searchAttributeNames.attention);
     return {
-      status: typeof status === 'string' ? status : null,
-      concern: concernCodes.find((code) => code === attention) ?? null,
-      isAnnounced: shown(searchAttributeNames.seenBy) === 'delivery',
+      status: (shown(status) as string | undefined) ?? null,
+      concern: concernCodes.find((code) => code === shown(attention)) ?? null,
+      isAnnounced: shown(seenBy) === 'delivery',
     };
   };

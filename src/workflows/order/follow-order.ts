@@ -78,8 +78,7 @@ const mustLeave = (follow: Follow): boolean => isOver(follow) || mustContinue(fo
 /** Waits for a hint: a delivery, a caller, or the end of the poll. */
 async function rest(follow: Follow): Promise<void> {
   keepPolling(follow);
-  const { input } = follow;
-  // A caller may have changed the pick-up time, and with it the pace of the poll.
+  const { input } = follow; // with the pick-up time, on which the pace depends
   await condition(() => mustRead(follow) || mustLeave(follow) || follow.input !== input);
 }
 
