@@ -86,8 +86,9 @@ export function createCallActivities(ports: CallActivityPorts) {
         return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
       if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
-      const claim = () => claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
-      if (isWithdrawn) return (await claim()) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
+      const claim = (by?: string) => claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId, by);
+      // One that was lost after its claim is made again.
+      if (isWithdrawn) return (await claim('the withdrawal')) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
       let isClaimed = !isCreate;
       const scope = rideApi.scopeOf(account, operation);
       const result = await authorized(account, scope, operation, async (token) => {

@@ -13,8 +13,9 @@ export interface Claims {
    * from. Only then may the caller do what it claims. Rejects while Temporal does not answer, or has not recorded the claim.
    */
   take(run: RunName, name: string): Promise<boolean>;
-  /** The same for what a run that was reset must not do by itself, but for the update of this id that was sent to it after the reset. */
-  takeAsked(run: RunName, name: string, updateId: string | null): Promise<boolean>;
+  /** The same for what a run that was reset must not do by itself, but for the update of this id that was sent to it after the reset.
+   *  Claims of one name by the same `by`, if given, are one. */
+  takeAsked(run: RunName, name: string, updateId: string | null, by?: string): Promise<boolean>;
 }
 
 /** The run of the activity under way. */

@@ -151,7 +151,7 @@ async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & 
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const isUntaken = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
     const why = isUntaken ? 'no worker of the account took it in time' : 'a worker stopped during the attempt';
-    const isUnsent = isUntaken || call.isReadFirst;
+    const isUnsent = isUntaken || call.isReadFirst || call.isWithdrawn;
     return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };
   }
 }

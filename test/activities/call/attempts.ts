@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Info } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
@@ -72,12 +73,17 @@ export function createCallStage(
   const tokens = tokensInOrder();
   const clock = { now: start };
   const now = () => clock.now;
-  const claimed = new Set<string>();
+  const claimed = new Map<string, string>();
   const { callService, attemptCall } = createCallActivities({
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
-    claims: { takeAsked: async (_run, name) => !claimed.has(name) && Boolean(claimed.add(name)) },
+    claims: {
+      async takeAsked(_run, name, _updateId, by = randomUUID()) {
+        if (!claimed.has(name)) claimed.set(name, by);
+        return claimed.get(name) === by;
+      },
+    },
     stores,
     now,
   });

@@ -102,6 +102,7 @@ it('a withdrawn create claims its place and sends nothing', async () => {
   const stage = createCallStage([created]);
   const withdrawn = { ...create, isWithdrawn: true } as const;
   expect((await stage.change(withdrawn)).end).toEqual({ kind: 'noEffect' });
+  expect((await stage.change(withdrawn)).end, 'its answer was lost').toEqual({ kind: 'noEffect' });
   expect((await stage.change(create)).end).toMatchObject({ sent: 'unknown' });
   expect(stage.requests).toEqual([]);
 });

@@ -1,5 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { FaultInput } from '../../../sandbox/faults.js';
+import { rideStart } from '../../../src/temporal/starts.js';
+import { cancelRideUpdate } from '../../../src/workflows/messages.js';
+import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
@@ -7,7 +13,19 @@ import { failureOf, goesOn, requestedRide, standingOf, stands } from '../../supp
 import { faultForms, hits } from '../../support/ride/with-fault.js';
 import { attributeOf, eventsOf } from '../../support/runs.js';
 
-const stack = useOrderStack();
+/** So many answers of attempts at withdrawn rides get lost. */
+let toLose = 0;
+const losing: ActivityInterceptorsFactory = () => ({
+  inbound: {
+    async execute(input, next) {
+      const end = await next(input);
+      if ((input.args[0] as { isWithdrawn?: true }).isWithdrawn && toLose-- > 0) throw new Error('lost');
+      return end;
+    },
+  },
+});
+
+const stack = useOrderStack({ options: { interceptors: { activity: [losing] } } });
 beforeAll(() => stack.sandbox.setBookingSettings({ script: goesOn }));
 
 /** The next creates have this fault. Gives the orders made from now on. */
@@ -17,6 +35,21 @@ function creating(fault: FaultInput) {
   const before = stack.sandbox.createdOrders().length;
   return () => stack.sandbox.createdOrders().slice(before);
 }
+
+it('a ride that is withdrawn before its create is not in doubt if a worker dies while it looks that up', async () => {
+  toLose = 2;
+  const made = creating({ kind: 'slow', delayMs: 1 });
+  const input = { account: 'business', requestId: randomUUID(), order: newRide() } as never;
+  const startWorkflowOperation = new WithStartWorkflowOperation<typeof requestRide>(
+    'requestRide',
+    rideStart(input, stack.config.taskQueue),
+  );
+  const standing = await stack.client.workflow.executeUpdateWithStart(cancelRideUpdate, { startWorkflowOperation });
+  expect(standing).toMatchObject({ outcome: 'withdrawn', attention: null });
+  expect(toLose).toBe(-1);
+  expect(made()).toEqual([]);
+});
+
 const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
 
 it('a create is sent again, under the same request id, where the service surely did not take it', async () => {
