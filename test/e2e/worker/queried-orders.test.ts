@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { runOf } from '../../../src/temporal/runs.js';
 import { startReplayer } from '../../replay/replayer.js';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
@@ -26,9 +27,10 @@ it('orders go on and replay that were queried again and again around their deliv
   async function follow(): Promise<FollowHandle> {
     const orderId = stack.newOrder('business', [['Pending', 0]]);
     const run = await stack.follow('business', orderId);
+    const asked = runOf(stack.client, run.workflowId); // asks again where a query comes ahead of a task
     const ask = async (): Promise<void> => {
-      for (let asked = 0; asked < 4; asked += 1, await upTo(20))
-        if (await ifTaken(run.query('orderTrail'))) answers += 1;
+      for (let times = 0; times < 4; times += 1, await upTo(20))
+        if (await ifTaken(asked.query('orderTrail'))) answers += 1;
     };
     const announce = (status: string): Promise<boolean> => ifTaken(deliver(run, deliveryOf(status)));
     for (const status of course) {
