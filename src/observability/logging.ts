@@ -1,6 +1,7 @@
 import type { Logger as TemporalLogger } from '@temporalio/common';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config.js';
+import { askedAhead } from '../domain/errors.js';
 
 export type { Logger } from 'pino';
 
@@ -103,19 +104,19 @@ function withSafeBindings(logger: Logger): Logger {
 /** Our logger in the form that `Runtime.install({ logger })` takes. */
 export function toTemporalLogger(logger: Logger): TemporalLogger {
   return {
-    log: (level, message, meta) => logger[toPinoLevel[level]](withoutTask(meta), message),
+    log: (level, message, meta) => logger[level.toLowerCase() as Lowercase<typeof level>](withoutTask(meta), message),
     trace: (message, meta) => logger.trace(withoutTask(meta), message),
     debug: (message, meta) => logger.debug(withoutTask(meta), message),
     info: (message, meta) => logger.info(withoutTask(meta), message),
     warn: (message, meta) => logger.warn(withoutTask(meta), message),
-    error: (message, meta) => logger.error(withoutTask(meta), message),
+    error: (message, meta) => logger[isToldToAskAgain(meta) ? 'debug' : 'error'](withoutTask(meta), message),
   };
 }
+
+const isToldToAskAgain = (meta: { error?: Error } | undefined): boolean => meta?.error?.message === askedAhead;
 
 /** The SDK logs a task that it cannot begin with all its payloads. */
 function withoutTask(meta: object | undefined): object {
   const { task: _, taskEncoded: _encoded, ...shown } = (meta ?? {}) as Record<string | symbol, unknown>;
   return shown;
 }
-
-const toPinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
+import { askedAhead } from '../../src/domain/errors.js';
 import { createLogger, toTemporalLogger } from '../../src/observability/logging.js';
 import { createNamedKey } from '../../src/sealing/key-ring.js';
 import { partnerEnv, sealingEnv } from '../settings/env.js';
@@ -85,4 +86,13 @@ it('the logger leaves out the payloads of a task that the Temporal SDK cannot be
   toTemporalLogger(logger).log('ERROR', 'Error while processing Nexus task', meta);
   expect(last()).toMatchObject({ workflowId: 'order/partner/17' });
   expect(JSON.stringify(last())).not.toContain('c2VjcmV0');
+});
+
+it('the logger takes a query that comes ahead of a task for no error', () => {
+  const { logger, last } = logged();
+  const temporal = toTemporalLogger(logger);
+  temporal.error('Failed to process Workflow Activation', { error: new Error(askedAhead) });
+  expect(last()).toMatchObject({ level: 'debug', msg: 'Failed to process Workflow Activation' });
+  temporal.error('Failed to process Workflow Activation', { error: new Error('another') });
+  expect(last()).toMatchObject({ level: 'error' });
 });
