@@ -107,6 +107,13 @@ it('a withdrawn create claims its place and sends nothing', async () => {
   expect(stage.requests).toEqual([]);
 });
 
+it('a withdrawn create that another attempt has claimed is in doubt', async () => {
+  const stage = createCallStage([created]);
+  await stage.change(create);
+  const withdrawn = { ...create, isWithdrawn: true } as const;
+  expect((await stage.change(withdrawn)).end).toMatchObject({ sent: 'unknown' });
+});
+
 it('a create is sent again when the service surely did not take it', async () => {
   const { result, sent } = await played(create, [unsent(), reply(429), created]);
   expect(result).toMatchObject({ orderId: 'o-1' });
