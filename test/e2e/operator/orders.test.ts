@@ -162,8 +162,9 @@ it('notices that wait after the end of a run arrive after a reset of the run tha
     await resetRun(stack.client, { workflowId, runId }, point, 'nothing');
     await isPending(late, 'notifyUrl');
   }
-  receiver.answer(order.path, 204);
+  // While it still waits: its next attempt comes soon then.
   await actOn(stack.client, workflowId, 'notifyUrl', 'reset');
+  receiver.answer(order.path, 204);
   await areTold(order, 'Completed', 'a reset');
   expect(await late.result()).toEqual({ missed: [] });
   expectOneContentForEachId(order.path);
