@@ -9,7 +9,6 @@ import type { Account } from '../src/domain/account.js';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
 import { noWatch } from '../src/domain/order/concern.js';
 import { createRideApi } from '../src/ride-api/ride-api.js';
-import { businessCallStart } from '../src/temporal/starts.js';
 import { type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
 import { quantile } from './open-load.js';
@@ -37,28 +36,22 @@ const many = { count: 1_500, inFlight, limitMs: 20_000 };
 const oneByOne = { count: 200, inFlight: 1, limitMs: 20_000 };
 const slow = { activeMs: 3_600_000, reservedMs: 3_600_000, pushedMs: 3_600_000 };
 
-/** A durable read as a workflow, which is how callers in other languages make it; as the activity by itself; the HTTP request alone. */
-type CallSide = 'workflow' | 'activity' | 'direct';
-type CallRound = Record<CallSide, CallFigures>;
+/** A durable read through the typed client, and the HTTP request alone. */
+type CallRound = Record<'durable' | 'direct', CallFigures>;
 
-/** Measures the cost of a durable call, here a read of an order: the typed client's, a `businessCall`, and the same HTTP call made directly. */
+/** Measures the cost of a durable call, here a read of an order, and of the same HTTP call made directly. */
 export async function benchCalls({ temporal, rounds, say }: CallsOptions): Promise<Summary[]> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   try {
     const place = { folder, temporal, trackerCodePath: '' };
     const results: CallRound[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      say(`calls: round ${round + 1} of ${rounds}, about 45 s`);
+      say(`calls: round ${round + 1} of ${rounds}, about 30 s`);
       const cell = await openCell(place, { side: 'faretrail', processes: 1, cadence: slow });
       try {
         cell.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
         const direct = await measure(await directCall(cell));
-        // Each goes first in every other round: the database of the server grows.
-        const durable = round % 2 === 0 ? [workflowCall, activityCall] : [activityCall, workflowCall];
-        const figures = new Map<typeof workflowCall, CallFigures>();
-        for (const call of durable) figures.set(call, await measure(call(cell)));
-        const of = (call: typeof workflowCall): CallFigures => figures.get(call) ?? direct;
-        results.push({ direct, workflow: of(workflowCall), activity: of(activityCall) });
+        results.push({ direct, durable: await measure(durableCall(cell)) });
       } finally {
         await cell.close();
       }
@@ -69,15 +62,9 @@ export async function benchCalls({ temporal, rounds, say }: CallsOptions): Promi
   }
 }
 
-const newInput = () => ({ account, operation: 'orderDetails' as const, key: randomUUID(), orderId });
-
-function workflowCall({ client, taskQueue }: Cell): Call {
-  return () => client.workflow.execute('businessCall', businessCallStart(newInput(), taskQueue));
-}
-
-function activityCall({ client, taskQueue }: Cell): Call {
+function durableCall({ client, taskQueue }: Cell): Call {
   const rides = createFaretrailClient({ client, taskQueue });
-  return () => rides.call(newInput());
+  return () => rides.call({ account, operation: 'orderDetails', key: randomUUID(), orderId });
 }
 
 async function directCall({ sandbox }: Cell): Promise<Call> {
@@ -108,22 +95,11 @@ async function measure(call: Call): Promise<CallFigures> {
 }
 
 function toMeasures(results: readonly CallRound[]): Measure[] {
-  const beside = (other: 'workflow' | 'direct', key: keyof CallFigures) =>
-    results.map((round) => ({ faretrail: round.activity[key], plain: round[other][key] }));
-  const measuresBeside = (other: 'workflow' | 'direct', name: string): Measure[] => [
-    {
-      ...{ name: `${inFlight} in flight, beside ${name}`, unit: 'calls/s', better: 'higher' },
-      rounds: beside(other, 'perSecond'),
-      ...(other === 'workflow' ? goal : {}),
-    },
-    {
-      ...{ name: `one at a time, beside ${name}: p50`, unit: 'ms', better: 'lower' },
-      rounds: beside(other, 'p50'),
-      ...(other === 'workflow' ? goal : {}),
-    },
-    { name: `one at a time, beside ${name}: p99`, unit: 'ms', better: 'lower', rounds: beside(other, 'p99') },
+  const roundsOf = (key: keyof CallFigures) =>
+    results.map(({ durable, direct }) => ({ faretrail: durable[key], plain: direct[key] }));
+  return [
+    { name: `${inFlight} in flight`, unit: 'calls/s', better: 'higher', rounds: roundsOf('perSecond') },
+    { name: 'one at a time: p50', unit: 'ms', better: 'lower', rounds: roundsOf('p50') },
+    { name: 'one at a time: p99', unit: 'ms', better: 'lower', rounds: roundsOf('p99') },
   ];
-  return [...measuresBeside('workflow', 'a workflow'), ...measuresBeside('direct', 'the request alone')];
 }
-
-const goal = { goal: { text: '2x', of: 'factor', limit: 2 } } as const;

@@ -24,6 +24,9 @@ export interface CellOptions {
   sandbox?: SandboxOptions;
   nodeFlags?: readonly string[];
   extraEnv?: Record<string, string>;
+  /** The budget of each account, and accounts at the partner interface besides the usual two: `partner-1`, `partner-2` ... */
+  requestsPerSecond?: number;
+  moreAccounts?: number;
   /** The keys with which workers and client encrypt payloads. */
   payloadKeys?: string;
 }
@@ -42,12 +45,16 @@ export interface Cell {
 }
 
 export async function openCell(place: BenchPlace, options: CellOptions): Promise<Cell> {
-  const { side, cadence, payloadKeys } = options;
+  const { side, cadence, payloadKeys, requestsPerSecond, moreAccounts } = options;
   const folder = mkdtempSync(join(place.folder, 'cell-'));
   const databaseFile = join(folder, 'temporal.db');
   const server = await openServer(place.temporal, { databaseFile });
   const sandbox = await startSandbox(options.sandbox);
-  const env = workerEnv({ folder: place.folder, sandboxUrl: sandbox.url, cadence });
+  const env = workerEnv({
+    ...{ folder: place.folder, sandboxUrl: sandbox.url, cadence },
+    ...(requestsPerSecond && { requestsPerSecond }),
+    ...(moreAccounts && { moreAccounts }),
+  });
   const encryption: Record<string, string> = payloadKeys
     ? { FARETRAIL_PAYLOAD_KEYS: payloadKeys, FARETRAIL_ENCRYPT_PAYLOADS: 'true' }
     : {};

@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTimeSkippingServer } from '../local/temporal/time-skipping-server.js';
-import { benchAnnounced } from './announced.js';
 import { bundleTracker } from './baseline/worker.js';
 import type { BenchPlace } from './cell.js';
 import { benchEvents } from './events.js';
@@ -12,7 +10,7 @@ import { type Measure, type Summary, summarize } from './report.js';
 import type { TemporalSource } from './temporal-source.js';
 import { benchThroughput } from './throughput.js';
 
-export const followParts = ['events', 'announced', 'throughput', 'memory'] as const;
+export const followParts = ['events', 'throughput', 'memory'] as const;
 export type FollowPart = (typeof followParts)[number];
 
 export interface FollowOptions {
@@ -51,14 +49,7 @@ type PartOptions = Omit<FollowOptions, 'only' | 'temporal'>;
 const half = (rounds: number): number => Math.ceil(rounds / 2);
 
 const parts: Record<FollowPart, (place: BenchPlace, options: PartOptions) => Promise<Measure[]>> = {
-  async events({ folder, trackerCodePath }, { rounds, say }) {
-    const timeSkippingServer = await findTimeSkippingServer(say);
-    return await benchEvents({ folder, timeSkippingServer, trackerCodePath, rounds: half(rounds), say });
-  },
-  async announced({ folder }, { rounds, say }) {
-    const timeSkippingServer = await findTimeSkippingServer(say);
-    return await benchAnnounced({ folder, timeSkippingServer, rounds: half(rounds), say });
-  },
+  events: (place, { rounds, say }) => benchEvents({ place, rounds: half(rounds), say }),
   async throughput(place, { orders, rounds, say }) {
     const live = await benchLiveOrders({ place, orders, rounds, say });
     return [...live, ...(await benchThroughput({ place, rounds, say }))];

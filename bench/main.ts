@@ -7,11 +7,12 @@ import { benchEncryption } from './encryption.js';
 import { benchFollow, type FollowPart, followParts } from './follow.js';
 import { benchIngress, type IngressPart, ingressParts } from './ingress.js';
 import { benchOrders } from './orders.js';
-import { benchPolls } from './polls.js';
+import { benchPolls, type PollPart, pollParts } from './polls.js';
 import { type Group, type Listing, type Summary, toListing, toTable } from './report.js';
 import { watchStolenTime } from './stolen-time.js';
 import { benchStore } from './store.js';
 import { type ServerFacts, type ServerProgram, serverFacts, toText } from './temporal-source.js';
+import { benchWatched } from './watched.js';
 
 interface SharedFlags {
   rounds: number;
@@ -29,6 +30,10 @@ interface OrdersFlags extends SharedFlags {
   orders: number;
 }
 
+interface PollsFlags extends OrdersFlags {
+  only: PollPart[];
+}
+
 interface IngressFlags extends SharedFlags {
   seconds: number;
   only: IngressPart[];
@@ -39,6 +44,10 @@ interface DayFlags {
   accounts: number;
   perSecond: number;
   json: boolean;
+}
+
+interface WatchedFlags extends DayFlags {
+  minutes: number;
 }
 
 interface BurstFlags {
@@ -56,10 +65,10 @@ const benches = {
   ingress: { name: 'taking deliveries', beside: 'a bare route, a bare client, or the journal off' },
   orders: { name: 'whole announced orders', beside: 'a bare workflow that takes signals and reads nothing' },
   polls: {
-    name: 'unchanged polls',
+    name: 'polls of live orders',
     beside: 'a plain tracker that sleeps and polls, and an activity that polls in a loop',
   },
-  calls: { name: 'reading an order once', beside: 'a workflow, or the HTTP request alone' },
+  calls: { name: 'reading an order once', beside: 'the HTTP request alone' },
   encryption: { name: 'following orders with payload encryption', beside: 'without' },
   store: { name: 'recording changes in PostgreSQL', beside: 'without a store' },
 } as const satisfies Record<string, Pick<Group, 'name' | 'beside'>>;
@@ -109,7 +118,7 @@ async function openSource({ serverDefaults }: SharedFlags): Promise<{ temporal: 
 
 async function pollsOf(options: Parameters<typeof benchPolls>[0]): Promise<Pick<Results, 'polls' | 'pollOperations'>> {
   const { summaries, operations } = await benchPolls(options);
-  return { polls: summaries, pollOperations: operations };
+  return { polls: summaries, ...(operations && { pollOperations: operations }) };
 }
 
 function print(results: Results, json: boolean): void {
@@ -145,7 +154,7 @@ function command(name: string, description: string, takes: string): Command {
 
 const beside = (bench: Bench): string => `${benches[bench].name}, beside ${benches[bench].beside}`;
 
-command('all', 'everything below, in one table (the default)', 'an hour').action(async (flags: SharedFlags) => {
+command('all', 'everything below, in one table (the default)', '90 minutes').action(async (flags: SharedFlags) => {
   const { rounds, json } = flags;
   const { temporal, server } = await openSource(flags);
   const shared = { temporal, rounds, say };
@@ -155,7 +164,7 @@ command('all', 'everything below, in one table (the default)', 'an hour').action
       follow: await benchFollow({ ...shared, orders: 60, live: 1_000, only: followParts }),
       ingress: await benchIngress({ ...shared, seconds: 60, only: ingressParts }),
       orders: await benchOrders({ ...shared, orders: 1_000 }),
-      ...(await pollsOf({ ...shared, orders: 500 })),
+      ...(await pollsOf({ ...shared, orders: 500, only: pollParts })),
       calls: await benchCalls(shared),
       encryption: await benchEncryption(shared),
     },
@@ -194,9 +203,10 @@ command('store', beside('store'), '12 minutes (a look: --rounds 1 --orders 300, 
     print({ server, store: await benchStore({ ...flags, temporal, say }) }, flags.json);
   });
 
-command('polls', beside('polls'), '55 minutes (a look: --rounds 1 --orders 250, 7 minutes)')
+command('polls', beside('polls'), 'an hour (a look: --rounds 1 --orders 250 --only costs,visible,memory, 9 minutes)')
   .option('--orders <n>', 'live orders of each side', wholeNumber(20_000), 2_000)
-  .action(async (flags: OrdersFlags) => {
+  .option('--only <parts>', `some of ${pollParts.join(',')}`, partsOf(pollParts), [...pollParts])
+  .action(async (flags: PollsFlags) => {
     const { temporal, server } = await openSource(flags);
     print({ server, ...(await pollsOf({ ...flags, temporal, say })) }, flags.json);
   });
@@ -227,6 +237,26 @@ program
   .action(async ({ json, heap, ...flags }: BurstFlags) => {
     const results = await benchBurst({ ...flags, heapMebibytes: heap, say });
     console.log(json ? JSON.stringify(results, null, 2) : toBurstTable(results));
+  });
+
+program
+  .command('watched')
+  .description(
+    'very many live orders that are polled, with one worker and everything else on this machine; not a part of all',
+  )
+  .option('--orders <n>', 'live orders', wholeNumber(50_000), 10_000)
+  .option('--accounts <n>', 'accounts that share them', wholeNumber(1_000), 30)
+  .option('--per-second <n>', 'requests per second of each account', wholeNumber(1_000), 16)
+  .option('--minutes <n>', 'how long they are polled', wholeNumber(600), 10)
+  .option('--json', 'print JSON', false)
+  .addHelpText(
+    'after',
+    '\nTakes about 20 minutes on two idle cores (a look: --orders 1000 --accounts 5 --minutes 1, 3 minutes).',
+  )
+  .action(async ({ json, ...flags }: WatchedFlags) => {
+    const temporal = { program: await findDevServer(say) };
+    const listing = await benchWatched({ ...flags, temporal, say });
+    console.log(json ? JSON.stringify(listing, null, 2) : toListing(listing));
   });
 
 program

@@ -34,8 +34,8 @@ const limitMs = 900_000;
 const samples = 5;
 const sampleEveryMs = 1_000;
 /** The settings that docs/how-to/follow-real-orders.md advises for many orders, for both sides. */
-const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=4'];
-const extraEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
+export const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=4'];
+export const extraEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /**
  * Measures the resident memory of one worker process that follows `live` orders and reads them at their cadence. The cost of an order is
@@ -90,7 +90,7 @@ async function liveOrder(cell: Cell, index: number): Promise<void> {
   await cell.start(order);
 }
 
-type Memory = Omit<WorkerState, 'heaps'> & { heapBytes: number };
+type Memory = Omit<WorkerState, 'heaps' | 'watch'> & { heapBytes: number };
 
 const stateOf = async ({ workers: [worker] }: Cell, question: Question): Promise<Memory> => {
   if (!worker) throw new Error('the cell has no worker process');

@@ -83,7 +83,7 @@ export function toTable(groups: readonly Group[]): string {
 
 const figure = (value: number): string =>
   Number.isFinite(value)
-    ? value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 })
+    ? value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 1 ? 3 : Math.abs(value) < 100 ? 1 : 0 })
     : 'none';
 
 const factorText = (factor: number): string =>

@@ -12,7 +12,13 @@ export interface BenchSettings {
   cadence?: Cadence;
   /** The budget of each account. Default: no bench or suite asks for as much. */
   requestsPerSecond?: number;
+  /** Accounts at the partner interface besides the usual two. */
+  moreAccounts?: number;
 }
+
+/** The names of such accounts. */
+export const moreAccountNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `partner-${index + 1}`);
 
 const { partner, business } = sandboxCredentials;
 /** More than two cores can send, so that the account's rate limit delays no call. */
@@ -20,17 +26,19 @@ const unlimited = 1_000;
 
 /** The environment of a worker with one account at each interface and its own task queue. */
 export function workerEnv(settings: BenchSettings): Record<string, string> {
-  const { folder, sandboxUrl: baseUrl, cadence, requestsPerSecond = unlimited } = settings;
+  const { folder, sandboxUrl: baseUrl, cadence, requestsPerSecond = unlimited, moreAccounts = 0 } = settings;
   const accountsFile = join(folder, `accounts-${randomUUID()}.json`);
   const clientSecret = (name: string) => ({ env: `BENCH_${name}_SECRET` });
   const shared = { baseUrl, requestsPerSecond, ...(cadence && { poll: cadence }) };
+  const atPartner = {
+    ...shared,
+    interface: 'partner',
+    clientId: partner.clientId,
+    clientSecret: clientSecret('PARTNER'),
+  };
   const accounts = {
-    partner: {
-      ...shared,
-      interface: 'partner',
-      clientId: partner.clientId,
-      clientSecret: clientSecret('PARTNER'),
-    },
+    partner: atPartner,
+    ...Object.fromEntries(moreAccountNames(moreAccounts).map((name) => [name, atPartner])),
     business: {
       ...shared,
       interface: 'business',

@@ -9,6 +9,7 @@ import { toDataConverter } from '../src/sealing/data-converter.js';
 import { openStore } from '../src/store/store.js';
 import { createTracker } from './baseline/worker.js';
 import { collectGarbage } from './collect-garbage.js';
+import { createPollCounts } from './poll-counts.js';
 import { threadHeaps } from './thread-heaps.js';
 import type { Handled, Question, WorkerState } from './worker-process.js';
 
@@ -33,15 +34,17 @@ async function main(): Promise<void> {
         })
       : undefined;
   const store = typeof config.store === 'object' ? openStore(config.store.url) : config.store;
+  const counts = createPollCounts();
   const worker = tracker
-    ? { workers: [tracker], run: () => tracker.run() }
+    ? { workers: [tracker], run: () => tracker.run(), watching: { held: () => [] } }
     : await createOrderWorker({
         ...shared,
-        ...{ client, namespace: 'default', store },
+        ...{ client, namespace: 'default', store, pollEvents: counts.events },
       });
   process.on('message', async (question: Question) => {
     if (question === 'state without garbage') await collectGarbage();
-    process.send?.(stateOf(worker.workers));
+    const orders = worker.watching.held().reduce((sum, { polls }) => sum + polls.size, 0);
+    process.send?.({ ...stateOf(worker.workers), watch: { orders, ...counts.take() } } satisfies WorkerState);
   });
   process.on('disconnect', () => process.exit(1)); // the bench has ended
   process.send?.('ready');
@@ -51,7 +54,7 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-const stateOf = (workers: OrderWorker['workers']): WorkerState => ({
+const stateOf = (workers: OrderWorker['workers']): Omit<WorkerState, 'watch'> => ({
   rssBytes: process.memoryUsage.rss(),
   peakRssBytes: process.resourceUsage().maxRSS * 1_024,
   cachedRuns: workers.reduce((sum, worker) => sum + worker.getStatus().numCachedWorkflows, 0),

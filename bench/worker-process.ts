@@ -11,7 +11,19 @@ export interface WorkerState {
   cachedRuns: number;
   /** The main thread first, then those in which workflows run. */
   heaps: readonly ThreadHeap[];
+  watch: WatchState;
 }
+
+/** What the watches of a process have done since the last question. */
+export interface WatchState {
+  /** Orders on watch now. */
+  orders: number;
+  polls: Record<PollOutcome, number>;
+  hints: number;
+  /** How late polls were, in milliseconds. */
+  late: { p50: number; p99: number; max: number };
+}
+export type PollOutcome = 'unchanged' | 'changed' | 'failed';
 
 /** What a worker process is asked; it answers with its state. */
 export type Question = 'state' | 'state without garbage';

@@ -9,6 +9,7 @@ import {
   type ProcessName,
   processNames,
   type receiverFaults,
+  type WorkerName,
 } from './plan.js';
 import type { Stage } from './stage.js';
 import { strangeAnswers } from './strange-answers.js';
@@ -92,7 +93,7 @@ async function apply(stage: Stage, fault: PlannedFault, isOver: () => boolean): 
   }
 }
 
-async function applyToProcess({ members, sandbox }: Stage, fault: PlannedFault & { target: ProcessName }) {
+async function applyToProcess({ members, sandbox, wires }: Stage, fault: PlannedFault & { target: ProcessName }) {
   const member = members[fault.target];
   switch (fault.kind) {
     case 'kill':
@@ -103,7 +104,12 @@ async function applyToProcess({ members, sandbox }: Stage, fault: PlannedFault &
       await member.stop();
       await sleep(fault.lastsMs);
       return await startAgain(member);
+    case 'isolate':
+      wires[fault.target as WorkerName]?.cut();
+      await sleep(fault.lastsMs);
+      return wires[fault.target as WorkerName]?.mend();
     case 'pause':
+    case 'freeze':
       member.pause();
       await sleep(fault.lastsMs);
       return member.resume();

@@ -107,9 +107,9 @@ function judgeProcesses({ members }: Stage, faults: readonly Fault[]): Verdict {
       ({ target, kind, beganAt, endedAt }) =>
         (needs(name, target) && beganAt <= at && endedAt >= at - patienceMs) ||
         (target === name &&
-          kind === 'pause' &&
+          (kind === 'pause' || kind === 'freeze') &&
           endedAt - beganAt > pauseOfCodeMs &&
-          Math.abs(at - endedAt) < pauseOfCodeMs),
+          Math.abs(at - endedAt) < patienceMs),
     );
   const wrong = ends.filter(({ name, at }) => !isExcused(name, at));
   return {

@@ -35,7 +35,8 @@ export const receiverFaults = ['reset', 'hang', 'fail', 'slow'] as const;
 
 /**
  * `kill`: SIGKILL, and a start after the time. `pause`: SIGSTOP, and SIGCONT after the time. `restart`: SIGTERM, and a start after
- * the end. The sandbox would lose its state, so the suite only pauses it. Its own faults: it drops every connection (`down`), loses
+ * the end. `freeze`: a pause, and `isolate`: the process does not reach Temporal, both so long that another worker takes over its
+ * watches. The sandbox would lose its state, so the suite only pauses it. Its own faults: it drops every connection (`down`), loses
  * the answers of calls that it carries out, answers 500, answers nonsense (`strangeAnswers`), or ends all tokens early.
  *
  * A receiver of notices resets its connections, does not answer, answers 500, or answers late. The disk of the journal is `full`. A
@@ -46,6 +47,8 @@ export type FaultKind =
   | 'kill'
   | 'pause'
   | 'restart'
+  | 'freeze'
+  | 'isolate'
   | 'down'
   | 'loseAnswers'
   | 'serverErrors'
@@ -104,6 +107,13 @@ interface Habit {
 
 const ourKinds: FaultKind[] = ['kill', 'pause', 'restart', 'kill'];
 const ourLongestMs = { kill: 2_000, pause: 7_000 };
+/** Long enough for Temporal to notice that a worker with watches is gone. */
+const longGoneMs = 45_000;
+const workerHabit: Habit = {
+  everyMs: 20_000,
+  kinds: [...ourKinds, ...ourKinds, 'freeze', 'isolate'],
+  longestMs: { ...ourLongestMs, freeze: longGoneMs, isolate: longGoneMs },
+};
 
 const receiverHabit: Habit = {
   everyMs: 25_000,
@@ -113,8 +123,8 @@ const receiverHabit: Habit = {
 
 /** Processes are up most of the time, so that there is work for the faults to disturb. */
 const habits: Record<OwnPlace, Habit> = {
-  'worker-1': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
-  'worker-2': { everyMs: 20_000, kinds: ourKinds, longestMs: ourLongestMs },
+  'worker-1': workerHabit,
+  'worker-2': workerHabit,
   ingress: { everyMs: 15_000, kinds: ourKinds, longestMs: ourLongestMs },
   temporal: {
     everyMs: 35_000,
@@ -210,7 +220,8 @@ function faultsOf(target: OwnPlace, forMs: number, draw: Draw): PlannedFault[] {
     if (kind === 'revokeTokens' && atMs - revokedAt < revocationsApartMs) kind = 'pause';
     if (kind === 'revokeTokens') revokedAt = atMs;
     const longest = Math.min(longestMs[kind] ?? 0, forMs / 4);
-    const lastsMs = longest === 0 ? 0 : draw.between(shortestMs, longest);
+    const isLong = kind === 'freeze' || kind === 'isolate';
+    const lastsMs = longest === 0 ? 0 : draw.between(isLong ? longest * 0.8 : shortestMs, longest);
     const isOfCalls = kind === 'loseAnswers' || kind === 'serverErrors';
     const strange = kind === 'strangeAnswers' ? strangeOne(draw) : {};
     faults.push({

@@ -74,7 +74,7 @@ async function taskFailuresOf(events: HistoryEvents, client: Client): Promise<st
 }
 
 /** Runs that have no end of their own. */
-const endless = ['accessToken', 'subscription'];
+const endless = ['accessToken', 'accountWatch', 'subscription'];
 
 /** Ids of runs that go on without work. */
 export async function stillRunning({ client }: Stage): Promise<string[]> {

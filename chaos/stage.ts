@@ -12,17 +12,27 @@ import { loadTemporalSettings, promptConnectionOptions } from '../src/temporal/c
 import { type Changeable, createChangeable, makeFirstCurrent } from './deployment.js';
 import { type Disk, openDisk } from './disk.js';
 import { createMember, type Member, whenUp } from './member.js';
-import { type Deployment, type ProcessName, plainDeployment, type ReceiverName, workerNames } from './plan.js';
+import {
+  type Deployment,
+  type ProcessName,
+  plainDeployment,
+  type ReceiverName,
+  type WorkerName,
+  workerNames,
+} from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { openReceivers, type Receiver } from './receivers.js';
 import { openStoreSite, type StoreSite } from './store-site.js';
 import { createStranger, type Stranger } from './strangers.js';
 import { openDevServer, type TemporalSite } from './temporal-member.js';
+import { startWire, type Wire } from './wire.js';
 
 /** A whole deployment on this machine, and its clients. */
 export interface Stage {
   /** Its processes by name: with a development server none of `clusterNames`, with a cluster no `temporal`. */
   members: Readonly<Record<ProcessName, Member>>;
+  /** By which each worker reaches Temporal. */
+  wires: Record<WorkerName, Wire>;
   sandbox: SandboxControl;
   receivers: Record<ReceiverName, Receiver>;
   stranger: Stranger;
@@ -131,7 +141,11 @@ export async function openStageOn({
   };
   const ingressEnv = { ...env, TEMPORAL_ADDRESS: await route('ingress to Temporal', address) };
   const ports = { sandbox: sandboxPort, ingress: ingressPort, metrics: metricsPorts };
-  const ours = createMembers({ folder, env, ingressEnv, ports, disk, changeable });
+  const wires = {
+    'worker-1': await startWire(env.TEMPORAL_ADDRESS),
+    'worker-2': await startWire(env.TEMPORAL_ADDRESS),
+  };
+  const ours = createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires });
   const members = [...ours, ...temporal.members];
   const control = controlSandbox(urlAt(sandboxPort));
   const connection = Connection.lazy({ address, ...promptConnectionOptions, channelArgs });
@@ -145,7 +159,7 @@ export async function openStageOn({
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members: byName, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
+    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
     ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
@@ -166,6 +180,7 @@ export async function openStageOn({
       if (!stage.keeps) await connection.close();
       await Promise.all(ours.map((member) => member.kill()));
       await temporal.close();
+      for (const wire of Object.values(wires)) wire.close();
       for (const receiver of Object.values(receivers)) receiver.close();
       disk.close();
       await store?.close();
@@ -184,14 +199,19 @@ interface Parts {
   ports: { sandbox: number | undefined; ingress: number | undefined; metrics: number[] };
   disk: Disk;
   changeable: Changeable;
+  wires: Stage['wires'];
 }
 
-function createMembers({ folder, env, ingressEnv, ports, disk, changeable }: Parts): Member[] {
+function createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires }: Parts): Member[] {
   const sandboxArgv = [join(projectRoot, 'dist/sandbox/main.js'), '--port', String(ports.sandbox)];
   const workers = workerNames.map((name, i) =>
     createMember({
       ...{ name, folder, healthUrl: `${urlAt(ports.metrics[i])}/readyz` },
-      launch: () => changeable.workerLaunch(name, { ...env, FARETRAIL_METRICS_PORT: String(ports.metrics[i]) }),
+      launch: () =>
+        changeable.workerLaunch(name, {
+          ...{ ...env, TEMPORAL_ADDRESS: wires[name].address },
+          FARETRAIL_METRICS_PORT: String(ports.metrics[i]),
+        }),
     }),
   );
   const places = { FARETRAIL_INGRESS_PORT: String(ports.ingress), FARETRAIL_JOURNAL_DIR: disk.folder };

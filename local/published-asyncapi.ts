@@ -1,6 +1,8 @@
 import type { AccountName, DeliveryId, OrderId } from '../src/domain/keys.js';
 import type { EventType } from '../src/domain/subscription/subscription.js';
+import { defaultTaskQueue } from '../src/domain/task-queues.js';
 import {
+  accountWatchId,
   businessCallId,
   companyReportId,
   followOrderId,
@@ -141,6 +143,18 @@ const runs: Partial<Record<keyof typeof workflows, Run>> = {
         of: messages.discardDeliveryUpdate,
         does: 'Ends the run without doing anything with the delivery.',
         ...{ argument: 'discard-delivery-input', answer: 'parked-delivery' },
+      },
+    ],
+  },
+  accountWatch: {
+    does: 'Has one worker poll all live orders of an account. Only workers start it.',
+    id: accountWatchId(account, defaultTaskQueue),
+    result: 'watch-status',
+    takes: [
+      {
+        of: messages.watchStatusQuery,
+        does: 'Which worker polls, and the trouble of the whole account, as the worker told it last.',
+        answer: 'watch-status',
       },
     ],
   },

@@ -24,6 +24,7 @@ import {
   SubscriptionInputSchema,
 } from '../src/domain/subscription/input.js';
 import { SubscriptionEndSchema, SubscriptionStatusSchema } from '../src/domain/subscription/status.js';
+import { WatchStatusSchema } from '../src/domain/watch.js';
 
 /** Inputs, results and messages of workflows, by their published names in docs/schema. */
 export const publishedSchemas = {
@@ -57,6 +58,7 @@ export const publishedSchemas = {
   'rotate-subscription-input': RotateInputSchema,
   'move-subscription-input': MoveInputSchema,
   'end-subscription-input': EndInputSchema,
+  'watch-status': WatchStatusSchema,
 } as const;
 
 /** One of them as a JSON Schema of draft 2020-12. A later release may add fields to answers. */

@@ -3,6 +3,7 @@ import { defaultContractProfile, parseContractProfile } from './contracts/defaul
 import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
+import { defaultTaskQueue } from './domain/task-queues.js';
 import { isLoopbackAddress } from './domain/web-address.js';
 import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
 import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
@@ -230,7 +231,7 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
     profile,
     taskQueue:
       read.matching('FARETRAIL_TASK_QUEUE', /^[^\s\p{C}]{1,200}$/u, 'must be 1 to 200 characters without blanks') ??
-      'faretrail',
+      defaultTaskQueue,
     deployment: readDeployment(read),
     ...readSecrets(read),
     codec: readCodecSettings(read),

@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import {
   type ActivityInterceptorsFactory,
   type NativeConnection,
+  Runtime,
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
@@ -23,20 +24,24 @@ import {
   createReceiptActivities,
   createReceiptReader,
   createReplayActivities,
+  createResetActivities,
   createRideChangeActivities,
-  createSilenceActivities,
   createStoreActivities,
   createSubscriberCalls,
   createSubscriptionActivities,
   createTokenActivities,
   createTokenSource,
+  createUsage,
+  type PollEvents,
   type StorePort,
   type SubscriptionActivities,
+  Watching,
+  type WatchingPorts,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import { accountQueueOf, budgetShare, tokenQueueOf } from './domain/task-queues.js';
+import { accountQueueOf, budgetShare, tokenQueueOf, watchQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
@@ -45,12 +50,12 @@ import type { KeyRing } from './sealing/key-ring.js';
 import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
-import { createOrderCounts } from './temporal/counts.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import { createEarlierRunReader, createShownReader } from './temporal/order-runs.js';
+import { createEarlierRunReader } from './temporal/order-runs.js';
 import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
+import { createWatchPort } from './temporal/watches.js';
 import { bundlePath, cachedRuns, workflowTasks } from './temporal/workflow-code.js';
 
 /** Above the 20 s deadline of an HTTP call, so that a call under way ends before the worker does. */
@@ -78,12 +83,22 @@ interface OrderWorkerParts {
   store?: StorePort;
   /** Sees each request of a notice. */
   watchNotices?: (send: NotifySender['send']) => NotifySender['send'];
+  /** Counts polls. */
+  pollEvents?: PollEvents;
+  /** Tests have no hour for the counts of changes. */
+  watchPace?: WatchingPorts['pace'];
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
 }
 
 /** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
-export interface OrderWorker {
+export interface OrderWorker extends RunningWorkers {
+  /** The watches of accounts that this process holds now. */
+  watching: Pick<Watching, 'held'>;
+}
+
+/** SDK workers that live and end together. */
+interface RunningWorkers {
   workers: readonly RunningWorker[];
   /** Resolves when all have drained. When one fails, the others are stopped and drain; then it rejects with that failure.
    *  Not `hasLeft`: Temporal does not answer, and the SDK still holds the connection. */
@@ -102,20 +117,28 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
   const { watchNotices = (send) => send } = parts;
-  const { accountActivities, tokenActivities, mainActivities } = createActivities(parts, {
+  const { accountActivities, tokenActivities, mainActivities, watching } = createActivities(parts, {
     send: watchNotices(notifySender.send),
+    isLeaving: () => worker.whyNotPolling() !== null,
+    serve: (account) =>
+      serve({
+        ...unversioned, // runs of all versions reach the one watch
+        taskQueue: watchQueueOf(config.taskQueue, account),
+        activities: { watchOrder: watching.activities.watchOrder },
+        activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, maximum: 5 },
+      }),
   });
-  const shared: Omit<WorkerOptions, 'taskQueue'> = {
+  const unversioned: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
     dataConverter: toWorkerDataConverter(config.payloads),
     shutdownGraceTime,
     shutdownForceTime,
-    ...toVersioning(config),
     activityTaskPollerBehavior: { type: 'autoscaling' },
     ...parts.options,
     interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
+  const shared = { ...unversioned, ...toVersioning(config) };
   const { maxCachedWorkflows = cachedRuns() } = shared;
   const workflowWorker = Worker.create({
     ...shared,
@@ -143,7 +166,28 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
     }),
   ]);
-  return runTogether(await Promise.all([workflowWorker, ...accountWorkers]), () => notifySender.close());
+  const worker = runTogether(await Promise.all([workflowWorker, ...accountWorkers]), () => notifySender.close());
+  return {
+    ...worker,
+    watching,
+    run() {
+      const running = worker.run();
+      void watching.startAll(config.accounts.map(({ name }) => name));
+      return running;
+    },
+  };
+}
+
+/** Runs one more SDK worker until it is stopped; the SDK stops it by itself when the process has to end. */
+async function serve(options: WorkerOptions): Promise<{ stop(): Promise<void> }> {
+  const worker = await Worker.create(options);
+  const running = worker.run().catch(() => undefined);
+  return {
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await running;
+    },
+  };
 }
 
 /** Which workflows stay with the version that they began on, `src/workflows/index.ts` says; all others move on. */
@@ -160,12 +204,12 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
 
 /**
  * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
- * and spend none. `mainActivities` do without: any worker of the main queue takes them.
+ * and spend none. `mainActivities` do without: any worker of the main queue takes them. `watching`: the watches that this process holds.
  */
 function createActivities(
-  { config, rideApi, client, now = Date.now, store = 'none' }: OrderWorkerParts,
-  { send }: Pick<NotifySender, 'send'>,
-): Record<'accountActivities' | 'tokenActivities' | 'mainActivities', object> {
+  { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' }: OrderWorkerParts,
+  { send, ...watchingParts }: Pick<NotifySender, 'send'> & Pick<WatchingPorts, 'serve' | 'isLeaving'>,
+) {
   const sealer = createSealer(config.sealingKeys);
   const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
   const idOf = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
@@ -179,7 +223,8 @@ function createActivities(
   });
   const quietTimes = createQuietTimes(now);
   const provenPaths = createProvenPaths(now);
-  const call = createAuthorizedCall({ tokens, quietTimes, now });
+  const usage = createUsage(now);
+  const call = createAuthorizedCall({ tokens, quietTimes, usage, now });
   const longestWaitMs = config.retryAfterMaxMs;
   const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
   const untracked = (name: AccountName) => account(name).untracked;
@@ -188,6 +233,16 @@ function createActivities(
   const calling = { account, rideApi, call, claims, stores, now };
   const deliveries = createDeliveryActivities({
     routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
+  });
+  const readOrder = createOrderReader({ rideApi, call, provenPaths });
+  const watching = new Watching({
+    ...{ account, readOrder, usage, longestWaitMs, now, random: Math.random, ...watchingParts },
+    runs: createWatchPort(client, config.taskQueue),
+    worker: client.options.identity,
+    events: pollEvents,
+    pace: watchPace,
+    warn: (message, { error, ...about }) =>
+      Runtime.instance().logger.warn(message, { ...about, error: error instanceof Error ? error.message : '' }),
   });
   const tokenActivities = createTokenActivities({
     accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
@@ -200,15 +255,17 @@ function createActivities(
     accountActivities: {
       ...createOrderActivities({
         ...{ account, stores, now, quietTimes, provenPaths, longestWaitMs },
-        readOrder: createOrderReader({ rideApi, call, provenPaths }),
-        readShown: createShownReader(client),
+        readOrder,
+        startWatch: (name) => watching.start(name),
       }),
+      watchOrders: watching.activities.watchOrders,
       ...createCallActivities(calling),
       ...createReceiptActivities({ ...calling, readReceipt: createReceiptReader(calling), longestWaitMs }),
       ...createWorkerSubscriptions({ config, rideApi, account, call, claims, now }),
       ...deliveries,
     },
     tokenActivities,
+    watching,
     mainActivities: {
       ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue), stores }),
@@ -216,10 +273,7 @@ function createActivities(
       ...createReplayActivities({ replay: replayAside }),
       ...createRideChangeActivities({ rides: createRequestedRides(client) }),
       ...createStoreActivities({ store }),
-      ...createSilenceActivities({
-        ...createOrderCounts(client, config.taskQueue),
-        ...{ wasReset: createResetReader(client), now },
-      }),
+      ...createResetActivities({ wasReset: createResetReader(client) }),
       ...deliveries,
     },
   };
@@ -230,7 +284,7 @@ function failNotHeld(name: AccountName): never {
 }
 
 /** The failure of one stops the others; what these have under way ends well before `run` rejects with it. */
-export function runTogether(workers: readonly RunningWorker[], whenStopped: () => Promise<void>): OrderWorker {
+export function runTogether(workers: readonly RunningWorker[], whenStopped: () => Promise<void>): RunningWorkers {
   const failures: unknown[] = [];
   const states = () => workers.map((worker) => worker.getState());
   const shutdown = (): void => {

@@ -53,11 +53,13 @@ async function main(): Promise<void> {
       tracing ? watchCalls(rideApi, traceCalls(tracing, config.profile)) : rideApi,
       countCalls(metrics),
     ),
+    pollEvents: metrics.pollEvents,
     ...(tracing && {
       options: { interceptors: { activity: [traceActivities(tracing)] } },
       watchNotices: traceNotices(tracing),
     }),
   });
+  metrics.showWatches(() => worker.watching.held());
   const pages = await servePages(config, { metrics, worker, connection, sdkMetricsPort });
   const accounts = config.accounts.map(({ name }) => name);
   logger.info(

@@ -52,7 +52,6 @@ func mayCall(role authorization.Role, call string) bool {
 var decisions = setOf(
 	"StartWorkflowExecution", "SignalWorkflowExecution", "SignalWithStartWorkflowExecution", "UpdateWorkflowExecution",
 	"ExecuteMultiOperation", "RequestCancelWorkflowExecution", "TerminateWorkflowExecution",
-	"StartActivityExecution", "RequestCancelActivityExecution", "TerminateActivityExecution",
 	"DispatchNexusTask", "DispatchByNamespaceAndTaskQueue", "DispatchByEndpoint",
 )
 

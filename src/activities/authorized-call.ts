@@ -3,6 +3,7 @@ import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { AccessToken, TokenSource } from './token-source.js';
+import type { Usage } from './watch/share.js';
 
 /** The account must wait, because the service asked for it or for the account's budget: the worker sent nothing. */
 export class QuietTime extends FaretrailError<'QuietTime'> {
@@ -45,21 +46,28 @@ export function createQuietTimes(now: () => number = Date.now) {
   };
 }
 
-/**
- * One call with the fleet's token; `operation` names it. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. A call that
- * `isThrough` ignores waits.
- */
+/** How a call is made. */
+export interface CallManner {
+  /** Ignores all waits of the account. */
+  isThrough?: boolean;
+  /** Polls count their requests themselves. */
+  isPoll?: boolean;
+}
+
+/** One call with the fleet's token; `operation` names it. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. */
 export type AuthorizedCall = <T>(
   account: Account,
   scope: Scope,
   operation: string,
   send: (accessToken: string) => Promise<T>,
-  isThrough?: boolean,
+  manner?: CallManner,
 ) => Promise<T>;
 
 interface AuthorizedCallPorts {
   tokens: TokenSource;
   quietTimes: QuietTimes;
+  /** What calls leave of the budget is for the polls of the account. */
+  usage?: Pick<Usage, 'count'>;
   now?: () => number;
 }
 
@@ -77,8 +85,13 @@ const mostTokens = 3;
  * Repeats the call with another token after a 401 (given). If the service rejects a token that was requested after the 401, it rejects
  * this call: the call fails, and the fleet replaces no more tokens for it.
  */
-export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: AuthorizedCallPorts): AuthorizedCall {
-  return async (account, scope, operation, send, isThrough = false) => {
+export function createAuthorizedCall({
+  tokens,
+  quietTimes,
+  usage,
+  now = Date.now,
+}: AuthorizedCallPorts): AuthorizedCall {
+  return async (account, scope, operation, send, { isThrough = false, isPoll = false } = {}) => {
     if (!isThrough) quietTimes.check(account.name);
     const askedAt = now();
     const token = await tokens.get(account, scope);
@@ -86,6 +99,7 @@ export function createAuthorizedCall({ tokens, quietTimes, now = Date.now }: Aut
       if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
       quietTimes.check(account.name); // a wait may have begun meanwhile
     }
+    if (!isPoll) usage?.count(account.name);
     try {
       return await sendWith(token, {
         ...{ operation, send, now },

@@ -12,3 +12,7 @@ export { createSubscriberCalls } from './subscriber-calls.js';
 export * from './subscription.js';
 export * from './token.js';
 export { createTokenSource, type TokenSource } from './token-source.js';
+export type { WatchPort } from './watch/hold.js';
+export type { PollEvents } from './watch/polls.js';
+export { createUsage } from './watch/share.js';
+export * from './watch/watching.js';

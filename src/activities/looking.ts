@@ -136,8 +136,6 @@ interface Look<Found, Seen> {
   settle?(struggle: Struggle, error: unknown): Seen | undefined;
   /** Trouble as the answer. */
   show(struggle: Struggle): Seen;
-  /** Hands the struggle to the next attempt; by default in the heartbeat details. */
-  leave?(struggle: Struggle | null): void;
 }
 
 /** How activities look at the service, and wait between looks by Temporal's retry, which writes no history. */
@@ -207,7 +205,6 @@ export function createLooking(clock: Clock) {
 
   return {
     ...waits,
-    shortened,
 
     /** The struggle in the heartbeat details, for activities that put nothing else there. */
     leftBehind(): Struggle | null {
@@ -219,7 +216,7 @@ export function createLooking(clock: Clock) {
 
     /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
     async look<Found, Seen>(look: Look<Found, Seen>): Promise<Seen> {
-      const { shown, before, show, leave = heartbeat } = look;
+      const { shown, before, show } = look;
       if (before && isDue(before, shown)) return show(before);
       let found: Found;
       try {
@@ -230,11 +227,11 @@ export function createLooking(clock: Clock) {
         const struggle = after(before, trouble, shown);
         const settled = look.settle?.(struggle, error);
         if (settled) return settled;
-        leave(struggle);
+        heartbeat(struggle);
         if (isDue(struggle, shown)) return show(struggle);
         throw troubled(struggle, 1);
       }
-      if (before) leave(null);
+      if (before) heartbeat(null);
       return look.answer(found);
     },
   };

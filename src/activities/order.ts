@@ -1,33 +1,20 @@
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
-import type { ApplicationFailure } from '@temporalio/common';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
-import { type Attention, type Concern, type ConcernCode, isConcernCode } from '../domain/attention.js';
-import { iso, readInstant, toEpoch } from '../domain/instant.js';
+import type { Attention } from '../domain/attention.js';
+import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
-import { nextReadMs } from '../domain/order/cadence.js';
-import { concernOf } from '../domain/order/concern.js';
-import { isSameStatus, toRideStatus } from '../domain/order/status.js';
-import type {
-  ObserveOrderInput,
-  OrderHint,
-  OrderObservation,
-  OrderReading,
-  ReadOrderInput,
-  Vouching,
-} from '../domain/order/trail.js';
+import { concernIn } from '../domain/order/concern.js';
+import type { OrderObservation, OrderReading, ReadOrderInput, Vouching } from '../domain/order/trail.js';
 import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
-import { type AuthorizedCall, QuietTime, type QuietTimes } from './authorized-call.js';
-import { notYet } from './failures.js';
+import { type AuthorizedCall, type CallManner, QuietTime, type QuietTimes } from './authorized-call.js';
 import { createLooking, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** Options of a read. */
-interface ReadManner {
+interface ReadManner extends CallManner {
   signal?: AbortSignal;
-  /** Ignores all waits of the account. */
-  isThrough?: boolean;
 }
 
 /** One read of an order with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
@@ -60,10 +47,10 @@ interface OrderReaderPorts {
 /** A reader that shares tokens and quiet times with the other calls of the account. */
 export const createOrderReader =
   ({ rideApi, call, provenPaths }: OrderReaderPorts): OrderReader =>
-  async (account, orderId, { signal, isThrough } = {}) => {
+  async (account, orderId, { signal, ...manner } = {}) => {
     const scope = rideApi.scopeOf(account, interfaceTerms[account.interface].readOperation);
     const read = (token: string) => rideApi.readOrder(account, orderId, token, signal);
-    const reading = await call(account, scope, 'readOrder', read, isThrough);
+    const reading = await call(account, scope, 'readOrder', read, manner);
     provenPaths.prove(account.name, orderId);
     return reading;
   };
@@ -71,24 +58,13 @@ export const createOrderReader =
 /** The ports of the activities. */
 export interface OrderActivityPorts extends LookingPorts {
   readOrder: OrderReader;
-  readShown: ShownReader;
+  /** Sees to it that the watch of the account runs. Never rejects. */
+  startWatch(account: AccountName): Promise<void>;
   quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
   /** The worker records changes in a store, so its runs do. */
   stores?: boolean;
 }
-
-/** What a run of `followOrder` shows. */
-export interface Shown {
-  /** Null before the first read. */
-  status: string | null;
-  concern: ConcernCode | null;
-  /** Did a delivery lead to the status? */
-  isAnnounced: boolean;
-}
-
-/** Reads what a run of `followOrder` shows now. */
-export type ShownReader = (run: { workflowId: string; runId: string }) => Promise<Shown>;
 
 /** The activities that look at an order, as workflows see them. */
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
@@ -99,9 +75,6 @@ export const createOrderActivities = (ports: OrderActivityPorts) => {
   return {
     /** One read, whatever it says. Trouble is the answer once it has lasted, and is another one than the run shows. */
     readOrder: (input: ReadOrderInput): Promise<OrderObservation> => readOrder(input, ports, looking),
-
-    /** Waits for another status than the one shown, a moved pick-up, a concern that comes or goes, or lasting trouble. */
-    observeOrder: (input: ObserveOrderInput): Promise<OrderHint> => observeOrder(input, ports, looking),
   };
 };
 
@@ -142,6 +115,7 @@ async function readOrder(
       try {
         const options = { signal: cancellationSignal(), isThrough };
         const reading = await ports.readOrder(ports.account(account), orderId, options);
+        if (!input.isWatched && !reading.terminal) await ports.startWatch(account);
         return { reading, at: now() };
       } catch (error) {
         if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
@@ -150,7 +124,7 @@ async function readOrder(
     },
     answer: ({ reading, at }) => ({
       kind: 'reading',
-      reading: { ...reading, concern: concernAt(reading, at, input, ports) },
+      reading: { ...reading, concern: concernIn(reading, at, input, ports.account(account).watch) },
       ...{ at: iso(at), reads },
       ...(ports.stores ? { stores: true } : {}),
     }),
@@ -196,93 +170,3 @@ const isUnknown = (error: unknown, { code, since }: Struggle, latest: number): b
   error instanceof RideApiError &&
   error.upstreamCode !== null &&
   Date.parse(since) <= latest;
-
-/** What a concern depends on, besides the reading. */
-type Watched = Pick<ReadOrderInput, 'account' | 'rawStatus' | 'attention' | 'since' | 'scheduledAt' | 'followedSince'>;
-
-/** What is wrong with the ride. */
-function concernAt(
-  reading: OrderReading,
-  now: number,
-  { account, rawStatus, attention, since, scheduledAt, followedSince }: Watched,
-  ports: Pick<OrderActivityPorts, 'account'>,
-): Concern | null {
-  if (reading.terminal) return null;
-  const order = {
-    status: reading.status,
-    since: isSameStatus(reading.status, rawStatus) ? Date.parse(since) : null,
-    scheduledAt: toEpoch(readInstant(reading.details?.scheduledAt) ?? scheduledAt),
-    requestedAt: toEpoch(readInstant(reading.details?.requestedAt) ?? null),
-    followedSince: Date.parse(followedSince),
-    shown: attention,
-    now,
-  };
-  return concernOf(order, ports.account(account).watch);
-}
-
-/** What the poll takes for the present state of the run. The heartbeat details carry it from attempt to attempt. */
-type Known = Pick<ObserveOrderInput, 'rawStatus' | 'attention' | 'since' | 'pushed'>;
-
-/** What an attempt of the poll leaves for the next, where that is not what the input says. */
-interface Progress {
-  known: Known;
-  struggle: Struggle | null;
-}
-
-/** A delivery may have led the run to another status, and the order may be back at this one since: so now and then the poll asks. */
-const askEveryPolls = 6;
-
-async function observeOrder(input: ObserveOrderInput, ports: OrderActivityPorts, looking: Looking): Promise<OrderHint> {
-  const { now } = looking;
-  const { attempt, currentAttemptScheduledTimestampMs: dueAt, heartbeatDetails, workflowExecution } = activityInfo();
-  const left = (heartbeatDetails ?? null) as Progress | null;
-  const known: Known = left?.known ?? input;
-  const before = left?.struggle ? looking.shortened(left.struggle) : null;
-  const paceMs = ({ rawStatus: status, since, pushed }: Known, from: number): number => {
-    const at = { since: Date.parse(since), scheduledAt: toEpoch(input.scheduledAt), now: from };
-    return nextReadMs({ status, pushed, ...at }, ports.account(input.account).poll);
-  };
-  const stillSo = (shown: Known, elapsedMs: number): ApplicationFailure =>
-    notYet(`Still ${toRideStatus(shown.rawStatus ?? '')}.`, looking.jittered(paceMs(shown, now())) - elapsedMs);
-  const reads = input.lastReadAt === null ? attempt : attempt - 1;
-  return await looking.look<{ reading: OrderReading; shown: Known }, OrderHint>({
-    shown: null,
-    before,
-    async read() {
-      if (attempt === 1 && input.lastReadAt !== null) {
-        const elapsedMs = Math.max(0, now() - Date.parse(input.lastReadAt)); // the clock of another process may be ahead
-        throw stillSo(known, elapsedMs);
-      }
-      const reading = await ports.readOrder(ports.account(input.account), input.orderId, {
-        signal: cancellationSignal(),
-      });
-      const isSame = isSameStatus(reading.status, known.rawStatus) && !(known.pushed && attempt % askEveryPolls === 0);
-      if (isSame || reading.terminal || !workflowExecution) return { reading, shown: known };
-      // A delivery may have led the run to this status: one question for each change, none for an unchanged poll.
-      const { status, concern, isAnnounced } = await ports.readShown(workflowExecution);
-      const since = isSameStatus(status, known.rawStatus) ? known.since : iso(now());
-      const pushed = known.pushed || isAnnounced; // the run begins another poll once its changes come unannounced
-      return { reading, shown: { rawStatus: status, attention: concern, since, pushed } };
-    },
-    answer({ reading, shown }) {
-      if (isNews(reading, now(), { ...input, ...shown }, ports)) {
-        const from = before ? Math.min(Date.parse(before.since), dueAt) : dueAt;
-        return { reads, struggle: null, unchangedAt: attempt === 1 ? null : iso(from - paceMs(known, from)) };
-      }
-      if (shown !== known) heartbeat({ known: shown, struggle: null } satisfies Progress);
-      throw stillSo(shown, 0);
-    },
-    toTrouble: (error) => toTrouble(error, input, ports, now()),
-    show: (struggle) => ({ reads, struggle, unchangedAt: null }),
-    leave: (struggle) => heartbeat({ known, struggle } satisfies Progress),
-  });
-}
-
-/** Would the run change, if it read this? */
-function isNews(reading: OrderReading, now: number, shown: ObserveOrderInput, ports: OrderActivityPorts): boolean {
-  const pickup = readInstant(reading.details?.scheduledAt);
-  const isMoved = pickup !== undefined && pickup !== shown.scheduledAt;
-  const concern = concernAt(reading, now, shown, ports)?.code ?? null;
-  const shownConcern = shown.attention !== null && isConcernCode(shown.attention) ? shown.attention : null;
-  return reading.terminal || isMoved || concern !== shownConcern || !isSameStatus(reading.status, shown.rawStatus);
-}

@@ -2,15 +2,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
-import type { SilenceWatch } from '../domain/subscription/input.js';
-import { judgeSilence, type OrderCounts, silenceWindowStart } from '../domain/subscription/silence.js';
+import { jitterShare } from '../domain/order/cadence.js';
 import type {
   CreateSubscriberInput,
   RemovalOutcome,
   RemoveSubscriberInput,
   SubscribingOutcome,
 } from '../domain/subscription/state.js';
-import type { EventType } from '../domain/subscription/subscription.js';
 import { type Claims, runOfActivity } from './claims.js';
 import { notYet, plainFailure } from './failures.js';
 import { toFailureType } from './looking.js';
@@ -73,54 +71,27 @@ function refuseOtherInterface({ name, interface: at }: Account): void {
   throw ApplicationFailure.nonRetryable(message, 'InvalidInput');
 }
 
-/** The input of a watch over a subscription. */
-export interface WatchSilenceInput extends SilenceWatch {
-  account: AccountName;
-  eventType: EventType;
+/** The input of a watch over the resets of a subscription. */
+export interface WatchResetsInput {
+  everyMs: number;
   /** ISO instant at which the run opened the newest address. */
   openedAt: string;
-  /** ISO instant since which the service delivers there. */
-  registeredAt: string;
-  /** What the run shows now. */
-  isSilent: boolean;
-  /** ISO instant from which lasting silence is news again; null: never. */
-  tellAgainAt: string | null;
 }
 
-/** The news of a watch. `reset`: an operator has reset the run since, so that it may not know the newest address. */
-export type SilenceVerdict = { kind: 'reset' } | { kind: 'silence'; isSilent: boolean; counts: OrderCounts };
-
-export interface SilenceActivityPorts {
-  /** Counts, in visibility, orders of the account that started after this instant (epoch milliseconds). */
-  countOrders(account: AccountName, startedAfter: number): Promise<OrderCounts>;
+export interface ResetActivityPorts {
   /** Was the run, or one that it continues, reset after this instant (epoch milliseconds)? */
   wasReset(run: { workflowId: string; runId: string }, after: number): Promise<boolean>;
-  now?: () => number;
   random?: () => number;
 }
 
-export type SilenceActivities = ReturnType<typeof createSilenceActivities>;
+export type ResetActivities = ReturnType<typeof createResetActivities>;
 
-/** Spreads subscriptions that began together, since visibility accepts few calls a second. */
-const jitterShare = 0.1;
-
-/** The activity that notices missing deliveries. It uses nothing of an account's request budget. */
-export function createSilenceActivities(ports: SilenceActivityPorts) {
-  const { countOrders, wasReset, now = Date.now, random = Math.random } = ports;
-  const again = (message: string, everyMs: number) => notYet(message, everyMs * (1 + random() * jitterShare));
-  return {
-    /** Completes only with news. Until then Temporal repeats it every `everyMs`, which adds no event. */
-    async watchSilence(input: WatchSilenceInput): Promise<SilenceVerdict> {
-      const { account, eventType, openedAt, registeredAt, everyMs, isSilent, tellAgainAt } = input;
-      // A run that is reset to the end of a request takes that address for new, and sets `registeredAt` once more.
-      if (await wasReset(runOfActivity(), Date.parse(openedAt))) return { kind: 'reset' };
-      // There is no expected rate of reports.
-      if (eventType !== 'status_changed') throw again('The run was not reset.', everyMs);
-      const counts = await countOrders(account, silenceWindowStart(registeredAt, everyMs, now()));
-      const verdict = judgeSilence(counts, input.minOrders, isSilent);
-      const isDue = verdict && tellAgainAt !== null && Date.parse(tellAgainAt) <= now();
-      if (verdict !== isSilent || isDue) return { kind: 'silence', isSilent: verdict, counts };
-      throw again(verdict ? 'Deliveries are still silent.' : 'Nothing speaks against the deliveries.', everyMs);
-    },
-  };
-}
+/** The activity that notices resets. It uses nothing of an account's request budget. */
+export const createResetActivities = ({ wasReset, random = Math.random }: ResetActivityPorts) => ({
+  /** Completes when an operator has reset the run, which then may not know its newest address. Temporal repeats it until then. */
+  async watchResets({ everyMs, openedAt }: WatchResetsInput): Promise<void> {
+    // A run that is reset to the end of a request takes that address for new.
+    if (await wasReset(runOfActivity(), Date.parse(openedAt))) return;
+    throw notYet('The run was not reset.', everyMs * (1 + random() * jitterShare));
+  },
+});

@@ -12,9 +12,6 @@ import { wordOf } from '../domain/schema.js';
 import { eventTypes } from '../domain/subscription/subscription.js';
 import { originRule, toOrigin } from '../domain/web-address.js';
 
-/** The shells that `completion` knows. */
-export const shells = ['bash', 'zsh', 'fish'] as const;
-
 /** Turns a parser of ours into one of commander's: its `InvalidInput`, which names `field`, becomes wrong usage. */
 export const checked =
   <T>(parse: (text: string, field?: string) => T, field?: string) =>
@@ -43,11 +40,10 @@ const known: Readonly<Record<string, [what: string, read: ((text: string) => unk
   eventType: ['what the service reports', eventTypes],
   operation: ['what to do', businessOperations],
   file: ['orders as CSV or JSON lines; - for standard input', (text) => text],
-  shell: ['shell to print it for', shells],
   origin: ['where the URLs of a receiver begin', toKnownOrigin],
 };
 
-/** The argument of a form such as `<account>`, or `[orderId]` for one that may be left out. Help and completion show the words of a closed
+/** The argument of a form such as `<account>`, or `[orderId]` for one that may be left out. Help shows the words of a closed
  *  set. Throws for a name that is not in the table above. */
 export function knownArgument(form: string): Argument {
   const name = form.slice(1, -1);
@@ -95,15 +91,15 @@ function toRate(text: string): number {
   return rate;
 }
 
-/** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` that names the option. */
-export function readJsonInput(file: string, option = '--input'): unknown {
+/** Reads the JSON document of `--input` from a file, or from standard input for "-". Throws `InvalidInput`. */
+export function readJsonInput(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
   } catch (error) {
     // The message of a syntax error quotes the text, which may hold personal data.
     if (error instanceof SyntaxError)
-      throw new InvalidInput(`${option}: ${file === '-' ? 'standard input' : file} is not JSON`);
-    throw new InvalidInput(`${option}: ${file} cannot be read${inBrackets(error)}`);
+      throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`);
+    throw new InvalidInput(`--input: ${file} cannot be read${inBrackets(error)}`);
   }
 }
 

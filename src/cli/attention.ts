@@ -7,6 +7,7 @@ import { publishedDelivery, publishedLease } from '../domain/published.js';
 import {
   type BusinessCallKey,
   fromAccessTokenId,
+  fromAccountWatchId,
   fromBusinessCallId,
   fromCompanyReportId,
   fromFollowOrderId,
@@ -14,12 +15,17 @@ import {
   fromRequestRideId,
   fromSubscriptionId,
 } from '../domain/workflow-ids.js';
-import { listReads } from '../temporal/calls.js';
 import { runOf } from '../temporal/runs.js';
-import { orderTrailQuery, reportStatusQuery, rideStatusQuery, subscriptionStatusQuery } from '../workflows/messages.js';
+import {
+  orderTrailQuery,
+  reportStatusQuery,
+  rideStatusQuery,
+  subscriptionStatusQuery,
+  watchStatusQuery,
+} from '../workflows/messages.js';
 import { rideAccountKey, rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, checked, limitOption } from './arguments.js';
-import { type AddCommand, addCommand, callTimeoutMs, inSession, quoted, type Session } from './command.js';
+import { type AddCommand, addCommand, inSession, quoted, type Session } from './command.js';
 import { exitCodes } from './failure.js';
 import { clip, type Paint, plain, tableText, utc } from './text.js';
 import {
@@ -31,13 +37,14 @@ import {
   readEach,
   toStatusFilter,
 } from './visibility.js';
-import { accountQueue, hasWorker, noWorkerText } from './workers-alive.js';
+import { accountQueue, findWatch, hasWorker, noWorkerText } from './workers-alive.js';
 
 const help = `
 Lists running orders, rides, calls, subscriptions, reports and tokens that need
-a person, all parked deliveries, and accounts with followed orders that no
-worker holds, each with the command that helps or shows more. The list is about
-a second behind the runs.`;
+a person, watches with the trouble of their whole account, all parked
+deliveries, and accounts with followed orders that no worker holds or polls,
+each with the command that helps or shows more. The list is about a second
+behind the runs.`;
 
 /** `attention`: the runs of every type that need a person. */
 export const addAttention: AddCommand = (program, run) => {
@@ -50,25 +57,27 @@ export const addAttention: AddCommand = (program, run) => {
 };
 
 async function list(session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
-  const { found, hasMore: hasMoreRuns } = await listRuns(session, attentionQuery(filter), limit);
+  const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
   const until = Date.now() + answersWithinMs;
   const ofRuns = await readEach(found, (info) => readOne(session, info, until));
-  // A call has no status.
-  const reads = filter.status === undefined ? await longReads(session, filter, limit + 1 - found.length) : [];
-  const hasMore = hasMoreRuns || found.length + reads.length > limit;
-  const accounts = filter.status === undefined ? await accountsWithoutWorker(session, filter) : [];
-  const runs = [...accounts, ...ofRuns, ...reads.slice(0, limit - found.length)];
+  const accounts = filter.status === undefined ? await accountsInNeed(session, filter) : [];
+  const runs = [...accounts, ...ofRuns.filter(isFirst)];
   const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
   session.tell({ runs: withCommands, hasMore }, attentionText(runs, session.paint));
   if (hasMore) session.note(moreText(limit));
   return exitCodes.done;
 }
 
+/** False for a token or an order whose trouble the watch of the account shows for all its orders. */
+const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly RunInNeed[]): boolean =>
+  (kind !== 'token' && kind !== 'order') ||
+  !all.some((one) => one.kind === 'watch' && one.account === account && one.code === code);
+
 /** More would use up what visibility takes in some seconds. */
 const mostAccounts = 50;
 
-/** The accounts with orders that no worker reads. */
-async function accountsWithoutWorker(session: Session, { account }: RunFilter): Promise<RunInNeed[]> {
+/** The accounts with orders that no worker reads or polls. */
+async function accountsInNeed(session: Session, { account }: RunFilter): Promise<RunInNeed[]> {
   const seen: string[] = [];
   while (seen.length < mostAccounts) {
     const query = otherAccountsQuery(seen, { account, taskQueue: session.config.taskQueue });
@@ -78,33 +87,20 @@ async function accountsWithoutWorker(session: Session, { account }: RunFilter): 
     seen.push(name);
   }
   return await readEach(seen, async (name): Promise<RunInNeed[]> => {
-    const queue = accountQueue(session, name as AccountName);
-    if (await hasWorker(session, queue)) return [];
-    const about = { account: name, id: name, workflowId: '' };
-    return [{ ...about, kind: 'account', code: 'noWorker', message: noWorkerText(queue), since: null }];
+    const account = name as AccountName;
+    const about = { kind: 'account', account, id: name, workflowId: '', since: null } as const;
+    const queue = accountQueue(session, account);
+    if (!(await hasWorker(session, queue))) return [{ ...about, code: 'noWorker', message: noWorkerText(queue) }];
+    const watch = await findWatch(session, account);
+    return typeof watch === 'string' ? [{ ...about, code: 'noWatch', message: watch }] : [];
   });
-}
-
-/** The reads that take long: activities by themselves, which set no search attribute later than at their start. */
-async function longReads({ client, within }: Session, { account }: RunFilter, atMost: number): Promise<RunInNeed[]> {
-  const found: RunInNeed[] = [];
-  await within(callTimeoutMs, async () => {
-    for await (const { activityId, scheduleTime } of listReads(client, { account, isLong: true })) {
-      if (found.length >= atMost) break;
-      const key = fromBusinessCallId(activityId);
-      if (!key) continue;
-      const { code, message, since } = callWaits(key, (scheduleTime ?? new Date()).toISOString());
-      found.push({ ...toCallInNeed(key), workflowId: activityId, code, message, since });
-    }
-  });
-  return found;
 }
 
 const toCallInNeed = ({ account, operation, key }: BusinessCallKey) =>
   ({ kind: 'call', account, id: `${operation}/${key}` }) as const;
 
 /** What kind of run needs a person. */
-type RunKind = 'account' | 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
+type RunKind = 'account' | 'watch' | 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
 
 /** One run that needs a person. */
 export interface RunInNeed {
@@ -112,9 +108,9 @@ export interface RunInNeed {
   account: string;
   /** Names the run within its kind and account, as its commands take it. */
   id: string;
-  /** For a read the id of its activity; empty for an account. */
+  /** Empty for an account. */
   workflowId: string;
-  /** The attention code; for a parked delivery the reason; `noWorker` for an account that no worker holds. */
+  /** The attention code; for a parked delivery the reason; for an account `noWorker` when none holds it, `noWatch` when none polls it. */
   code: string;
   /** Both null when no worker answered. */
   message: string | null;
@@ -166,6 +162,8 @@ function toRecognised({ type, workflowId, memo, startTime }: WorkflowExecutionIn
   switch (type) {
     case 'followOrder':
       return named('order', fromFollowOrderId(workflowId), 'orderId', { query: orderTrailQuery.name });
+    case 'accountWatch':
+      return named('watch', fromAccountWatchId(workflowId), 'account', { query: watchStatusQuery.name });
     case 'requestRide':
       return named('ride', fromRequestRideId(workflowId), 'requestId', { query: rideStatusQuery.name });
     case 'subscription':
@@ -225,6 +223,7 @@ export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' |
     case 'parked':
       return ['delivery', 'route', account, id, '--order', 'ID'];
     case 'account':
+    case 'watch':
     case 'call':
     case 'report':
       return ['doctor'];

@@ -4,9 +4,8 @@ import { parseCallBody } from '../contracts/call-bodies.js';
 import { type BusinessCallInput, type BusinessOperation, parseBusinessCallInput, toCallerKey } from '../domain/call.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
-import { findCall } from '../temporal/calls.js';
 import { checked, orderOption, readJsonInput } from './arguments.js';
-import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from './command.js';
+import { type AddCommand, addCommand, type CommandContext, reading, type Session } from './command.js';
 import { exitCodes, tellFailure } from './failure.js';
 import { plain } from './text.js';
 import { missingWorkers } from './workers-alive.js';
@@ -22,8 +21,7 @@ interface CallGiven {
 
 const help = `
 The same key never makes a second effect: the second call with it shows the
-outcome of the first, for as long as Temporal keeps it. A read is a Standalone
-Activity where the server offers them; every other call is a workflow.`;
+outcome of the first, for as long as Temporal keeps it.`;
 
 /** `call <account> <operation>`: one business operation, durably. */
 export const addCall: AddCommand = (program, run) => {
@@ -56,7 +54,7 @@ function toInput({ account, operation, key, order, referenceField, input: file }
 
 async function call(session: Session, input: BusinessCallInput): Promise<number> {
   // Only for the wording: the call itself begins, or joins the one of this key.
-  const before = await findCall(session.client, input, { withinMs: callTimeoutMs });
+  const before = await session.find(businessCallId(input));
   const start = !before ? 'started' : before.isOpen ? 'alreadyRunning' : 'alreadyEnded';
   const answered = session.rides.call(input); // no deadline here: the call ends by its own limits
   answered.catch(() => undefined); // it is awaited below

@@ -14,7 +14,6 @@ import {
   withCommonOptions,
   withProgramName,
 } from './command.js';
-import { addCompletion } from './completion.js';
 import { addDeliveryList } from './delivery/list.js';
 import { addDiscard, addParked, addRoute } from './delivery/parked.js';
 import { addSend } from './delivery/send.js';
@@ -30,7 +29,6 @@ import { addOrderList } from './order/list.js';
 import { addShow } from './order/show.js';
 import { addWatch } from './order/watch.js';
 import { addProbe } from './probe/probe.js';
-import { addReconcile } from './reconcile/reconcile.js';
 import { addReplay } from './replay.js';
 import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
 import { addRideList, addRideShow, addRideWatch } from './ride/lookup.js';
@@ -70,11 +68,9 @@ const entries: readonly Entry[] = [
   addAttention,
   addDoctor,
   addProbe,
-  addReconcile,
   addReplay,
   addErase,
   addCodec,
-  addCompletion,
 ];
 
 /** The former names of commands. The CLI answers each with an error that names the new command. */

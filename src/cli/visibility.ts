@@ -8,7 +8,7 @@ import { callTimeoutMs, type Session } from './command.js';
 import { CliFailure } from './failure.js';
 
 /** All runs that match, page by page as the caller goes on, open ones first. */
-export async function* eachRun({ client, within }: Session, query: string, pageSize: number) {
+async function* eachRun({ client, within }: Session, query: string, pageSize: number) {
   const runs = client.workflow.list({ query, pageSize })[Symbol.asyncIterator]();
   for (;;) {
     const next = await within(callTimeoutMs, () => runs.next()).catch(tellRefusal);
@@ -80,13 +80,6 @@ export const newestRunsQuery = (
   { running, ...filter }: RunFilter,
 ): string =>
   allOf(`WorkflowType = ${quote(workflowType)}`, running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
-
-/** The newest runs of a type on a task queue that run, or have ended since then. */
-export const sinceQuery = (
-  workflowType: 'followOrder' | 'requestRide',
-  { since, account, taskQueue }: { since: string; account?: AccountName; taskQueue: string },
-): string =>
-  `${newestRunsQuery(workflowType, { account })} AND TaskQueue = ${quote(taskQueue)} AND (${isRunning} OR CloseTime >= ${quote(since)})`;
 
 /** The running runs of every type that need a person. A parked delivery always does. */
 export const attentionQuery = (filter: RunFilter): string =>

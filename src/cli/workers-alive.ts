@@ -1,7 +1,10 @@
 import type { AccountName } from '../domain/keys.js';
+import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
 import { createFleet, type TaskKind } from '../temporal/fleet.js';
-import type { Session } from './command.js';
+import { readWatch, type WatchHolder } from '../temporal/watches.js';
+import { callTimeoutMs, type Session } from './command.js';
+import { otherAccountsQuery } from './visibility.js';
 
 /** A task queue, and the kind of tasks in it. */
 export interface WorkQueue {
@@ -37,3 +40,16 @@ export const noWorkerText = ({ name, takes }: WorkQueue): string =>
   takes === 'workflows'
     ? `no worker polls task queue ${name}; start one: npm run worker`
     : `no worker polls task queue ${name}; start one that holds the credentials of this account: npm run worker`;
+
+/** The watch of an account that a worker holds, or why no worker polls the orders. Null: none has to, since no order has been read yet. */
+export async function findWatch(
+  { client, config: { taskQueue }, within }: Session,
+  account: AccountName,
+): Promise<(WatchHolder & { worker: string }) | string | null> {
+  const watch = await readWatch(client, taskQueue, account);
+  if (watch?.worker) return { ...watch, worker: watch.worker };
+  const polled = `${otherAccountsQuery([], { account, taskQueue })} AND ${names.status} IS NOT NULL`;
+  const { count } = await within(callTimeoutMs, () => client.workflow.count(polled));
+  const remedy = 'restart a worker that holds the credentials of this account: npm run worker';
+  return count === 0 ? null : `no worker polls the live orders of this account (${count}); ${remedy}`;
+}

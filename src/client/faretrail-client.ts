@@ -15,12 +15,13 @@ import { toDeliveryId } from '../domain/parked.js';
 import { parseCompanyReportInput } from '../domain/report.js';
 import { parseRequestRideInput } from '../domain/ride/input.js';
 import type { Sent } from '../domain/schema.js';
+import { defaultTaskQueue } from '../domain/task-queues.js';
 import { parseKeyRing } from '../sealing/key-ring.js';
 import { createPayloadCodec } from '../sealing/payload-codec.js';
-import { carryOutCall } from '../temporal/calls.js';
 import { beginFollowing } from '../temporal/follow-start.js';
-import { unlessEnded } from '../temporal/runs.js';
-import { reportStart, rideStart } from '../temporal/starts.js';
+import { runOf, unlessEnded } from '../temporal/runs.js';
+import { businessCallStart, reportStart, rideStart } from '../temporal/starts.js';
+import type { businessCall } from '../workflows/business-call.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
 import {
@@ -98,7 +99,10 @@ export interface FaretrailClient {
 }
 
 /** The typed client of a service that runs no worker of ours. */
-export function createFaretrailClient({ client, taskQueue = 'faretrail' }: FaretrailClientOptions): FaretrailClient {
+export function createFaretrailClient({
+  client,
+  taskQueue = defaultTaskQueue,
+}: FaretrailClientOptions): FaretrailClient {
   async function follow(given: FollowOrderInput, { again = false }: FollowOptions = {}): Promise<OrderHandle> {
     const input = parseFollowOrderInput(given);
     await beginFollowing(client, { input, taskQueue, again });
@@ -142,13 +146,15 @@ export function createFaretrailClient({ client, taskQueue = 'faretrail' }: Faret
       parkedHandle(client, { account: toAccountName(account), deliveryId: toDeliveryId(deliveryId) }),
     async call(given) {
       const input = parseBusinessCallInput(given);
-      return await toAnswer(BusinessCallResultSchema, carryOutCall(client, input, taskQueue));
+      const start = businessCallStart(input, taskQueue);
+      await unlessEnded(client.workflow.start<typeof businessCall>('businessCall', start));
+      return await toAnswer(BusinessCallResultSchema, runOf(client, start.workflowId).result());
     },
   };
 }
 
 /** Lets calls pass at this rate, each in its turn. */
-export function paced(perSecond: number): () => Promise<unknown> {
+function paced(perSecond: number): () => Promise<unknown> {
   let next = 0;
   return () => {
     next = Math.max(next + 1_000 / perSecond, performance.now());

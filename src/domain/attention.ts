@@ -41,6 +41,10 @@ const concerns: ReadonlySet<string> = new Set(concernCodes);
 /** Is this code about the ride? A list may hold words that are no codes, such as those of parked deliveries. */
 export const isConcernCode = (code: string): code is ConcernCode => concerns.has(code);
 
+/** The code, if it is about the ride. */
+export const toConcernCode = (code: AttentionCode | null): ConcernCode | null =>
+  code !== null && isConcernCode(code) ? code : null;
+
 /** The attention, if it is about the ride. */
 export const toConcern = (attention: Attention | null): Concern | null =>
   attention !== null && isConcernCode(attention.code) ? (attention as Concern) : null;

@@ -99,7 +99,7 @@ const effortMinutes: Record<OperationTerms['effect'], number> = {
   newCodes: 15,
 };
 
-/** How the activities of calls are carried out, whoever starts them. Durations in milliseconds. */
+/** How the activities of calls are carried out. Durations in milliseconds. */
 export const callTerms = (operation: BusinessOperation) => ({
   // Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). Only this timeout reveals a dead worker.
   startToCloseTimeout: 40_000,

@@ -1,5 +1,8 @@
 // Names of task queues, each made from the main one: `FARETRAIL_TASK_QUEUE`, which takes all workflows. The name of an account holds no dot.
 
+/** The main queue unless the installation names another one. */
+export const defaultTaskQueue = 'faretrail';
+
 /** What the queue of an account hands out of its requests per second: calls may reach the service a moment closer together. */
 export const budgetShare = 0.9;
 
@@ -11,3 +14,6 @@ export const accountQueueOf = (main: string, account: string): string => `${main
  * take from the budget, and calls that wait for the token may hold every slot of the worker.
  */
 export const tokenQueueOf = (main: string, account: string): string => `${accountQueueOf(main, account)}.token`;
+
+/** Polled only by the process that holds the watch of the account, so that runs reach it. A task waits here while no process does. */
+export const watchQueueOf = (main: string, account: string): string => `${accountQueueOf(main, account)}.watch`;

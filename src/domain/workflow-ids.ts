@@ -2,6 +2,7 @@ import { type BusinessCallInput, businessOperations } from './call.js';
 import { type AccountName, type DeliveryId, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
 import type { Notify } from './notify/receivers.js';
 import { type EventType, isEventType } from './subscription/subscription.js';
+import { defaultTaskQueue } from './task-queues.js';
 
 /** Identifies one followed order. */
 export interface FollowOrderKey {
@@ -36,6 +37,19 @@ export function fromAccessTokenId(workflowId: string): AccessTokenKey | undefine
   const [, account, scope, credentialId] = /^token\/([a-z0-9-]{1,40})\/([^/]+)\/([^/]+)$/.exec(workflowId) ?? [];
   if (!account || !scope || !credentialId) return undefined;
   return { account: account as AccountName, scope: toScope(scope === 'unscoped' ? '' : scope), credentialId };
+}
+
+/**
+ * Id of the `accountWatch` workflow of an account. An installation beside another one in the same namespace has another main task queue,
+ * and watches of its own: workers of one never see the orders of the other.
+ */
+export const accountWatchId = (account: AccountName, taskQueue: string): string =>
+  taskQueue === defaultTaskQueue ? `watch/${account}` : `watch/${account}/${taskQueue}`;
+
+/** The inverse of `accountWatchId`; undefined for any other id. */
+export function fromAccountWatchId(workflowId: string): { account: AccountName } | undefined {
+  const [, account] = /^watch\/([a-z0-9-]{1,40})(\/.+)?$/.exec(workflowId) ?? [];
+  return account ? { account: account as AccountName } : undefined;
 }
 
 /** Identifies one subscription: an account and one event type. */
@@ -132,24 +146,6 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   const [, account, name, key] = /^call\/([a-z0-9-]{1,40})\/(\w+)\/([A-Za-z0-9._~-]{1,100})$/.exec(workflowId) ?? [];
   const operation = businessOperations.find((one) => one === name);
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
-}
-
-/** Identifies one read of an order, or of its receipt, that is an activity by itself. */
-export interface SingleReadKey extends FollowOrderKey {
-  /** Made for this read alone. */
-  readId: string;
-}
-
-/** Id of the activity of a key. */
-export const singleReadId = ({ account, orderId, readId }: SingleReadKey): string =>
-  `look/${account}/${orderId}/${readId}`;
-
-/** The inverse of `singleReadId`; undefined for any other id. */
-export function fromSingleReadId(activityId: string): SingleReadKey | undefined {
-  const [, account, orderId, readId] = /^look\/([a-z0-9-]{1,40})\/([^/]+)\/([0-9a-f-]{36})$/.exec(activityId) ?? [];
-  return account && orderId && readId && isOrderId(orderId)
-    ? { account: account as AccountName, orderId, readId }
-    : undefined;
 }
 
 /** Identifies the notices that a run hands over. */

@@ -39,7 +39,7 @@ const maxCauses = 32;
 const traceparentsOf = (deliveries: readonly DeliveryNotice[]): string[] =>
   deliveries.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxCauses);
 
-/** A poll has an attempt every few seconds, for days: no trace should hold them all. */
+/** A read of an order in trouble has an attempt each minute, for days: no trace should hold them all. */
 const continuedAttempts = 100;
 
 /** Makes a span of each attempt of an activity, in the trace of the deliveries that its input names, or else of the caller of its run. */

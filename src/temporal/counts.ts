@@ -1,11 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { SilenceActivityPorts } from '../activities/index.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
-import { iso } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-import { countReads } from './calls.js';
 
 /** Counts runs of a task queue in visibility. */
 const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {
@@ -27,32 +24,11 @@ export const countParked = (client: Client, taskQueue: string, account: AccountN
     `WorkflowId STARTS_WITH ${quote(parkedDeliveryId({ account, deliveryId: '' }))}`,
   ]);
 
-const ordersWithinMs = 10_000;
-
-/** Counts whether a read or a delivery showed the last change of an account's orders. */
-export function createOrderCounts(client: Client, taskQueue: string): Pick<SilenceActivityPorts, 'countOrders'> {
-  const count = counterOf(client, taskQueue, ordersWithinMs);
-  const ordersOf = (account: AccountName) => ["WorkflowType = 'followOrder'", `${names.account} = ${quote(account)}`];
-  const hasEnded = "ExecutionStatus = 'Completed'";
-  const [byRead, byDelivery] = ['read', 'delivery'].map((seenBy) => `${names.seenBy} = '${seenBy}'`) as [
-    string,
-    string,
-  ];
-  return {
-    async countOrders(account, startedAfter) {
-      const orders = [...ordersOf(account), `StartTime > '${iso(startedAfter)}'`];
-      // A read finds the first status of every order, so only an order that ended by a read shows that its deliveries are missing.
-      const read = await count([...orders, byRead, hasEnded]);
-      return { read, delivered: await count([...orders, byDelivery]) };
-    },
-  };
-}
-
 /** How many runs the whole fleet has. */
 export interface RunCounts {
   /** Open runs of `followOrder`. */
   followed: number;
-  /** Runs and calls of any kind that need a person, by the code of their attention. */
+  /** Runs of any kind that need a person, by the code of their attention. */
   attention: Record<AttentionCode, number>;
 }
 
@@ -79,9 +55,6 @@ export function createRunCounts(
     const rides = await byCode(concernCodes, all);
     const others = await byCode(troubleCodes, all - rides.reduce((sum, [, runs]) => sum + runs, 0));
     const attention = Object.fromEntries([...rides, ...others]) as RunCounts['attention'];
-    attention.upstreamUnavailable += await client.withDeadline(Date.now() + runsWithinMs, () =>
-      countReads(client, { isLong: true, taskQueue }),
-    );
     return { followed, attention };
   };
   let latest: Promise<RunCounts | null> = Promise.resolve(null);

@@ -1,6 +1,5 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
-import type { EarlierRunReader, ShownReader } from '../activities/index.js';
-import { concernCodes } from '../domain/attention.js';
+import type { EarlierRunReader } from '../activities/index.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import { iso } from '../domain/instant.js';
@@ -12,12 +11,11 @@ import {
   withRequest,
 } from '../domain/order/earlier-run.js';
 import { parseFollowOrderInput, readFollowRequest } from '../domain/order/input.js';
-import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import { deliveryReceivedSignal, followRequestedSignal, leftByRunQuery } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { decodeAll } from './payloads.js';
-import { hasCode, isGrpc, notFound } from './run-errors.js';
+import { hasCode, isGrpc } from './run-errors.js';
 import { runOf } from './runs.js';
 
 /** A worker has to replay the whole run to answer. */
@@ -78,20 +76,3 @@ function withSignal(left: RunLeft, name: string | null | undefined, argument: un
   if (name === followRequestedSignal.name) return withRequest(left, readFollowRequest(argument).request);
   return {};
 }
-
-const shownWithinMs = 5_000;
-
-/** Reads the search attributes from the run itself, since visibility lags behind. Throws when there is no such run. */
-export const createShownReader =
-  (client: Client): ShownReader =>
-  async ({ workflowId, runId }) => {
-    const found = await runOf(client, workflowId, runId).find({ withinMs: shownWithinMs });
-    if (!found) throw notFound(workflowId);
-    const { status, attention, seenBy } = searchAttributeNames;
-    const shown = (name: string): unknown => found.searchAttributes[name]?.[0];
-    return {
-      status: (shown(status) as string | undefined) ?? null,
-      concern: concernCodes.find((code) => code === shown(attention)) ?? null,
-      isAnnounced: shown(seenBy) === 'delivery',
-    };
-  };

@@ -1,7 +1,5 @@
 import { status } from '@grpc/grpc-js';
 import {
-  ActivityExecutionFailedError,
-  ActivityNotFoundError,
   isGrpcDeadlineError,
   isGrpcServiceError,
   WorkflowFailedError,
@@ -53,9 +51,7 @@ const ends = [
 
 /** Translates an error of Temporal's client where we know what it means; returns any other as it is. */
 export function toClientError(error: unknown, workflowId: string): unknown {
-  if (error instanceof WorkflowNotFoundError || error instanceof ActivityNotFoundError) {
-    return notFound(workflowId, error);
-  }
+  if (error instanceof WorkflowNotFoundError) return notFound(workflowId, error);
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
     const message = `${workflowId} did not answer in time: is a worker running?`;
     return new FaretrailClientError('NoAnswer', message, { cause: error });
@@ -78,16 +74,14 @@ export const notFound = (workflowId: string, cause?: Error): FaretrailClientErro
 export const hasCode = (error: unknown, ...codes: ClientErrorCode[]): error is FaretrailClientError =>
   error instanceof FaretrailClientError && codes.includes(error.code);
 
-/** The failure that a run or a call ended with, or an update of a run; undefined for any other error. */
+/** The failure that a run ended with, or an update of a run; undefined for any other error. */
 export function failureBehind(error: unknown): Error | undefined {
   const original = error instanceof FaretrailClientError ? error.cause : error;
   return isFailed(original) ? (original.cause ?? original) : undefined;
 }
 
-const isFailed = (
-  error: unknown,
-): error is WorkflowFailedError | WorkflowUpdateFailedError | ActivityExecutionFailedError =>
-  [WorkflowFailedError, WorkflowUpdateFailedError, ActivityExecutionFailedError].some((kind) => error instanceof kind);
+const isFailed = (error: unknown): error is WorkflowFailedError | WorkflowUpdateFailedError =>
+  error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError;
 
 /** The answer of the server behind an error of Temporal's client, or of ours. */
 export function grpcErrorOf(error: unknown): { code: number; details: string } | undefined {

@@ -1,8 +1,6 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
-import { type BusinessCallInput, callSummary, callTerms, type ServiceCall } from '../domain/call.js';
+import type { BusinessCallInput } from '../domain/call.js';
 import type { CompanyReportInput } from '../domain/report.js';
 import type { ChangeRideInput, RequestRideInput } from '../domain/ride/input.js';
-import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import {
   businessCallId,
   type CompanyReportKey,
@@ -10,8 +8,6 @@ import {
   companyReportId,
   requestRideId,
 } from '../domain/workflow-ids.js';
-
-const accountKey = defineSearchAttributeKey(searchAttributeNames.account, 'KEYWORD');
 
 /**
  * Options of a start that never makes a second run with the same id: a later start joins the open run, and the server
@@ -30,25 +26,6 @@ export const singleRunStart = <Input>(workflowId: string, input: Input, taskQueu
  *  a second effect. */
 export const businessCallStart = (input: BusinessCallInput, taskQueue: string) =>
   singleRunStart(businessCallId(input), input, taskQueue, `${input.operation} of account ${input.account}`);
-
-/**
- * Options of a start of the activity `callService` by itself, on the queue of the account. One key is one call, as of `businessCall`:
- * ids of activities and of workflows do not exclude each other.
- */
-export function readCallStart(input: BusinessCallInput, taskQueue: string) {
-  const { key: _, ...call } = input;
-  const id = businessCallId(input);
-  return {
-    ...callTerms(input.operation),
-    id,
-    taskQueue: `${taskQueue}.${input.account}`,
-    args: [{ ...call, requestId: id }] as [ServiceCall],
-    idReusePolicy: 'REJECT_DUPLICATE' as const,
-    idConflictPolicy: 'USE_EXISTING' as const,
-    summary: callSummary(input),
-    typedSearchAttributes: [{ key: accountKey, value: input.account }],
-  };
-}
 
 /** Options of a start of `changeRide`. A repeated request has the same `changeId`. */
 export const changeRideStart = (input: ChangeRideInput, changeId: string, taskQueue: string) =>

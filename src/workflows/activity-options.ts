@@ -1,6 +1,6 @@
 import { type ActivityOptions, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ReceiptActivities } from '../activities/receipt.js';
-import { accountQueueOf } from '../domain/task-queues.js';
+import { accountQueueOf, watchQueueOf } from '../domain/task-queues.js';
 
 // Options of several activities. Priorities: 1 goes first, 5 last.
 
@@ -26,6 +26,17 @@ export const lookOptions = (account: string, priorityKey: number, summary: strin
     // A cancelled look ends at once and drops the answer to a request under way.
     cancellationType: 'TRY_CANCEL',
     summary,
+  }) satisfies ActivityOptions;
+
+/** Only the process with the watch of the account polls this queue. */
+export const joinOptions = (account: string, scheduleToStartTimeout: number) =>
+  ({
+    scheduleToStartTimeout,
+    startToCloseTimeout: 10_000,
+    retry: promptRetry,
+    taskQueue: watchQueueOf(workflowInfo().taskQueue, account),
+    cancellationType: 'TRY_CANCEL',
+    summary: 'Hand the order to the watch of the account',
   }) satisfies ActivityOptions;
 
 /** Looks at receipts; those at orders go first. */

@@ -6,12 +6,17 @@ import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
 import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
 import type { CompanyReport } from '../domain/report.js';
 import type { RideStanding } from '../domain/ride/ride.js';
+import type { ChangeCounts } from '../domain/subscription/silence.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
 import type { RenewalWish, TokenLease } from '../domain/token/lease.js';
+import type { SeenChange, WatchStatus, WatchTold } from '../domain/watch.js';
 import { rideOrderChanged } from '../domain/workflow-ids.js';
 
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
 export const deliveryReceivedSignal = defineSignal<[{ deliveries: DeliveryNotice[] }]>('deliveryReceived');
+
+/** The watch of the account wants a read: it found another answer than the run shows, or trouble that has lasted. Internal. */
+export const changeSeenSignal = defineSignal<[SeenChange]>('changeSeen');
 
 /**
  * A caller's wishes for a run that follows an order. It sets fields that are not set yet and adds receivers, which get the present state,
@@ -27,6 +32,15 @@ export const stopFollowingUpdate = defineUpdate<OrderTrail, [{ reason: string }]
 
 /** What this run leaves to a later run of the same order. */
 export const leftByRunQuery = defineQuery<EarlierRun>('leftByRun');
+
+/** The worker with the watch tells its run who it is, and the trouble of the account. Internal. */
+export const watchToldSignal = defineSignal<[WatchTold]>('watchTold');
+
+/** What the worker with the watch told last. */
+export const watchStatusQuery = defineQuery<WatchStatus>('watchStatus');
+
+/** What the watch of the account found of the changes of its orders. Internal. */
+export const changesCountedSignal = defineSignal<[ChangeCounts]>('changesCounted');
 
 /** The trail as the run knows it. */
 export const orderTrailQuery = defineQuery<OrderTrail>('orderTrail');

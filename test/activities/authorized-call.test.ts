@@ -5,7 +5,7 @@ import type { TokenSource } from '../../src/activities/token-source.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
-import { account, aPoll, aRead, LookStage, readingOf } from './attempts.js';
+import { account, aRead, LookStage, readingOf } from './attempts.js';
 import { apiError, apiErrorCodes, fakeRideApi, nextOf, tokensInOrder } from './service.js';
 import { iso, minute, start } from './temporal.js';
 
@@ -132,7 +132,7 @@ it('a short wait cuts no long one, and concerns no other account', () => {
 it('polls and one-shot reads of other orders make no call until the wait after a 429 is over', async () => {
   const tokens = tokensInOrder();
   const stage = stageWith([apiError('RATE_LIMITED', 30), readingOf('Driving')], tokens);
-  await stage.attempt(aPoll());
+  await stage.attempt(aRead());
   expect((await stage.attempt(other)).failure?.nextRetryDelay).toBe(30_000);
   stage.now += 10_000;
   const { failure, heartbeats } = await stage.attempt(other);
@@ -146,7 +146,7 @@ it('polls and one-shot reads of other orders make no call until the wait after a
 
 it('every order shows a long wait at once, with its end', async () => {
   const stage = stageWith([apiError('RATE_LIMITED', 599), readingOf('Driving')]);
-  await stage.attempt(aPoll());
+  await stage.attempt(aRead());
   const attempts = await stage.run(other);
   const message = expect.stringContaining('until 2031-05-01 10:09:59 UTC');
   const attention = { code: 'upstreamUnavailable', message };
@@ -156,7 +156,7 @@ it('every order shows a long wait at once, with its end', async () => {
 
 it('a refusal without Retry-After concerns only the order that got it', async () => {
   const stage = stageWith([apiError('UPSTREAM_FAILED'), readingOf('Driving')]);
-  await stage.attempt(aPoll());
+  await stage.attempt(aRead());
   expect((await stage.attempt(other)).seen).toMatchObject({ kind: 'reading' });
 });
 

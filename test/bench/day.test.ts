@@ -19,7 +19,13 @@ describe('a simulated day', () => {
 
   it('makes fewer polls when changes are announced', () => {
     expect(announced?.pollsPerSecond.mean).toBeLessThan((polled?.pollsPerSecond.mean ?? 0) / 4);
-    expect(announced?.cloudActions).toBeLessThan((polled?.cloudActions ?? 0) / 4);
+  });
+
+  it('has the actions of changes and of heartbeats, and none for polls', () => {
+    const { cloudActions = 0, pollsPerSecond } = polled ?? {};
+    expect(cloudActions - 3_600).toBeGreaterThan(2_000 * 20);
+    expect(cloudActions - 3_600).toBeLessThanOrEqual(2_000 * (3 + 3 * 8));
+    expect((pollsPerSecond?.mean ?? 0) * 86_400).toBeGreaterThan(cloudActions);
   });
 
   it('keeps to the budget of an account; then polls wait', () => {

@@ -3,10 +3,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import type { Session } from '../../src/cli/command.js';
-import { type Check, checkNode, checkReads } from '../../src/cli/doctor/checks.js';
+import { type Check, checkNode, checkWatches } from '../../src/cli/doctor/checks.js';
 import { encodedKey } from '../settings/env.js';
 import { nowhere, runHere } from './fake-process.js';
 
@@ -35,20 +36,43 @@ it('the doctor warns of a Node without security releases, and does not fail beca
   expect(resultOf('28.0.0', '2029-06-01')).toBe('ok');
 });
 
-describe('the doctor about durable reads', () => {
-  const at = (describeNamespace: () => Promise<object>) =>
-    ({
-      connection: { workflowService: { describeNamespace } },
+describe('the doctor about the watch of an account', () => {
+  const pulse = { orders: 100, lateMs: 0, pollsPerSecond: 9, since: '2031-05-01T10:00:00.000Z' };
+  /** Of an account with a budget of ten requests a second. */
+  const checkAt = async (activity: object | null, orders = 0, isOpen = true) => {
+    const raw = { pendingActivities: activity === null ? [] : [activity] };
+    const found = { status: { name: isOpen ? 'RUNNING' : 'COMPLETED' }, startTime: new Date(), raw };
+    const workflow = { getHandle: () => ({ describe: async () => found }), count: async () => ({ count: orders }) };
+    const session = {
+      client: {
+        workflow,
+        withDeadline: (_: number, act: () => Promise<unknown>) => act(),
+        options: { loadedDataConverter: { payloadConverter: defaultPayloadConverter, payloadCodecs: [] } },
+      },
+      config: { taskQueue: 'q', accounts: [{ name: 'partner', requestsPerSecond: 10 }] },
       within: (_: number, act: () => Promise<unknown>) => act(),
-    }) as unknown as Session;
-  const offering = (capabilities: object) => at(async () => ({ namespaceInfo: { capabilities } }));
+    } as unknown as Session;
+    return (await checkWatches(session))[0];
+  };
+  const heldWith = (told: object) => ({
+    ...{ state: 2, lastWorkerIdentity: '1@w' },
+    heartbeatDetails: { payloads: [defaultPayloadConverter.toPayload(told)] },
+  });
 
-  it('says what they are at this server, and how to make them cheaper', async () => {
-    const cheap = { name: 'durable reads', result: 'ok', message: 'Standalone Activities' };
-    expect(await checkReads(offering({ standaloneActivities: true }))).toEqual(cheap);
-    const message = expect.stringMatching(/^workflows; .*activity\.enableStandalone/);
-    expect(await checkReads(offering({}))).toMatchObject({ result: 'ok', message });
-    expect(await checkReads(at(() => Promise.reject(new Error('denied'))))).toMatchObject({ result: 'skipped' });
+  it('names the worker, and warns when an order is a minute later than its share of the budget', async () => {
+    const message = 'orders: 100, polled by 1@w, the latest 70 s late';
+    const inTime = { name: 'watch of partner', result: 'ok', message };
+    expect(await checkAt(heldWith({ ...pulse, lateMs: 70_000 }))).toEqual(inTime);
+    const isLate = { result: 'warned', message: expect.stringMatching(/71 s late; .*requestsPerSecond/) };
+    expect(await checkAt(heldWith({ ...pulse, lateMs: 71_000 }))).toMatchObject(isLate);
+    expect(await checkAt({ state: 2, lastWorkerIdentity: '1@w' })).toMatchObject({ message: 'polled by 1@w' });
+  });
+
+  it('fails when no worker holds it though orders are live, and not when there are none', async () => {
+    const remedy = expect.stringMatching(/^no worker polls the live orders of this account \(3\); .*npm run worker/);
+    expect(await checkAt({ state: 1 }, 3)).toMatchObject({ result: 'failed', message: remedy });
+    expect(await checkAt(null, 3, false)).toMatchObject({ result: 'failed', message: remedy });
+    expect(await checkAt(null, 0, false)).toMatchObject({ result: 'ok', message: 'no live order' });
   });
 });
 

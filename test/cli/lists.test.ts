@@ -110,6 +110,9 @@ describe('the table of attention', () => {
     [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
     [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
     [{ kind: 'call', code: 'upstreamUnavailable' }, 'doctor'],
+    [{ kind: 'watch', code: 'upstreamUnavailable' }, 'doctor'],
+    [{ kind: 'watch', code: 'scopeRejected' }, 'token list'],
+    [{ kind: 'account', code: 'noWatch' }, 'doctor'],
   ])('names for %j the command %s', (more, command) => {
     expect(commandFor({ ...run, ...more }).join(' ')).toBe(command);
   });

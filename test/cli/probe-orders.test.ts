@@ -3,51 +3,6 @@ import { answerOf, closeServed, newFile, order, readProfile, serve } from './pro
 
 afterAll(closeServed);
 
-describe.concurrent('an assumed path that is wrong', () => {
-  it('is found by its order among a few others, slowly and with GET alone, and each try is shown', async () => {
-    const { sandbox, probe } = await serve({ otherAnswers: { orderDetails: { url: '/v2/rides/:orderId' } } });
-    const file = newFile();
-    const { stdout, exitCode } = await probe('business', order, '--write', file);
-    expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^ +tried GET \/v1\/orders\/\{order_id\}\/status\?businessId=\{business_id\}: 404$/m);
-    expect(readProfile(file).operations.orderDetails).toMatchObject({
-      path: '/v2/rides/{order_id}?businessId={business_id}',
-      source: 'verified',
-    });
-    const tries = sandbox.ledger().filter(({ path }) => path.endsWith(order) || path.includes(`${order}/`));
-    expect(tries.every(({ method }) => method === 'GET')).toBe(true);
-    expect(tries.length).toBeLessThanOrEqual(65);
-    const times = sandbox.ledger().map(({ at }) => Date.parse(at));
-    expect(Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0)))).toBeGreaterThan(200);
-  });
-
-  it('is never taken for that of another order', async () => {
-    const other = { url: '/v2/orders/:orderId', names: { id: 'order' }, beside: { id: 'another' } };
-    const { probe } = await serve({ otherAnswers: { orderDetails: { ...other, under: ['ride'] } } });
-    const [found] = answerOf(await probe('business', order, '--json')).findings.filter(({ tried }) => tried);
-    expect(found?.changes).toContainEqual({
-      kind: 'pointer',
-      operation: 'orderDetails',
-      value: 'orderId',
-      pointer: '/ride/order',
-    });
-    const { probe: askStranger } = await serve({
-      otherAnswers: { orderDetails: { url: '/v2/orders/:orderId', names: { id: 'x' }, beside: { x: 'another' } } },
-    });
-    const [lost] = answerOf(await askStranger('business', order, '--json')).findings.filter(({ tried }) => tried);
-    expect(lost).toMatchObject({ verdict: 'wrong', changes: [] });
-    expect(lost?.remarks.join('\n')).toMatch(
-      /tried: none is surely.*\nGET \/v2\/orders\/.* answers, too: a person must decide/,
-    );
-  });
-
-  it('is not looked for where it is given', async () => {
-    const { sandbox, probe } = await serve({ otherAnswers: { orderStatus: { url: '/v2/rides/:orderId' } } });
-    await probe('partner', order);
-    expect(sandbox.ledger().filter(({ operation }) => operation !== 'partnerToken')).toHaveLength(2);
-  });
-});
-
 describe.concurrent('orders whose end the operator knows', () => {
   const words = { Driving: 'unterwegs', Completed: 'erledigt', Cancelled: 'storniert', Rejected: 'abgelehnt' };
 

@@ -124,9 +124,9 @@ describe.concurrent('a service that answers otherwise', () => {
     ['another path', { url: '/v2/rides/:orderId' }, /check the order id; .*operations\.orderStatus\.path/],
     ['403', { kind: 'forbidden' }, /operations\.orderStatus\.scope/],
     ['401', { kind: 'unauthorized' }, /operations\.orderStatus\.scope/],
-    ['405', { kind: 'reply', status: 405, body: '' }, /operations\.orderStatus\.method/],
+    ['405', { kind: 'reply', status: 405, body: '' }, /operations\.orderStatus\.path and .*\.method/],
     ['a redirect', { kind: 'redirect' }, /redirects: .*operations\.orderStatus\.path/],
-    ['a page', { kind: 'html' }, /NOT_JSON.*path/],
+    ['a page', { kind: 'html' }, /NOT_JSON.*: check operations\.orderStatus\.path/],
     ['an error in a success', { kind: 'errorInSuccess' }, /operations\.orderStatus\.path/],
     ['an empty success', { kind: 'emptyBody' }, /no place that we know fits pointers\.orderStatus\.status/],
     [
@@ -156,6 +156,21 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(found?.remarks.join('\n')).toMatch(remark);
     expect(found?.changes).toEqual([]);
     expect(run.exitCode).toBe(1);
+  });
+
+  it('an assumed path is wrong: asks once, and names the field that a person must set', async () => {
+    const { sandbox, settings, probe } = await serve({ otherAnswers: { orderDetails: { url: '/v2/rides/:orderId' } } });
+    const file = newFile();
+    const run = await probe('business', order, '--json', '--write', file);
+    expect(answerOf(run).findings.find(({ asks }) => asks === 'orderDetails')).toMatchObject({
+      ...{ verdict: 'wrong', changes: [], came: { status: 404 } },
+      remarks: [expect.stringContaining('set operations.orderDetails.path')],
+    });
+    expect(sandbox.ledger().filter(({ path }) => path.endsWith(`/${order}`))).toHaveLength(1);
+    expect(readProfile(file).operations.orderDetails.source).toBe('assumed');
+    const operations = { orderDetails: { path: '/v2/rides/{order_id}?businessId={business_id}' } };
+    const repaired = { ...settings, FARETRAIL_CONTRACT_FILE: jsonFile({ operations }) };
+    expect(verdictsOf(await runHere(['probe', 'business', order, '--json'], repaired)).orderDetails).toBe('fits');
   });
 
   it('names the headers about limits, and stops asking once the limit is reached', async () => {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
-import type { CliProcess } from '../../src/cli/command.js';
 import type { Finding } from '../../src/cli/probe/asking.js';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
@@ -23,9 +22,7 @@ export async function serve(options: SandboxOptions = {}, env: WorkerEnv = {}) {
   for (const at of ['partner', 'business'] as const)
     sandbox.addOrder({ interface: at, orderId: order, script: [{ status: 'Driving', afterMs: 0 }] });
   const settings = { ...nowhere, ...workerEnv(sandbox.url), ...env };
-  const probeAs = (argv: readonly string[], more?: Partial<CliProcess>): Promise<CliRun> =>
-    runHere(['probe', ...argv], settings, more);
-  return { sandbox, settings, probeAs, probe: (...argv: string[]): Promise<CliRun> => probeAs(argv) };
+  return { sandbox, settings, probe: (...argv: string[]): Promise<CliRun> => runHere(['probe', ...argv], settings) };
 }
 
 /** What `probe --json` prints. */
@@ -34,7 +31,6 @@ export interface ProbeAnswer {
   findings: Finding[];
   changes: string[];
   written: string | null;
-  ride: { requestId: string; mayHaveMore: boolean; standing: { orderId: string; cancelWith: string }[] };
 }
 
 export const answerOf = ({ stdout }: CliRun): ProbeAnswer => JSON.parse(stdout) as ProbeAnswer;

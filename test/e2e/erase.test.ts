@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterEach, expect, inject, it, vi } from 'vitest';
 import { type OrderId, toAccountName } from '../../src/domain/keys.js';
 import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
-import { readCallStart } from '../../src/temporal/starts.js';
 import { runHere } from '../cli/fake-process.js';
 import { startCall } from '../support/call/calls.js';
 import { newDelivery, reported } from '../support/delivery/deliveries.js';
@@ -32,8 +31,6 @@ interface Erased {
   stays: string[];
 }
 const told = ({ stdout }: { stdout: string }): Erased => JSON.parse(stdout);
-
-const newRead = (orderId: OrderId) => ({ account, operation: 'orderDetails' as const, key: randomUUID(), orderId });
 
 const listed = (state: string, ...ids: string[]) => areListed(stack.client, state, ids);
 const isGone = (workflowId: string) =>
@@ -71,8 +68,6 @@ it('erase removes each run about an order, and no other; then the order can be f
     [orderId, other.orderId].map((id) => startCall(stack, 'orderDetails', { orderId: id })),
   );
   await Promise.all(calls.map((call) => call.result()));
-  const reads = [orderId, other.orderId].map((id) => readCallStart(newRead(id), stack.config.taskQueue));
-  for (const read of reads) await stack.client.activity.execute('callService', read);
   const report = await reported(stack, { orderId });
   const [parked, otherParked] = await Promise.all([park(orderId), park(other.orderId)]);
   const [changed, late] = [`change/business/${ride.requestId}/c1`, `notices/${ride.order}/${randomUUID()}/1`];
@@ -84,14 +79,11 @@ it('erase removes each run about an order, and no other; then the order can be f
   const ended = [ride.handle, other.handle, ...calls].map(({ workflowId }) => workflowId);
   await listed('Completed', ...ended, ride.order);
   await listed('Running', report.workflowId, parked.workflowId);
-  const [read, otherRead] = reads.map(({ id }) => stack.client.activity.getHandle(id));
-  const ofReads = `ActivityId IN (${reads.map(({ id }) => `'${id}'`).join(', ')}) AND ExecutionStatus = 'Completed'`;
-  await vi.waitFor(async () => expect((await stack.client.activity.count(ofReads)).count).toBe(2), patient);
 
   const refused = await erase(orderId, [], answering(false));
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was removed') });
   expect(refused.stderr).toContain(`"Never twice" ends for ride/business/${ride.requestId}, `);
-  expect(asked).toEqual(['Remove these 9 runs for good? [y/N] ']);
+  expect(asked).toEqual(['Remove these 8 runs for good? [y/N] ']);
   expect(await erase(orderId)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') });
   expect(await erase(orderId, ['--json'], answering(true))).toMatchObject({ exitCode: 2 });
   await ride.handle.describe();
@@ -100,12 +92,10 @@ it('erase removes each run about an order, and no other; then the order can be f
   expect(done.exitCode, done.stdout + done.stderr).toBe(0);
   const [call] = calls.map(({ workflowId }) => workflowId);
   const mine = [ride.handle.workflowId, changed, call, ride.order, report.workflowId, parked.workflowId];
-  mine.push(late, lateOfRide, reads[0]?.id);
+  mine.push(late, lateOfRide);
   expect(told(done)).toEqual({ account, orderId, left: [], erased: expect.any(Array), stays: expect.any(Array) });
   expect(told(done).erased.map(({ workflowId }) => workflowId)).toEqual(mine);
   await Promise.all(mine.map((id) => isGone(id ?? '')));
-  await expect(read?.describe()).rejects.toThrow(ActivityNotFoundError);
-  await otherRead?.describe();
   for (const workflowId of others) await stack.client.workflow.getHandle(workflowId).describe();
   for (const run of [other.handle, calls[1], otherParked]) await run?.describe();
   await stack.client.workflow.getHandle(other.order).describe();

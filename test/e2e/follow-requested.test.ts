@@ -164,18 +164,18 @@ describe.concurrent('what a caller requests', () => {
     await end();
   });
 
-  it('about the pick-up gives the poll another pace, however late it comes', async () => {
+  it('about the pick-up reaches the watch of the account, however late it comes', async () => {
     const handle = await followPlain();
     await shows(handle, { status: 'Routing' });
     await handle.executeUpdate('refreshOrder');
     await handle.signal('followRequested', { scheduledAt: '2031-05-01T10:00:00Z' });
-    const polledFor = async () => {
+    const watchedFor = async () => {
       const inputs = (await eventsOf(handle)).flatMap(({ activityTaskScheduledEventAttributes: task }) =>
-        task?.activityType?.name === 'observeOrder' ? (task.input?.payloads?.[0]?.data ?? []) : [],
+        task?.activityType?.name === 'watchOrder' ? (task.input?.payloads?.[0]?.data ?? []) : [],
       );
       return JSON.parse(Buffer.from(inputs.at(-1) as Uint8Array).toString()).scheduledAt;
     };
-    await vi.waitFor(async () => expect(await polledFor()).toBe('2031-05-01T10:00:00.000Z'), patient);
+    await vi.waitFor(async () => expect(await watchedFor()).toBe('2031-05-01T10:00:00.000Z'), patient);
     await handle.terminate();
   });
 });

@@ -42,7 +42,7 @@ it.each([
   [101, { links: [callers, deliverys] }],
 ])('attempt %i of an activity has these causes: %j', async (attempt, causes) => {
   const { spans, tracing } = recordedTracing();
-  const info = { activityType: 'observeOrder', attempt, taskQueue: 'q' };
+  const info = { activityType: 'readOrder', attempt, taskQueue: 'q' };
   const { inbound } = traceActivities(tracing)({ info } as Context);
   const headers = { '_tracer-data': defaultPayloadConverter.toPayload({ traceparent: callers }) };
   await inbound?.execute?.({ args: [{ traceparents: [deliverys] }], headers }, async () => undefined);

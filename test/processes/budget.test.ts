@@ -70,7 +70,7 @@ async function eachIsReadAfter(instant: number, followed: string[]): Promise<voi
   await expect.poll(unread, { timeout: 120_000 }).toEqual([]);
 }
 
-/** How long until a read that a caller waits for reaches the service, in milliseconds. It is an activity without a workflow. */
+/** How long until a read that a caller waits for reaches the service, in milliseconds. */
 async function readOne(): Promise<number> {
   const orderId = toOrderId(randomUUID());
   fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Reserved', afterMs: 0 }] });

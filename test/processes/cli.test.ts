@@ -137,7 +137,7 @@ describe('tokens and the doctor', () => {
     const doctor = await run(['doctor']);
     expect(doctor.output).not.toMatch(/^(FAIL|skip)/m);
     expect(doctor).toMatchObject({ code: 0, errors: '' });
-    const ofTemporal = ['Temporal', 'search attributes', 'worker', 'durable reads'];
+    const ofTemporal = ['Temporal', 'search attributes', 'worker'];
     const checks = ['settings', ...ofTemporal, 'token of partner', 'base URL of business'];
     for (const name of checks) expect(doctor.output).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
     const asked = stack.sandbox.issuedTokens();
@@ -173,7 +173,7 @@ it('while the service rejects our credentials, every command names what needs a 
   const orderId = stack.newOrder('partner', [['Pending', 0]]);
   const handle = await stack.follow('partner', orderId);
   const shown = async (...argv: string[]) => (await here(argv)).stdout;
-  const needsPerson = new RegExp(`${orderId} .*credentialsRejected`);
+  const needsPerson = new RegExp(`(${orderId}|^watch ) .*credentialsRejected`, 'm'); // on the watch where it polls, too
   await expect.poll(() => shown('attention', '--account', 'partner')).toMatch(needsPerson);
   expect(await shown('order', 'show', 'partner', orderId)).toMatch(/attention +credentialsRejected since /);
   expect(await shown('token', 'list')).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);

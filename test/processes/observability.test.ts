@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../local/temporal/free-port.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
-import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
-import { patient } from '../support/patience.js';
-import { pendingOf } from '../support/runs.js';
+import { shows, startFollowing } from '../support/order/stack.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
 import { usePostgres } from '../support/store/postgres.js';
 import type { IngressProcess } from '../support/worker/process.js';
@@ -46,19 +44,12 @@ async function followToItsEnd(): Promise<void> {
   sandbox.setDeliverySettings({ enabled: false });
   const notify = [{ url: 'https://not-allowed.example/hook' }];
   const handle = await startFollowing(place, { account: business, orderId, notify });
-  await untilPollRests(handle, 'Pending');
+  await shows(handle, { status: 'Pending' });
   sandbox.setStatus('business', orderId, 'CareReq');
-  await untilPollRests(handle, 'CareReq');
+  await shows(handle, { status: 'CareReq' });
   sandbox.setDeliverySettings({ enabled: true });
   sandbox.setStatus('business', orderId, 'Completed');
   await handle.result();
-}
-
-/** The run shows the status; the poll has found nothing new since and waits for its next turn. */
-async function untilPollRests(handle: FollowHandle, status: string): Promise<void> {
-  await shows(handle, { status });
-  const polls = async () => (await pendingOf(handle)).find(({ name }) => name === 'observeOrder')?.attempt;
-  await vi.waitFor(async () => expect(await polls()).toBeGreaterThan(1), patient);
 }
 
 const metrics = async (url: string): Promise<string> => await (await fetch(`${url}/metrics`)).text();

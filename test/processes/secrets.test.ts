@@ -46,14 +46,13 @@ async function followAndTell() {
   return { handle, orderId, goesOnTo: (status: string) => fleet.sandbox.setStatus('business', orderId, status) };
 }
 
-/** Reads an order with its driver, and is refused another; both are activities without a workflow. */
+/** Reads an order with its driver, and is refused another. */
 async function readOnce(orderId: string): Promise<void> {
   const rides = createFaretrailClient({ client: fleet.client, taskQueue: fleet.place.config.taskQueue });
   const read = (about: string) =>
     rides.call({ account: 'business', operation: 'orderDetails', key: about, orderId: about });
   expect(await read(orderId)).toMatchObject({ status: 200 });
   await expect(read(randomUUID())).rejects.toMatchObject({ code: 'OrderNotFound' });
-  expect(await fleet.client.activity.getHandle(`call/business/orderDetails/${orderId}`).describe()).toBeDefined();
 }
 
 /** The orders of an account that rests for a minute after a refusal are stopped: their runs have left enough to search. */

@@ -9,6 +9,7 @@ import { historyFile, historyFiles, keepHistory, recordedNames } from './histori
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
 import { movableStore } from './paths/store.js';
+import { shortWatch } from './paths/watches.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
 /** `true` keeps the histories of paths that have none yet, `all` those of all paths. */
@@ -48,11 +49,12 @@ for (const [group, paths] of Object.entries(groups)) {
         env,
         watch,
         store: group === 'store' ? movableStore : 'none',
+        watchPace: group === 'watches' ? shortWatch : {},
       });
     });
     afterAll(() => stack.close());
 
-    it.sequential.each(Object.entries(paths))('%s', { timeout: recording ? 600_000 : 60_000 }, async (name, path) => {
+    it.sequential.each(Object.entries(paths))('%s', { timeout: recording ? 600_000 : 120_000 }, async (name, path) => {
       const { workflowId, runId } = await path(stack);
       const history = await stack.client.workflow.getHandle(workflowId, runId).fetchHistory();
       if (recording === 'all' || (recording && isNew(name))) keepHistory(name, historyToJSON(history));
@@ -72,7 +74,7 @@ describe('a recorded history replays on the code of today', () => {
   });
 
   it.each([
-    ['order-completed', 'observeOrder', 'observeRide'],
+    ['order-completed', 'watchOrder', 'observeRide'],
     ['token-renewed', 'requestToken', 'fetchToken'],
     ['order-that-tells-urls', 'notifyUrl', 'callUrl'],
     ['call-done', 'attemptCall', 'askService'],

@@ -3,7 +3,6 @@ const readsItsFile = 'looks for secrets in the database file of a development se
 
 /** Tests that would not meet a server that was given, with the reason. They are left out where one is. */
 export const devServerTests: Readonly<Record<string, string>> = {
-  'test/e2e/call/reads.test.ts': hasItsOwn,
   'test/e2e/subscription/resets.test.ts': hasItsOwn,
   'test/e2e/worker/temporal-outage.test.ts': hasItsOwn,
   'test/local/servers/dev-server.test.ts': hasItsOwn,
@@ -19,4 +18,5 @@ export const devServerTests: Readonly<Record<string, string>> = {
   'test/processes/partitions.test.ts': hasItsOwn,
   'test/processes/secrets.test.ts': readsItsFile,
   'test/processes/stops.test.ts': hasItsOwn,
+  'test/processes/watch-outage.test.ts': hasItsOwn,
 };

@@ -37,7 +37,7 @@ export const importTable: readonly Part[] = [
   {
     part: 'src/activities',
     ours: ['src/ride-api', 'src/notify-http', 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
-    packages: ['@temporalio/activity', '@temporalio/common', 'node'],
+    packages: ['@temporalio/activity', '@temporalio/common', 'node', 'tinyqueue'],
   },
   {
     part: 'src/workflows',

@@ -7,10 +7,10 @@ const saying = (pattern: RegExp): string[] =>
     .filter(({ path, text }) => !path.startsWith('src/workflows/') && pattern.test(text))
     .map(({ path }) => path);
 
-it('only the driver asks runs by their handles, and that of calls their activities', () => {
-  expect(saying(/\.getHandle\b/)).toEqual(['src/temporal/calls.ts', 'src/temporal/runs.ts']);
+it('only the driver asks runs by their handles', () => {
+  expect(saying(/\.getHandle\b/)).toEqual(['src/temporal/runs.ts']);
   expect(saying(/\.(executeUpdate|startUpdate)\b/)).toEqual(['src/temporal/runs.ts']);
-  expect(saying(/\.describe\(\)/)).toEqual(['src/temporal/calls.ts', 'src/temporal/runs.ts']);
+  expect(saying(/\.describe\(\)/)).toEqual(['src/temporal/runs.ts']);
 });
 
 it("only the driver knows Temporal's errors of runs", () => {

@@ -36,7 +36,6 @@ const vocabulary: readonly Entry[] = [
     say: 'order, ride',
     not: ['booking', 'bookings'],
     where: ['src/'],
-    except: [{ path: 'src/cli/probe/questions.ts', line: /^const nouns/, why: 'what a path of the service may hold' }],
   },
   {
     say: 'run, workflow',
@@ -65,6 +64,7 @@ const vocabulary: readonly Entry[] = [
       { path: 'src/', line: /hook_address/, why: "the service's field" },
       { path: 'src/', line: /addHook\(|in this hook:/, why: "fastify's word" },
       { path: 'src/threaded-deliveries.ts', line: /async hooks/, why: "Node's word" },
+      { path: 'src/activities/watch/watching.ts', line: /node:async_hooks/, why: "Node's word" },
     ],
   },
   {

@@ -26,8 +26,7 @@ const walks: readonly Walk[] = [
       'src/workflows/order/follow-order.ts', // the life of the run
       'src/workflows/order/inbox.ts',
       'src/workflows/order/looks.ts', // decides when to read
-      'src/activities/order.ts', // reads until something is new
-      'src/domain/order/cadence.ts',
+      'src/activities/order.ts', // reads once
       'src/activities/looking.ts', // what a failed read means
       'src/activities/authorized-call.ts',
       'src/activities/token-source.ts',

@@ -47,6 +47,15 @@ export const pendingOf = async (run: Described) =>
 export const isPending = (run: Described, name: string): Promise<void> =>
   vi.waitFor(async () => expect((await pendingOf(run)).map((one) => one.name)).toContain(name), patient);
 
+/** Has the watch of the account taken the order of this run? */
+export async function isWatched(run: Recorded): Promise<boolean> {
+  const events = await eventsOf(run);
+  return events.some(({ activityTaskCompletedEventAttributes: done }) => {
+    const of = done && events[Number(done.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
+    return of?.activityType?.name === 'watchOrder';
+  });
+}
+
 /** The value of a search attribute; null: it has none. */
 export const attributeOf = async (run: Described, name: string): Promise<unknown> =>
   (await run.describe()).searchAttributes[name]?.[0] ?? null;

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { createWorkerMetrics } from '../../src/observability/metrics.js';
 import { createRunCounts, type RunCounts } from '../../src/temporal/counts.js';
 
-/** Visibility that answers `counts` by what a query ends with, and 0 otherwise. `longReads`: null where the server has no such activities. */
-function stage(counts: Record<string, number>, fails = () => false, longReads: number | null = 0) {
+/** Visibility that answers `counts` by what a query ends with, and 0 otherwise. */
+function stage(counts: Record<string, number>, fails = () => false) {
   const queries: string[] = [];
   const clock = { now: 0 };
   const count = async (query: string) => {
@@ -12,13 +12,7 @@ function stage(counts: Record<string, number>, fails = () => false, longReads: n
     if (fails()) throw new Error('down');
     return { count: Object.entries(counts).find(([end]) => query.endsWith(end))?.[1] ?? 0 };
   };
-  const activity = {
-    async count() {
-      if (longReads === null) throw Object.assign(new Error('off'), { code: 12, details: 'off', metadata: {} });
-      return { count: longReads };
-    },
-  };
-  const client = { withDeadline: (_: number, call: () => unknown) => call(), workflow: { count }, activity };
+  const client = { withDeadline: (_: number, call: () => unknown) => call(), workflow: { count } };
   const read = createRunCounts(client as unknown as Client, "q'1", () => clock.now);
   return { queries, clock, read };
 }
@@ -27,13 +21,6 @@ it('the worker counts its running runs that need a person by their code', async 
   const { read, queries } = stage({ "'followOrder'": 7, 'IS NOT NULL': 3, "'forbidden'": 2, "'outcomeUnknown'": 1 });
   expect(await read()).toMatchObject({ followed: 7, attention: { forbidden: 2, outcomeUnknown: 1, scopeRejected: 0 } });
   for (const query of queries) expect(query).toMatch(/^TaskQueue = 'q\\'1' AND ExecutionStatus = 'Running' AND /);
-});
-
-it('the worker counts reads that take long among what waits for the service, where the server has them', async () => {
-  const counts = { 'IS NOT NULL': 1, "'upstreamUnavailable'": 1 };
-  const never = () => false;
-  expect(await stage(counts, never, 2).read()).toMatchObject({ attention: { upstreamUnavailable: 3 } });
-  expect(await stage(counts, never, null).read()).toMatchObject({ attention: { upstreamUnavailable: 1 } });
 });
 
 it('the worker asks visibility twice for runs while no run needs a person, and again only after a minute', async () => {

@@ -6,6 +6,7 @@ import { deliver, deliveryOf, newDelivery } from '../support/delivery/deliveries
 import { isLong } from '../support/long.js';
 import type { FollowHandle } from '../support/order/stack.js';
 import {
+  every,
   onSkippedTime,
   reading,
   type ScriptedService,
@@ -49,12 +50,15 @@ const refuse = (
 
 const notFound = refuse('ORDER_UNKNOWN', 404, { retry: false }, { upstreamCode: 'not_found', requestId: null });
 
-async function trailAfter(service: ScriptedService, waitMs: number) {
+/** The watch hints at these instants after the first read: some, then it is silent for a while, after which the trail is read, then the others. */
+async function trailAfter(service: ScriptedService, [first, silentMs, others]: [number[], number, number[]]) {
   const handle = await stack.start(service);
   // Time must not be skipped before the worker has begun.
   await expect.poll(() => stack.reads.length + stack.tokenRequests.length).toBeGreaterThan(0);
-  await stack.env.sleep(waitMs);
+  await stack.hint(handle, first);
+  await stack.env.sleep(silentMs);
   const during: OrderTrail = await handle.query('orderTrail');
+  await stack.hint(handle, others);
   const trail = await handle.result();
   const { events } = await handle.fetchHistory();
   return { during, trail, events: events?.length ?? 0 };
@@ -70,7 +74,7 @@ describe('trouble', virtualTime, () => {
   ])(
     'of an hour is shown as %s after %i minutes, costs a read a minute, and clears itself',
     async (code, minutes, during) => {
-      const result = await trailAfter(interrupted(60 * minute, during), minutes * minute);
+      const result = await trailAfter(interrupted(60 * minute, during), [[minute], minutes * minute, [90 * minute]]);
       expect(result.during).toMatchObject({ attention: { code }, status: 'Driving', terminal: false });
       expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
       expect(result.trail.timeline.map(({ status }) => status)).toEqual(['Driving', 'Completed']);
@@ -90,7 +94,7 @@ describe('trouble', virtualTime, () => {
       }
       return reading('Completed');
     };
-    const result = await trailAfter(service, minute);
+    const result = await trailAfter(service, [[minute], minute, []]);
     const until = expect.stringMatching(/ Nothing is sent until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/);
     expect(result.during).toMatchObject({ attention: { code: 'upstreamUnavailable', message: until } });
     const next = stack.reads.find((at) => at > askedAt) ?? 0;
@@ -110,10 +114,7 @@ describe('trouble', virtualTime, () => {
         if (now < brokenFrom + 30 * minute) throw new TokenRefused(code, 401, words);
         return before(now);
       };
-      const result = await trailAfter(
-        (elapsedMs) => reading(elapsedMs < minute ? 'Driving' : 'Completed'),
-        10 * minute,
-      );
+      const result = await trailAfter(() => reading('Completed'), [[], 10 * minute, []]);
       stack.onTokenRequest = before;
       expect(result.during).toMatchObject({
         status: null,
@@ -126,7 +127,11 @@ describe('trouble', virtualTime, () => {
   );
 
   it('fresh tokens that are rejected too lead to attention and to one token request a minute', async () => {
-    const result = await trailAfter(interrupted(20 * minute, refuse('TOKEN_REJECTED', 401)), 5 * minute);
+    const result = await trailAfter(interrupted(20 * minute, refuse('TOKEN_REJECTED', 401)), [
+      [minute],
+      5 * minute,
+      [50 * minute],
+    ]);
     expect(result.during).toMatchObject({ attention: { code: 'credentialsRejected' } });
     expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(22);
@@ -139,17 +144,17 @@ it(
   'a ride that finds no driver for three hours is shown as stuck after half an hour, and that costs one record',
   virtualTime,
   async () => {
-    const ofRide = (foundAfterMs: number) =>
+    const ofRide = (foundAfterMs: number, judgedAt: number[]) =>
       trailAfter(
         (elapsedMs) => {
           if (elapsedMs < foundAfterMs) return reading('Routing');
           return reading(elapsedMs < foundAfterMs + minute ? 'Waiting' : 'Completed');
         },
-        foundAfterMs - 5 * minute,
+        [judgedAt, 20 * minute, [foundAfterMs, foundAfterMs + minute]],
       );
-    const normal = await ofRide(30 * minute);
+    const normal = await ofRide(30 * minute, []);
     expect(normal.during).toMatchObject({ status: 'Routing', attention: null });
-    const stuck = await ofRide(180 * minute);
+    const stuck = await ofRide(180 * minute, [30.5 * minute]);
     expect(stuck.during).toMatchObject({ status: 'Routing', attention: { code: 'stuckInStatus' } });
     expect(stuck.trail).toMatchObject({ outcome: 'completed', attention: null });
     expect(stuck.events - normal.events).toBeLessThan(14); // of two records
@@ -164,14 +169,15 @@ const missingFor =
 
 describe('an order that the service does not find', virtualTime, () => {
   it('ends as OrderNotFound once another order of the account was read under the same path', async () => {
-    const other = await stack.start((elapsedMs) => reading(elapsedMs < 30 * minute ? 'Driving' : 'Completed'));
+    const other = await stack.start(() => reading('Driving'));
     const handle = await stack.start(missingFor(24 * 60 * minute));
+    await stack.hint(other, every(minute, 10 * minute));
     await expect(handle.result()).rejects.toMatchObject({
       cause: { type: 'OrderNotFound', message: expect.stringContaining('Check the id') },
     });
     expect(await durationMs(handle)).toBeGreaterThanOrEqual(5 * minute);
     expect(await durationMs(handle)).toBeLessThan(10 * minute);
-    await other.result();
+    await other.terminate();
   });
 
   const outages: [string, number, number][] = [
@@ -188,11 +194,13 @@ describe('an order that the service does not find', virtualTime, () => {
       };
       const orders = await Promise.all(Array.from({ length: count }, () => stack.start(wrongPath)));
       const rides = await Promise.all(Array.from({ length: count / 4 }, () => stack.startRide(wrongPath)));
-      await expect.poll(() => stack.reads.length).toBeGreaterThan(0);
+      const named = orders.slice(count / 2);
+      await expect.poll(() => stack.reads.length).toBeGreaterThanOrEqual(orders.length + rides.length);
       for (let times = 1; times <= 3; times += 1) {
-        await Promise.all(orders.slice(count / 2).map((order) => deliver(order, deliveryOf('Driving'))));
+        await Promise.all(named.map((order) => deliver(order, deliveryOf('Driving'))));
         await stack.env.sleep((minutes * minute) / 3);
       }
+      await stack.hint([...orders, ...rides.map(({ order }) => order)], [(minutes + 3) * minute]);
       for (const order of orders) expect(await order.result()).toMatchObject({ outcome: 'completed', attention: null });
       for (const ride of rides) expect(await ride.result()).toMatchObject({ outcome: 'completed' });
     },

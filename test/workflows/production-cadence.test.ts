@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
@@ -11,6 +12,7 @@ import { isLong } from '../support/long.js';
 import { type NotifyReceiver, numberOf, startNotifyReceiver } from '../support/notify/receiver.js';
 import type { FollowHandle } from '../support/order/stack.js';
 import {
+  every,
   onSkippedTime,
   reading,
   scripted,
@@ -18,14 +20,14 @@ import {
   type TimeSkippingStack,
   virtualTime,
 } from '../support/order/time-skipping.js';
-import { continued, eventsOf } from '../support/runs.js';
+import { continued, eventsOf, runsOf } from '../support/runs.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** The service takes orders up to 30 days ahead. Virtual time takes real time, too: 5 ms for each read. */
 const isRecording = process.env.FARETRAIL_TEST_RECORD !== undefined;
-const daysAhead = isLong ? 30 : 5;
+/** The service takes orders so far ahead. */
+const daysAhead = 30;
 
 let receiver: NotifyReceiver;
 let stack: TimeSkippingStack;
@@ -36,6 +38,8 @@ beforeAll(async () => {
 });
 beforeEach(async ({ task }) => {
   stack = await onSkippedTime(stack, task, startStack);
+  for (const seen of [stack.reads, stack.tokenRequests, stack.taken]) seen.length = 0;
+  stack.hasWatch = true;
 });
 afterAll(async () => {
   await stack.close();
@@ -53,29 +57,29 @@ const fourHours: [string, number][] = [
   ['Completed', 4 * hour],
 ];
 
-describe('at the default cadence, in virtual time', virtualTime, () => {
-  it('a ride of four hours and eight statuses, read 300 times, ends with the right timeline in at most 110 events', async () => {
+/** When the script changes the status. */
+const changesOf = (script: [string, number][]): number[] => script.slice(1).map(([, fromMs]) => fromMs);
+
+describe('an order of which the watch tells each change', virtualTime, () => {
+  it('of four hours and eight statuses is read eight times, and ends with the right timeline in at most 100 events', async () => {
     const handle = await stack.start(scripted(fourHours));
+    await stack.hint(handle, changesOf(fourHours));
     const trail = await handle.result();
     expect(trail).toMatchObject({ outcome: 'completed', attention: null });
     expect(trail.timeline.map(({ status }) => status)).toEqual(fourHours.map(([status]) => status));
     const [first] = trail.timeline;
     for (const [index, { at, status }] of trail.timeline.entries()) {
       const lateMs = Date.parse(at) - Date.parse(first?.at ?? '') - (fourHours[index]?.[1] ?? 0);
-      expect(lateMs, status).toBeGreaterThanOrEqual(0);
-      // CareReq is read every two minutes, anything else at least once a minute; plus a tenth of jitter.
-      expect(lateMs, status).toBeLessThanOrEqual(2.3 * minute);
+      expect(Math.abs(lateMs), status).toBeLessThanOrEqual(10_000);
     }
-    expect(trail.reads).toBe(stack.reads.length);
-    expect(stack.reads.length).toBeGreaterThan(300);
-    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(110);
+    expect(trail.reads).toBe(fourHours.length);
+    expect(stack.reads.length).toBe(fourHours.length);
+    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
+    expect(stack.taken).toMatchObject([{ rawStatus: 'Pending', scheduledAt: null, pushed: false }]);
   });
 
-  it(`an order reserved ${daysAhead} days ahead is followed to its end in at most 100 events`, async () => {
-    const { onTokenRequest } = stack;
-    // Its renewals would cost as much time as the reads, and are none of this order's events.
-    stack.onTokenRequest = (now) => ({ ...onTokenRequest(now), lifetimeMs: 2 * daysAhead * day });
+  it(`that is reserved ${daysAhead} days ahead is followed to its end in at most 80 events`, async () => {
     const pickUpMs = daysAhead * day;
     const scheduledAt = new Date((await stack.env.currentTimeMs()) + pickUpMs).toISOString();
     const script: [string, number][] = [
@@ -87,12 +91,50 @@ describe('at the default cadence, in virtual time', virtualTime, () => {
       ['Completed', pickUpMs + hour],
     ];
     const handle = await stack.start(scripted(script), { scheduledAt });
+    await stack.hint(handle, changesOf(script));
     const trail = await handle.result();
     expect(trail).toMatchObject({ outcome: 'completed' });
     expect(trail.timeline.map(({ status }) => status)).toEqual(script.map(([status]) => status));
-    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
-  }, 300_000);
+    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(80);
+    expect(stack.taken).toMatchObject([{ rawStatus: 'Reserved', scheduledAt }]);
+  });
 });
+
+const asked = 10; // temporal.api.enums.v1.EventType: ACTIVITY_TASK_SCHEDULED
+
+/**
+ * Awaits the end of a run that continues as new. Where it does so in the task in which it asks for an activity, the server's clock would
+ * stand still for ever, since it waits for that activity; this lets it go.
+ */
+async function endOf(handle: FollowHandle) {
+  const { client, connection } = stack.env;
+  let isOver = false;
+  const end = handle.result().finally(() => {
+    isOver = true;
+  });
+  for (let freed = 0; !isOver; await pause(300)) {
+    const runs = (await runsOf(client, handle.workflowId)) as { eventType?: number | null }[][];
+    const stuck = runs.slice(1).filter((events) => events.at(-2)?.eventType === asked).length;
+    for (; freed < stuck; freed += 1) await connection.testService?.unlockTimeSkipping({});
+  }
+  return await end;
+}
+
+it(
+  'an order that no watch takes is read by its run, ever more slowly, in runs that stay short',
+  virtualTime,
+  async () => {
+    stack.hasWatch = false;
+    const handle = await stack.start((elapsedMs) => reading(elapsedMs < 14 * hour ? 'Driving' : 'Completed'));
+    expect(await endOf(handle)).toMatchObject({ outcome: 'completed', attention: null });
+    const gaps = stack.reads.slice(1).map((at, index) => Math.round((at - (stack.reads[index] ?? 0)) / 1_000));
+    expect(gaps.slice(0, 6)).toEqual([60, 120, 240, 480, 600, 600]);
+    const runs = await runsOf(stack.env.client, handle.workflowId);
+    expect(runs.length).toBeGreaterThan(1);
+    expect(gaps.filter((seconds) => seconds < 600).length).toBeLessThanOrEqual(4 * runs.length); // each run begins anew
+    expect(Math.max(...runs.map(({ length }) => length))).toBeLessThanOrEqual(520); // 500, and what the last task adds
+  },
+);
 
 it(
   'an order that deliveries name and the service does not know is given up after a quarter of an hour, and replays so',
@@ -103,6 +145,7 @@ it(
       throw apiError('ORDER_UNKNOWN', undefined, 'not_found');
     });
     await deliver(invented, newDelivery());
+    await stack.hint(other, every(minute, 22 * minute));
     await expect(invented.result()).rejects.toMatchObject({ cause: { type: 'OrderNotFound' } });
     const { startTime, closeTime } = await invented.describe();
     const minutes = ((closeTime?.getTime() ?? 0) - startTime.getTime()) / minute;
@@ -142,6 +185,7 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
   receiver.answer('/down', 503);
   const notify = ['/down', '/up'].map((path) => ({ url: `${receiver.origin}${path}` }));
   const handle = await stack.start((elapsedMs) => reading(elapsedMs < 2 * hour ? 'Driving' : 'Completed'), { notify });
+  await stack.hint(handle, [2 * hour]);
   expect(await handle.result()).toMatchObject({ outcome: 'completed' });
   expect(receiver.taken('/up')).toEqual(['Driving', 'Completed']);
   const { began, ended } = await timesOf(handle);

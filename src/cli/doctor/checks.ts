@@ -11,9 +11,9 @@ import { searchAttributeNames } from '../../domain/search-attribute-names.js';
 import { createRideApi } from '../../ride-api/ride-api.js';
 import { connectNative, loadTemporalSettings } from '../../temporal/connection.js';
 import { ensureSearchAttributes, type SearchAttributeServices } from '../../temporal/search-attributes.js';
-import { type CommandContext, callTimeoutMs, type Session } from '../command.js';
+import type { CommandContext, Session } from '../command.js';
 import { toCliError } from '../failure.js';
-import { accountQueue, hasWorker, mainQueue, noWorkerText } from '../workers-alive.js';
+import { accountQueue, findWatch, hasWorker, mainQueue, noWorkerText } from '../workers-alive.js';
 
 /** One line of the doctor. The message of a failed check ends with the remedy. */
 export interface Check {
@@ -182,21 +182,30 @@ export async function checkWorkers(session: Session, accounts: readonly AccountN
   return await Promise.all(checks);
 }
 
-/** Does the server start activities by themselves? Then durable reads cost about half as much. */
-export async function checkReads({ connection, namespace, within }: Session): Promise<Check> {
-  const name = 'durable reads';
-  try {
-    const ask = () => connection.workflowService.describeNamespace({ namespace });
-    const { namespaceInfo } = await within(callTimeoutMs, ask);
-    const isOffered = namespaceInfo?.capabilities?.standaloneActivities === true;
-    return { name, result: 'ok', message: isOffered ? 'Standalone Activities' : `workflows; ${howToOffer}` };
-  } catch {
-    return { name, result: 'skipped', message: 'not checked: this server does not show what the namespace offers' };
-  }
+/** Beyond its fair share of the budget no order should be that late. */
+const lateMs = 60_000;
+
+/** Does a worker poll the live orders of each account, and in time? */
+export async function checkWatches(session: Session): Promise<Check[]> {
+  const checks = session.config.accounts.map(({ name, requestsPerSecond }) =>
+    checked(`watch of ${name}`, async () => {
+      const watch = await findWatch(session, name);
+      if (typeof watch === 'string') return { result: 'failed', message: watch };
+      if (watch === null) return { result: 'ok', message: 'no live order' };
+      const { worker, pulse } = watch;
+      // Encrypted for a reader without keys, or the worker has just taken it.
+      if (pulse === null) return { result: 'ok', message: `polled by ${worker}` };
+      const late = `${Math.round(pulse.lateMs / 1_000)} s late`;
+      const message = `orders: ${pulse.orders}, polled by ${worker}, the latest ${late}`;
+      const isLate = pulse.lateMs > lateMs + (pulse.orders / requestsPerSecond) * 1_000;
+      return isLate ? { result: 'warned', message: `${message}; ${lateRemedy}` } : { result: 'ok', message };
+    }),
+  );
+  return await Promise.all(checks);
 }
 
-const howToOffer =
-  'a server of your own, 1.31 or later, makes them Standalone Activities at about half the cost with activity.enableStandalone: true';
+const lateRemedy =
+  'unless attention shows trouble of the account, its budget is used up: raise requestsPerSecond, or slow the polls (poll)';
 
 /** Does something take connections at the addresses of the accounts? Sends no request. */
 export async function checkAddresses(accounts: readonly Account[]): Promise<Check[]> {

@@ -22,11 +22,11 @@ import {
   checkAddresses,
   checkContract,
   checkNode,
-  checkReads,
   checkScopes,
   checkSearchAttributes,
   checkSettings,
   checkStore,
+  checkWatches,
   checkWorkerConnection,
   checkWorkers,
   type SettingsCheck,
@@ -34,13 +34,13 @@ import {
 } from './checks.js';
 
 const help = `
-Checks Node, settings, Temporal, search attributes, workers, what durable reads
-are there, a token for each account, the addresses of the accounts, the store
-where one is set, and the ingress where its keys are set. It changes nothing,
-except that it gets tokens and makes the tables of the store as a worker does.
-Ends with 1 when a check failed; a line marked "skip" could not be checked from
-here. Over TLS it connects to Temporal twice: as commands do, and as a worker
-does.
+Checks Node, settings, Temporal, search attributes, workers, which of them polls
+the orders of each account and how late, a token for each account, the addresses
+of the accounts, the store where one is set, and the ingress where its keys are
+set. It changes nothing, except that it gets tokens and makes the tables of the
+store as a worker does. Ends with 1 when a check failed; a line marked "skip"
+could not be checked from here. Over TLS it connects to Temporal twice: as
+commands do, and as a worker does.
 With --contract it uses this contract profile in place of the one in force. It
 then requests one token for each scope that the profile names directly from the
 service, past the fleet's leases, uses none of them and keeps none.`;
@@ -104,8 +104,7 @@ async function examineTemporal(examined: Examined, settings: SettingsCheck, repo
       (await checkWorkerConnection(context)).forEach(report);
       report(await checkSearchAttributes(session));
       const workers = await checkWorkers(session, settings.accountNames ?? []);
-      workers.forEach(report);
-      report(await checkReads(session));
+      [...workers, ...(await checkWatches(session))].forEach(report);
       if (aboutProfile) return; // the fleet's tokens are of the profile in force
       if (workers[0]?.result === 'ok') await examineTokens(session, settings, report);
       else skip(report, 'tokens', 'only a worker requests them');

@@ -36,7 +36,7 @@ async function erase(session: Session, { account, orderId, running = false, yes 
     const where = inStore === null ? 'Temporal keeps no run' : 'Temporal keeps no run, and the store no row,';
     throw new CliFailure('NothingKept', `${where} about order ${orderId} of account ${account}`);
   }
-  const open = runs.filter(({ kind, isOpen }) => isOpen && ['order', 'ride', 'call', 'read'].includes(kind));
+  const open = runs.filter(({ kind, isOpen }) => isOpen && ['order', 'ride', 'call'].includes(kind));
   if (open.length > 0 && !running) {
     const ids = open.map(({ workflowId }) => workflowId).join(', ');
     const remedy =

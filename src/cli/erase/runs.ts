@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ActivityExecutionInfo, WorkflowExecutionInfo } from '@temporalio/client';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { ownValue } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { publishedDelivery } from '../../domain/published.js';
@@ -14,11 +14,9 @@ import {
   requestRideId,
 } from '../../domain/workflow-ids.js';
 import { PayloadCodecError } from '../../sealing/payload-codec.js';
-import { findRead, inputOfRead, listReads } from '../../temporal/calls.js';
 import { decodeAll } from '../../temporal/payloads.js';
 import { isGrpc } from '../../temporal/run-errors.js';
 import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
-import { listSingleReads } from '../../temporal/single-reads.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { readEach } from '../visibility.js';
 
@@ -33,14 +31,11 @@ const kinds = {
   parkedDelivery: 'parked delivery',
   lateNotices: 'late notices',
 } as const;
-/** A call that is an activity by itself. */
-const readKind = 'read';
-type Kind = (typeof kinds)[keyof typeof kinds] | typeof readKind;
+type Kind = (typeof kinds)[keyof typeof kinds];
 
 /** One run that is about an order. */
 export interface RunAbout extends Pick<RunTimes, 'state' | 'isOpen'> {
   kind: Kind;
-  /** For a read the id of its activity. */
   workflowId: string;
   runId: string;
 }
@@ -71,22 +66,7 @@ export async function findRunsAbout(session: Session, key: FollowOrderKey): Prom
   const ofRides = prefixes.length > 0 ? await listById(session, [], prefixes) : [];
   // A run that continued as new may not have known the order yet.
   const found = [...named, ...others.filter(({ workflowId }) => about.includes(workflowId)), ...ofRides];
-  return inOrder([...found.flatMap(toRunAbout), ...(await findReadsAbout(session, key))]);
-}
-
-/** The reads whose input names the order. */
-async function findReadsAbout({ client }: Session, key: FollowOrderKey): Promise<RunAbout[]> {
-  const reads: ActivityExecutionInfo[] = [];
-  for await (const info of listReads(client, { account: key.account })) reads.push(info);
-  const about = await readEach(reads, async (info) => {
-    const input = await inputOfRead(client, info.activityId, info.activityRunId).catch(noValue);
-    return input.some((one) => asText(ownValue(one, 'orderId')) === key.orderId) ? [info] : [];
-  });
-  for await (const info of listSingleReads(client, key)) about.push(info);
-  return about.map(({ activityId, activityRunId, status }) => {
-    const state = status.toLowerCase().replaceAll('_', ' ');
-    return { kind: readKind, workflowId: activityId, runId: activityRunId ?? '', state, isOpen: status === 'RUNNING' };
-  });
+  return inOrder(found.flatMap(toRunAbout));
 }
 
 const lateNoticesPrefix = (about: string): string => lateNoticesId({ about, firstRunId: '', last: 0 }).slice(0, -2);
@@ -97,7 +77,7 @@ const toRunAbout = (info: WorkflowExecutionInfo): RunAbout[] => {
   return kind ? [{ kind, workflowId: info.workflowId, runId: info.runId, state, isOpen }] : [];
 };
 
-const order: Kind[] = [...Object.values(kinds), readKind];
+const order: Kind[] = Object.values(kinds);
 const inOrder = (runs: RunAbout[]): RunAbout[] => runs.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 
 /** Servers differ in what they take for equal and for a wildcard. */
@@ -168,22 +148,15 @@ const pauseMs = 500;
 /** Deletes runs, open ones too, and waits until Temporal knows them no more. Gives those that are still there. */
 export async function removeRuns({ client, within }: Session, runs: readonly RunAbout[]): Promise<RunAbout[]> {
   const { namespace } = client.options;
-  const remove = ({ kind, workflowId, runId }: RunAbout): Promise<unknown> =>
-    kind === readKind
-      ? client.workflowService.deleteActivityExecution({ namespace, activityId: workflowId, runId })
-      : client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } });
-  for (const run of runs) {
-    await within(callTimeoutMs, () => remove(run)).catch((error) => {
+  for (const { workflowId, runId } of runs) {
+    const run = { namespace, workflowExecution: { workflowId, runId } };
+    await within(callTimeoutMs, () => client.workflowService.deleteWorkflowExecution(run)).catch((error) => {
       if (!isGrpc(error, 'NOT_FOUND')) throw error;
     });
   }
   const until = Date.now() + removedWithinMs;
-  const isThere = async ({ kind, workflowId, runId }: RunAbout): Promise<boolean> => {
-    const options = { withinMs: callTimeoutMs };
-    const found =
-      kind === readKind ? findRead(client, workflowId, options) : runOf(client, workflowId, runId).find(options);
-    return (await found) !== undefined;
-  };
+  const isThere = async ({ workflowId, runId }: RunAbout): Promise<boolean> =>
+    (await runOf(client, workflowId, runId).find({ withinMs: callTimeoutMs })) !== undefined;
   let left = [...runs];
   while (left.length > 0 && Date.now() < until) {
     left = await readEach(left, async (run) => ((await isThere(run)) ? [run] : []));

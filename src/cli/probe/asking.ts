@@ -6,7 +6,7 @@ import type { Account } from '../../domain/account.js';
 import { FaretrailError } from '../../domain/errors.js';
 import { shownText } from '../../domain/json.js';
 import { type OrderId, type Scope, toScope } from '../../domain/keys.js';
-import { isOutcomeUnclear, RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
+import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import type { ApiReply, ApiRequest, Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
 import { defaultMaxWaitMs } from '../../ride-api/retry-decision.js';
@@ -22,7 +22,7 @@ export interface Expected {
   /** The HTTP statuses that fit. */
   success: readonly number[];
   source: Operation['source'];
-  pointers?: { status?: readonly string[]; orderId: readonly string[] };
+  pointers?: { status: readonly string[]; orderId: readonly string[] };
 }
 
 /** One question to the service, what the profile expects, what came, and what that says. */
@@ -33,8 +33,6 @@ export interface Finding extends Judgement {
   came: Came | null;
   /** Of a token: its form, its lifetime, the spelling of its type and the granted scope; never the token. */
   token?: TokenFacts;
-  /** Other paths that were tried, with the HTTP status that came; null for no answer that can be read. */
-  tried?: { path: string; status: number | null }[];
 }
 
 interface TokenFacts {
@@ -44,7 +42,7 @@ interface TokenFacts {
   grantedScope: string;
 }
 
-type Answer = { reply: ApiReply } | { failed: Judgement; isUnclear: boolean };
+type Answer = { reply: ApiReply } | { failed: Judgement };
 
 /** A probe under way. */
 export interface Talk {
@@ -53,8 +51,8 @@ export interface Talk {
   profile: ContractProfile;
   withValues: boolean;
   tokens: Map<Scope, string>;
-  /** Sends a request when its turn has come. An urgent one is sent whatever came before. */
-  send(request: ApiRequest, isUrgent: boolean): Promise<Answer>;
+  /** Sends a request when its turn has come. `toCheck`: what may be wrong where the answer cannot be read. */
+  send(request: ApiRequest, toCheck: string): Promise<Answer>;
 }
 
 /** Begins a probe. */
@@ -74,13 +72,13 @@ export function learn(talk: Talk, finding: Finding): Finding {
 /** A few requests a second, and never more than the account may send. */
 const shortestPauseMs = 250;
 
-/** Sends with a pause between two requests. After a rate limit or a failed connection it sends only what is urgent. */
+/** Sends with a pause between two requests. After a rate limit or a failed connection it sends nothing more. */
 function createSend(account: Account, http: Http): Talk['send'] {
   const pauseMs = Math.max(shortestPauseMs, 1_000 / account.requestsPerSecond);
   let isFirst = true;
   let isOver = false;
-  return async (request, isUrgent) => {
-    if (isOver && !isUrgent) return unanswered('not asked, since the service gave no answer before', false);
+  return async (request, toCheck) => {
+    if (isOver) return unanswered('not asked, since the service gave no answer before');
     if (!isFirst) await wait(pauseMs);
     isFirst = false;
     try {
@@ -88,21 +86,16 @@ function createSend(account: Account, http: Http): Talk['send'] {
       isOver = reply.status === 429;
       return { reply };
     } catch (error) {
-      const isUnclear = isOutcomeUnclear(error);
       if (error instanceof RideApiGarbled)
-        return { failed: { verdict: 'wrong', remarks: [garbled(error)], changes: [] }, isUnclear };
+        return { failed: { verdict: 'wrong', remarks: [`${error.message}: check ${toCheck}`], changes: [] } };
       if (!(error instanceof RideApiUnreachable)) throw error;
       isOver = true;
-      return unanswered(error.message, isUnclear);
+      return unanswered(error.message);
     }
   };
 }
 
-const unanswered = (remark: string, isUnclear: boolean): Answer => ({
-  failed: { verdict: 'unanswered', remarks: [remark], changes: [] },
-  isUnclear,
-});
-const garbled = ({ message }: RideApiGarbled): string => `${message}: check the path and the base URL`;
+const unanswered = (remark: string): Answer => ({ failed: { verdict: 'unanswered', remarks: [remark], changes: [] } });
 
 /** Asks for a token of each scope that these operations need. */
 export async function* askTokens(talk: Talk, operations: readonly Operation[]): AsyncGenerator<Finding> {
@@ -123,7 +116,7 @@ async function askToken(talk: Talk, scope: Scope): Promise<{ finding: Finding; a
       ...{ success: [200], source: 'given' as const },
     },
   };
-  const answer = await talk.send(tokenRequest(account, scope, profile), false);
+  const answer = await talk.send(tokenRequest(account, scope, profile), 'the base URL');
   if ('failed' in answer) return { finding: { ...base, came: null, ...answer.failed } };
   const { reply } = answer;
   // `expires_in` and the like are shown as facts; no value of a body that holds a token is.
@@ -168,9 +161,6 @@ export interface Question {
   asks: string;
   operation: OperationName;
   orderId?: OrderId;
-  /** Of a call that changes something. Without it the probe asks reads alone. */
-  change?: { body?: unknown; requestId?: string };
-  isUrgent?: boolean;
   /** What the profile expects besides the request. */
   expected?: Partial<Pick<Expected, 'success' | 'pointers'>>;
   /** Why it cannot be asked. */
@@ -178,39 +168,30 @@ export interface Question {
   judge(reply: ApiReply): Judgement;
 }
 
-/** What became of a question. */
-export interface Asked {
-  finding: Finding;
-  /** Null where none can be read. */
-  reply: ApiReply | null;
-  /** No answer can be read, and the service may have done what it was asked to do. */
-  isUnclear: boolean;
-}
-
-/** Calls an operation as the profile has it. */
-export async function askOperation(talk: Talk, question: Question): Promise<Asked> {
+/** Calls an operation as the profile has it. `reply` is null where none can be read. */
+export async function askOperation(
+  talk: Talk,
+  question: Question,
+): Promise<{ finding: Finding; reply: ApiReply | null }> {
   const { account, profile, withValues } = talk;
-  const { asks, operation, orderId, change, isUrgent = false, judge } = question;
+  const { asks, operation, orderId, judge } = question;
   const { method, path, scope, success, source } = profile.operations[operation];
   const base = { asks, expected: { method, path, scope, success, source, ...question.expected } };
   const accessToken = talk.tokens.get(toScope(scope));
-  const obstacle = question.obstacle ?? obstacleOf(method, accessToken, change !== undefined);
+  const obstacle = question.obstacle ?? obstacleOf(method, accessToken);
   if (obstacle !== undefined || accessToken === undefined) {
     const finding: Finding = { ...base, came: null, verdict: 'open', remarks: [obstacle ?? ''], changes: [] };
-    return { finding, reply: null, isUnclear: false };
+    return { finding, reply: null };
   }
   const values = orderId === undefined ? {} : { order_id: orderId };
-  const answer = await talk.send(
-    operationRequest(account, { operation, values, accessToken, ...change }, profile),
-    isUrgent,
-  );
-  if ('failed' in answer)
-    return { finding: { ...base, came: null, ...answer.failed }, reply: null, isUnclear: answer.isUnclear };
+  const request = operationRequest(account, { operation, values, accessToken }, profile);
+  const answer = await talk.send(request, `operations.${operation}.path and the base URL`);
+  if ('failed' in answer) return { finding: { ...base, came: null, ...answer.failed }, reply: null };
   const { reply } = answer;
-  return { finding: { ...base, came: cameOf(reply, withValues), ...judge(reply) }, reply, isUnclear: false };
+  return { finding: { ...base, came: cameOf(reply, withValues), ...judge(reply) }, reply };
 }
 
-function obstacleOf(method: string, accessToken: string | undefined, mayChange: boolean): string | undefined {
-  if (method !== 'GET' && !mayChange) return `not asked: a ${method} may change something`;
+function obstacleOf(method: string, accessToken: string | undefined): string | undefined {
+  if (method !== 'GET') return `not asked: a ${method} may change something`;
   return accessToken === undefined ? 'not asked: there is no token for it' : undefined;
 }

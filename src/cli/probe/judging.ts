@@ -18,11 +18,8 @@ export type OrderRead = 'orderStatus' | 'orderDetails';
 /** One change of the contract profile that an answer suggests. */
 export type Change =
   | { kind: 'success'; operation: OperationName; status: number }
-  | { kind: 'path'; operation: OrderRead; path: string }
   | { kind: 'pointer'; operation: OrderRead; value: 'status' | 'orderId'; pointer: string }
-  | { kind: 'pointer'; operation: 'createOrder'; value: 'orderId'; pointer: string }
   | { kind: 'endWord'; word: string; end: EndStatus }
-  | { kind: 'repeatable'; operation: 'createOrder'; isRepeatable: boolean }
   | { kind: 'verified'; operation: OperationName };
 
 /** What an answer says about the profile. */
@@ -31,8 +28,8 @@ export interface Judgement {
   /** For a person: what does not fit, and which field to look at. */
   remarks: string[];
   changes: Change[];
-  /** Of an answer that the profile can read as an order, with these changes: does it name the order that it was asked for? */
-  reads?: 'thisOrder' | 'anOrder';
+  /** Can the profile read the answer as an order, with these changes? */
+  isReadable?: true;
   /** Of the answer about an order: the first pointers that found something. */
   matched?: { status: string | null; isKnownStatus: boolean; orderId: string | null };
 }
@@ -48,8 +45,6 @@ export function changed(profile: ContractProfile, change: Change, day: string): 
   }
   const operation = copy.operations[change.operation];
   if (change.kind === 'success') operation.success = [...operation.success, change.status];
-  else if (change.kind === 'path') operation.path = change.path;
-  else if (change.kind === 'repeatable') operation.repeatable = change.isRepeatable;
   else if (change.kind === 'verified') Object.assign(operation, { source: 'verified', verifiedOn: day });
   else {
     const pointers: Partial<Record<string, string[]>> = copy.pointers[change.operation];
@@ -64,14 +59,10 @@ export function changeText(change: Change): string {
   switch (change.kind) {
     case 'success':
       return `operations.${change.operation}.success: add ${change.status}`;
-    case 'path':
-      return `operations.${change.operation}.path: "${change.path}"`;
     case 'pointer':
       return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
     case 'endWord':
       return `statuses.endWords: "${change.word}" means ${change.end}`;
-    case 'repeatable':
-      return `operations.${change.operation}.repeatable: ${change.isRepeatable}`;
     case 'verified':
       return `operations.${change.operation}.source: "verified"`;
   }
@@ -84,7 +75,7 @@ function codeOf({ body }: ApiReply): string {
 }
 
 /** What a refusal says about the profile's idea of this operation. */
-export function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
+function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
   const { status } = reply;
   const field = `operations.${name}`;
   const path = `check ${field}.path`;
@@ -105,7 +96,7 @@ export function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
       'wrong',
       `not allowed${codeOf(reply)}: check ${field}.scope, and what the client may do for this company`,
     );
-  if (status === 405) return judged('wrong', `wrong method: check ${field}.method and ${field}.path`);
+  if (status === 405) return judged('wrong', `the method is not allowed: ${path} and ${field}.method`);
   return judged('wrong', `refused with HTTP ${status}${codeOf(reply)}: ${path} and ${field}.method`);
 }
 
@@ -130,7 +121,7 @@ export function judgeObject(reply: ApiReply, operation: OperationName, profile: 
 }
 
 /** Judges an answer that is a success, whatever its body. */
-export function judgeSuccess(reply: ApiReply, operation: OperationName, profile: ContractProfile): Judgement {
+function judgeSuccess(reply: ApiReply, operation: OperationName, profile: ContractProfile): Judgement {
   const changes = successChanges(reply, operation, profile);
   const verified: Change = { kind: 'verified', operation };
   return {
@@ -160,7 +151,7 @@ export function judgeOrder(
   if (reply.status === 404)
     return judged(
       'wrong',
-      `not found${codeOf(reply)}: check the order id; if it is right, operations.${operation}.path is wrong`,
+      `not found${codeOf(reply)}: check the order id; if it is right, set operations.${operation}.path`,
     );
   if (!isSuccess(reply)) return judgeRefusal(reply, operation);
   const { body } = reply;
@@ -188,19 +179,18 @@ export function judgeOrder(
   ];
 
   const proposed = changes.reduce((before, change) => changed(before, change, ''), profile);
-  if (!isReadable(reply, { operation, orderId, profile: proposed }))
+  if (!canRead(reply, { operation, orderId, profile: proposed }))
     return { verdict: 'wrong', remarks, changes, matched };
   const verdict = changes.length > 0 ? 'wrong' : remarks.length > 0 ? 'open' : 'fits';
   // A word that we do not know proves the path only where it stands beside the order's id.
   const isProven = isKnownStatus || word.changes.length > 0 || besideStatus.length > 0;
   const verified: Change[] = isProven ? [{ kind: 'verified', operation }] : [];
-  const reads = idPlaces.length > 0 ? 'thisOrder' : 'anOrder';
-  return { verdict, remarks, changes: [...changes, ...verified], matched, reads };
+  return { verdict, remarks, changes: [...changes, ...verified], matched, isReadable: true };
 }
 
 const isId = (value: unknown): boolean => typeof value === 'string' || Number.isSafeInteger(value);
 
-function isReadable(
+function canRead(
   { body }: ApiReply,
   { operation, orderId, profile }: { operation: OrderRead; orderId: OrderId; profile: ContractProfile },
 ): boolean {

@@ -12,7 +12,6 @@ import { exitCodes } from '../failure.js';
 import { type Finding, openTalk, type Talk } from './asking.js';
 import { changeText } from './judging.js';
 import { askAll, type KnownOrders } from './questions.js';
-import { alarms, probeRide, type RideGiven, type RideReport, readRide } from './ride.js';
 import { closingText, findingText } from './view.js';
 
 const help = `
@@ -20,7 +19,6 @@ Asks the service itself, without Temporal: a token for each scope, each read
 that the contract profile offers, and an order id that cannot exist. It asks
 each once, at most four times a second, and changes nothing. It shows what the
 profile expects beside what came: names and types of a body, never a value.
-Where the path of an order looks wrong, it tries up to 64 others with GET.
 
 fits: as expected. wrong: a guess of the profile is wrong, with the field to
 change. open: the answer proves nothing. unanswered: the service gave none.
@@ -28,13 +26,9 @@ Ends with 1 when something is wrong or unanswered.
 
 --write makes a file for FARETRAIL_CONTRACT_FILE: what is in force now, with the
 changes that fit the answers, and "verified" at each operation that was seen to
-work. It needs the client secret of the account, as a worker does.
+work. It needs the client secret of the account, as a worker does.`;
 
---ride with --really-order orders a REAL ride, again under the same request id,
-reads it, cancels it, and reads the receipt; a fee may follow. It cancels what
-it ordered also after an error or Ctrl-C, and says what it could not cancel.`;
-
-interface Given extends RideGiven {
+interface Given {
   account: AccountName;
   orderId?: OrderId;
   completed?: OrderId;
@@ -51,18 +45,11 @@ const endedOption = (end: Lowercase<EndStatus>) =>
 /** `probe`: what the service really answers, beside what the contract profile expects. */
 export const addProbe: AddCommand = (program, run) => {
   const does = 'compare the contract profile with what the service answers';
-  const examples = [
-    'business 7b21',
-    'business 7b21 --completed 7b02 --cancelled 7b03 --write contract.json',
-    'business --ride ride.json --really-order',
-  ];
+  const examples = ['business 7b21', 'business 7b21 --completed 7b02 --cancelled 7b03 --write contract.json'];
   addCommand(program, 'probe <account> [orderId]', { does, examples, more: help })
     .option(...endedOption('completed'))
     .option(...endedOption('cancelled'))
     .option(...endedOption('rejected'))
-    .option('--ride <file>', 'order this ride and cancel it; the body as JSON, "-" for standard input')
-    .option('--really-order', 'let --ride order; without it the command says what it would do')
-    .option('--yes', 'order without asking at the terminal')
     .option('--values', 'show values of the bodies, too, where they are not about persons')
     .option('--write <file>', 'write the contract profile that fits the answers')
     .option('--overwrite', 'let --write replace a file')
@@ -82,10 +69,8 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
   const talk = openTalk({ account, profile, withValues: given.values === true }, http);
   const { findings, tell } = createTeller(context);
   try {
-    const body = readRide(given, account, talk);
-    const ride = body === undefined ? null : await probeRide(context, { talk, body, given, tell });
-    if (ride === null) for await (const finding of askAll(talk, orders)) tell(finding);
-    return tellEnd(context, { given, talk, findings, ride });
+    for await (const finding of askAll(talk, orders)) tell(finding);
+    return tellEnd(context, { given, talk, findings });
   } finally {
     await http.close();
   }
@@ -94,31 +79,24 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
 /** The result, and the exit code. */
 function tellEnd(
   context: CommandContext,
-  { given, talk, findings, ride }: { given: Given; talk: Talk; findings: Finding[]; ride: RideReport | null },
+  { given, talk, findings }: { given: Given; talk: Talk; findings: Finding[] },
 ): number {
-  const alarm = ride === null ? [] : alarms(ride);
-  const isAsExpected = alarm.length === 0 && findings.every(({ verdict }) => verdict === 'fits' || verdict === 'open');
+  const isAsExpected = findings.every(({ verdict }) => verdict === 'fits' || verdict === 'open');
   const changes = [...new Set(findings.flatMap((one) => one.changes.map(changeText)))];
   const hasNews = changes.length > 0;
   const written = given.write && hasNews ? write(given.write, talk.profile, given) : null;
   if (given.write && !hasNews) context.note(`${given.write} is not written: no answer proves or changes anything`);
   const answer = { account: talk.account.name, askedAt: new Date().toISOString(), isAsExpected, findings, changes };
-  const { failure, ...told } = ride ?? {};
-  const end = ride?.plan ?? `\n${closingText(findings, written, context.paint)}`;
-  const shown = [end, ...alarm.map((text) => context.paint('bad', text))].join('\n');
-  context.tell({ ...answer, written, ...(ride === null ? {} : { ride: told }) }, shown);
-  if (failure !== undefined) throw failure;
-  if (isAsExpected) return ride?.isStopped ? exitCodes.interrupted : exitCodes.done;
-  return exitCodes.failed;
+  context.tell({ ...answer, written }, `\n${closingText(findings, written, context.paint)}`);
+  return isAsExpected ? exitCodes.done : exitCodes.failed;
 }
 
 /** The orders that the operator names, each once. */
-function knownOrders({ orderId, completed, cancelled, rejected, ride }: Given): KnownOrders {
+function knownOrders({ orderId, completed, cancelled, rejected }: Given): KnownOrders {
   const byEnd = { Completed: completed, Cancelled: cancelled, Rejected: rejected };
   const ended = Object.fromEntries(Object.entries(byEnd).filter(([, id]) => id !== undefined));
   const all = [orderId, completed, cancelled, rejected].filter((id) => id !== undefined);
   if (new Set(all).size < all.length) throw new InvalidInput('orderId: each order may be named once');
-  if (ride !== undefined && all.length > 0) throw new InvalidInput('--ride: give no order id beside it');
   return { orderId, ended };
 }
 

@@ -11,10 +11,9 @@ const tones = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' } a
 
 /** One finding: what the profile expects beside what came, the shape of the body, and what to change. */
 export function findingText(finding: Finding, paint: Paint): string {
-  const { asks, verdict, came, remarks, changes, tried = [] } = finding;
+  const { asks, verdict, came, remarks, changes } = finding;
   const title = `${paint('strong', plain(asks))}: ${paint(tones[verdict], verdict)}`;
-  const tries = tried.map(({ path, status }) => `tried GET ${path}: ${status ?? 'no answer that can be read'}`);
-  const said = [...tries, ...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)];
+  const said = [...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)];
   if (came === null) return [title, ...said.map((line) => `  ${plain(line)}`)].join('\n');
   const table = tableText(['', 'expected', 'came'], rowsOf(finding), paint);
   const body =
@@ -49,9 +48,7 @@ function pointerRows(pointers: NonNullable<Finding['expected']['pointers']>, mat
     others.length === 0 ? one : `${one}, or ${others.length} others`;
   const word = matched?.isKnownStatus ? 'a word that we know' : 'a word that we do not know';
   return [
-    ...(pointers.status === undefined
-      ? []
-      : [['status at', first(pointers.status), matched?.status ? `${matched.status}: ${word}` : 'at none of them']]),
+    ['status at', first(pointers.status), matched?.status ? `${matched.status}: ${word}` : 'at none of them'],
     ['order id at', first(pointers.orderId), matched?.orderId ?? 'at none of them'],
   ];
 }

@@ -18,7 +18,7 @@ const pickupNearMs = 30 * 60_000;
 const ageShare = 60;
 const slowestActiveFactor = 6;
 
-/** Looks that began together drift apart by up to this share of their pace. */
+/** Polls that began together drift apart by up to this share of their pace. */
 export const jitterShare = 0.1;
 
 const isReserved = (status: string | null): boolean =>

@@ -1,8 +1,9 @@
 import type { Watch } from '../account.js';
-import type { AttentionCode, Concern, ConcernCode } from '../attention.js';
-import { iso } from '../instant.js';
+import { type AttentionCode, type Concern, type ConcernCode, toConcernCode } from '../attention.js';
+import { iso, readInstant, toEpoch } from '../instant.js';
 import { utcText } from '../struggle.js';
-import { type OpenStatus, openStatuses, toOpenStatus } from './status.js';
+import { isSameStatus, type OpenStatus, openStatuses, toOpenStatus } from './status.js';
+import type { OrderLook, OrderReading } from './trail.js';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -52,13 +53,40 @@ const countsBeforePickupMs: Record<OpenStatus, number | null> = {
 /** The passenger has not been picked up, and no driver is there. */
 const beforePickup: readonly OpenStatus[] = ['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed'];
 
+/** May a pick-up of an order in this status be late? */
+export const isBeforePickup = (status: string): boolean => beforePickup.some((one) => one === toOpenStatus(status));
+
 /** The clocks of workers may differ by so much. Otherwise a concern that one worker finds would not be one for the next. */
 const clocksDifferMs = minuteMs;
 /** The service gives an order on demand a pick-up time, too: that of its request (assumed). */
 const onDemandWithinMs = minuteMs;
 
+/** What is wrong with the ride that a reading shows. `shown`: what the run shows. */
+export function concernIn(reading: OrderReading, now: number, shown: OrderLook, watch: Watch): Concern | null {
+  if (reading.terminal) return null;
+  const order = {
+    status: reading.status,
+    since: isSameStatus(reading.status, shown.rawStatus) ? Date.parse(shown.since) : null,
+    scheduledAt: toEpoch(readInstant(reading.details?.scheduledAt) ?? shown.scheduledAt),
+    requestedAt: toEpoch(readInstant(reading.details?.requestedAt) ?? null),
+    followedSince: Date.parse(shown.followedSince),
+    shown: shown.attention,
+    now,
+  };
+  return concernOf(order, watch);
+}
+
+/** Would the run change, if it read this? */
+export function isNews(reading: OrderReading, now: number, shown: OrderLook, watch: Watch): boolean {
+  const pickup = readInstant(reading.details?.scheduledAt);
+  const isMoved = pickup !== undefined && pickup !== shown.scheduledAt;
+  const concern = concernIn(reading, now, shown, watch)?.code ?? null;
+  const isOther = concern !== toConcernCode(shown.attention);
+  return reading.terminal || isMoved || isOther || !isSameStatus(reading.status, shown.rawStatus);
+}
+
 /** What is known of an order that a read has just found open. Instants are milliseconds since the epoch. */
-export interface WatchedOrder {
+export interface OpenOrder {
   /** As it came. */
   status: string;
   /** When the run found this status; null: this read has found it. */
@@ -80,7 +108,7 @@ interface Due {
 }
 
 /** The concern about a ride, if there is one. Status words are assumed, so an unknown word is never a concern by itself. */
-export function concernOf(order: WatchedOrder, watch: Watch): Concern | null {
+export function concernOf(order: OpenOrder, watch: Watch): Concern | null {
   const status = toOpenStatus(order.status);
   if (status === undefined) return null;
   const due = [customerCare, latePickup, stuckInStatus]
@@ -92,23 +120,23 @@ export function concernOf(order: WatchedOrder, watch: Watch): Concern | null {
 }
 
 /** The shown code, as far as it may be about this status. */
-const shownFor = ({ shown, since }: WatchedOrder): AttentionCode | null =>
+const shownFor = ({ shown, since }: OpenOrder): AttentionCode | null =>
   shown === 'stuckInStatus' && since === null ? null : shown;
 
-function customerCare({ since, now }: WatchedOrder, status: OpenStatus, watch: Watch): Due | undefined {
+function customerCare({ since, now }: OpenOrder, status: OpenStatus, watch: Watch): Due | undefined {
   if (status !== 'CareReq' || !watch.customerCare) return undefined;
   return { code: 'customerCare', at: since ?? now, why: 'Customer care of the service has the order.' };
 }
 
 /** A run that begins after the pick-up time counts from its beginning. */
-function latePickup(order: WatchedOrder, status: OpenStatus, { latePickupAfterMs }: Watch): Due | undefined {
+function latePickup(order: OpenOrder, status: OpenStatus, { latePickupAfterMs }: Watch): Due | undefined {
   const pickup = agreedPickup(order);
   if (pickup === null || latePickupAfterMs === null || !beforePickup.includes(status)) return undefined;
   const why = `The pick-up was due at ${utcText(pickup)}, and the order is still ${status}.`;
   return { code: 'latePickup', at: Math.max(pickup, order.followedSince) + latePickupAfterMs, why };
 }
 
-function stuckInStatus(order: WatchedOrder, status: OpenStatus, { stuckAfterMs }: Watch): Due | undefined {
+function stuckInStatus(order: OpenOrder, status: OpenStatus, { stuckAfterMs }: Watch): Due | undefined {
   const afterMs = stuckAfterMs[status];
   if (afterMs === null) return undefined;
   const since = order.since ?? order.now;
@@ -120,7 +148,7 @@ function stuckInStatus(order: WatchedOrder, status: OpenStatus, { stuckAfterMs }
 }
 
 /** Null for an order on demand. */
-function agreedPickup({ scheduledAt, requestedAt }: WatchedOrder): number | null {
+function agreedPickup({ scheduledAt, requestedAt }: OpenOrder): number | null {
   const isOnDemand = scheduledAt !== null && requestedAt !== null && scheduledAt - requestedAt < onDemandWithinMs;
   return isOnDemand ? null : scheduledAt;
 }

@@ -21,7 +21,7 @@ export interface OrderReading {
 export type Vouching = 'nobody' | 'delivery' | 'rideOrRead';
 
 /** What the run of an order shows when an activity looks at the order for it. Instants are ISO 8601 UTC. */
-interface OrderLook {
+export interface OrderLook {
   account: AccountName;
   orderId: OrderId;
   /** Null before the first read. */
@@ -38,8 +38,10 @@ export interface ReadOrderInput extends OrderLook {
   /** No request before this instant, because of a `Retry-After` of the service or our back-off. */
   notBefore: string | null;
   vouching: Vouching;
-  /** The trouble that ended the poll before this read. */
+  /** The trouble of the watch, if that led to this read. */
   struggle: Struggle | null;
+  /** Has the run handed its order to the watch of the account? */
+  isWatched: boolean;
   /** A person waits for this read: once a minute for each account it ignores all waits. */
   forPerson: boolean;
   /** Of the deliveries that led to the read, newest last, if tracing is on. */
@@ -55,22 +57,6 @@ export type OrderObservation =
 /** A reading, with what is wrong with the ride. */
 export interface WatchedReading extends OrderReading {
   concern: Concern | null;
-}
-
-/** The input of `observeOrder`. */
-export interface ObserveOrderInput extends OrderLook {
-  /** Do deliveries announce the changes of this order? */
-  pushed: boolean;
-  /** The first request comes a pace after this instant; null: at once. */
-  lastReadAt: string | null;
-}
-
-/** Why a poll has ended: it found another answer, or trouble that has lasted. Then the run reads the order. */
-export interface OrderHint {
-  reads: number;
-  struggle: Struggle | null;
-  /** The change happened after this instant. */
-  unchangedAt: string | null;
 }
 
 /** How the following of an order ended. */
@@ -119,7 +105,7 @@ export const OrderTrailSchema = s.answerOf({
   ...OrderChangeSchema.fields,
   timeline: s.described(s.listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
   deliveries: DeliveryCountsSchema,
-  // A waiting poll adds its reads when it ends.
+  // Those of the run; the watch of the account polls without it.
   reads: s.wholeNumber(),
   pushed: s.described(s.flag, 'Do deliveries announce the changes of this order?'),
   attention: s.nullable(AttentionSchema),

@@ -1,23 +1,53 @@
 import type { Attention } from '../attention.js';
+import { iso, PublishedInstantSchema } from '../instant.js';
+import * as s from '../schema.js';
 import type { SilenceWatch } from './input.js';
 
-/** How the last changes of orders that started within the window were found. */
+/** How the watch of the account found the changes of its orders. */
 export interface OrderCounts {
-  /** Orders that have ended, their end found by a read that nothing announced. */
+  /** Orders whose end a poll found, and no delivery announced. */
   read: number;
-  /** Orders whose last change was found because of a delivery. */
+  /** Changes that a delivery announced. */
   delivered: number;
 }
 
-/** So many looks of the watch make up the window in which it counts: a day. */
+const ChangeCountsSchema = s.answerOf({
+  read: s.wholeNumber(0),
+  delivered: s.wholeNumber(0),
+  from: PublishedInstantSchema,
+});
+/** Argument of the signal `changesCounted`: what the watch counted since the ISO instant `from`. */
+export type ChangeCounts = s.Read<typeof ChangeCountsSchema>;
+
+/** Reads the argument of `changesCounted`, which any program may send; null for anything else. */
+export function readChangeCounts(value: unknown): ChangeCounts | null {
+  try {
+    return ChangeCountsSchema.read(value, '');
+  } catch {
+    return null;
+  }
+}
+
+/** The window in which counts matter is so many times as long as the watch of the subscription says: a day. */
 const windowLooks = 24;
 /** Orders that start right after a subscription may have changed before it counted. */
 const longestSettlingMs = 60_000;
 const dayMs = 86_400_000;
 
-/** From when on orders count, in milliseconds since the epoch: within the window, and under the newest address. */
-export const silenceWindowStart = (registeredAt: string, everyMs: number, now: number): number =>
-  Math.max(now - windowLooks * everyMs, Date.parse(registeredAt) + Math.min(longestSettlingMs, everyMs));
+/** The counts that matter now: within the window, and under the newest address. `registeredAt`: since when the service delivers there. */
+export function countsWithin(
+  counts: readonly ChangeCounts[],
+  { registeredAt, everyMs, now }: { registeredAt: string; everyMs: number; now: number },
+): ChangeCounts[] {
+  const start = Math.max(now - windowLooks * everyMs, Date.parse(registeredAt) + Math.min(longestSettlingMs, everyMs));
+  return counts.filter(({ from }) => from >= iso(start));
+}
+
+/** All counts together. */
+export const sumOf = (counts: readonly OrderCounts[]): OrderCounts => ({
+  read: counts.reduce((sum, { read }) => sum + read, 0),
+  delivered: counts.reduce((sum, { delivered }) => sum + delivered, 0),
+});
 
 /** Do deliveries fail to come? Too few orders prove nothing, so the last verdict stands. */
 export function judgeSilence({ read, delivered }: OrderCounts, minOrders: number, wasSilent: boolean): boolean {

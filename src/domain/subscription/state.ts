@@ -3,6 +3,7 @@ import { iso } from '../instant.js';
 import type { ReadTrouble, Struggle } from '../struggle.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import type { SubscriptionInput } from './input.js';
+import type { ChangeCounts } from './silence.js';
 
 /** One subscriber as the service registered it. Times are texts as they came. */
 interface RegisteredSubscriber {
@@ -42,6 +43,8 @@ export interface SubscriptionState extends SubscriptionKey {
   /** Requests so far, in the whole chain of runs. */
   requests: number;
   unclearInRow: number;
+  /** What the watch of the account has counted; those that matter. */
+  counts: ChangeCounts[];
   /** When silence last made the run subscribe again. */
   resubscribedAt: string | null;
   /** Subscribers that the service still has although the ingress refuses their addresses; the newest 200. */
@@ -63,6 +66,7 @@ export const openSubscription = ({ account, eventType, publicUrl }: Subscription
   struggle: null,
   requests: 0,
   unclearInRow: 0,
+  counts: [],
   resubscribedAt: null,
   stillRegistered: [],
 });

@@ -4,7 +4,7 @@ import { expiresAt, type OrderTrail, recordObservation, seenBy, withoutDriver } 
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
-import { keepPolling, type Look, mustRead, readOrder, stopPolling, vouchingFor } from './looks.js';
+import { joinWatch, type Look, mustRead, readOrder, vouchingFor } from './looks.js';
 import {
   countChange,
   countEnd,
@@ -30,6 +30,7 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
     if (follow.continues !== null) await resume(follow);
     watchExpiry(follow);
     while (!isOver(follow)) {
+      joinWatch(follow);
       if (mustRead(follow)) await read(follow);
       else await rest(follow);
       await continueIfLong(follow);
@@ -75,10 +76,9 @@ function watchExpiry(follow: Follow): void {
 
 const mustLeave = (follow: Follow): boolean => isOver(follow) || mustContinue(follow);
 
-/** Waits for a hint: a delivery, a caller, or the end of the poll. */
+/** Waits for a hint: a delivery, a caller, or the watch of the account. */
 async function rest(follow: Follow): Promise<void> {
-  keepPolling(follow);
-  const { input } = follow; // with the pick-up time, on which the pace depends
+  const { input } = follow; // with the pick-up time, of which the watch must know
   await condition(() => mustRead(follow) || mustLeave(follow) || follow.input !== input);
 }
 
@@ -97,12 +97,10 @@ async function record(follow: Follow, { seen: found, serves, ...look }: Look): P
   follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
   countChange(before, follow, claims);
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
-  follow.lastReadAt = isReading ? seen.at : null;
-  follow.unchangedAt = follow.lastReadAt ?? follow.unchangedAt;
+  if (isReading) follow.unchangedAt = seen.at;
   inbox.served = serves;
   // Trouble answers no claim: the next reading does.
   if (isReading) inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
-  else stopPolling(follow);
   showTrail(follow, claims.length > 0 ? 'delivery' : 'read');
   // Trouble hides a concern, which may last.
   if (seen.kind !== 'trouble') follow.notifier.tell(follow.trail);

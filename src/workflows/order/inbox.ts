@@ -3,8 +3,15 @@ import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { withDeliveries, withRequest } from '../../domain/order/earlier-run.js';
 import { parseStopInput, readFollowRequest } from '../../domain/order/input.js';
+import { readSeenChange } from '../../domain/watch.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
-import { followRequestedSignal, orderTrailQuery, refreshOrderUpdate, stopFollowingUpdate } from '../messages.js';
+import {
+  changeSeenSignal,
+  followRequestedSignal,
+  orderTrailQuery,
+  refreshOrderUpdate,
+  stopFollowingUpdate,
+} from '../messages.js';
 import { onUpdate } from '../run-kit.js';
 import type { Follow } from './state.js';
 
@@ -16,6 +23,13 @@ export function listen(run: Follow): void {
   setHandler(followRequestedSignal, (request) => {
     inbox.signals += 1;
     addRequest(run, request);
+  });
+  setHandler(changeSeenSignal, (seen) => {
+    inbox.signals += 1;
+    inbox.asked += 1;
+    const { struggle, unchangedAt } = readSeenChange(seen);
+    run.struggle = struggle;
+    run.unchangedAt = unchangedAt ?? run.unchangedAt;
   });
   onUpdate(refreshOrderUpdate, parseNoInput, async () => {
     inbox.asked += 1;

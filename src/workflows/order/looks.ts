@@ -1,13 +1,15 @@
-import { ActivityFailure, CancellationScope, isCancellation, log, proxyActivities, sleep } from '@temporalio/workflow';
+import { ActivityFailure, isCancellation, log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
+import type { WatchActivities } from '../../activities/watch/watching.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import { type OrderObservation, type OrderTrail, scheduledAt, type Vouching } from '../../domain/order/trail.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
-import { lookOptions } from '../activity-options.js';
+import { joinOptions, lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
 import { runBeside, unless } from '../run-kit.js';
-import type { Follow, Poll } from './state.js';
+import type { Follow } from './state.js';
+import { mustContinue } from './succession.js';
 
 /** What a read found, and why it was made. */
 export interface Look {
@@ -18,9 +20,9 @@ export interface Look {
   serves: number;
 }
 
-/** Reads after a delivery or for a person go ahead of polls. Not those of an order that was never read: it may be invented. */
+/** Reads after a hint go ahead of those of an order that was never read: it may be invented. */
 const readPriority = 2;
-const pollPriority = 4;
+const firstReadPriority = 4;
 
 /** A stranger who knows an address can send deliveries about orders that do not exist. */
 export function vouchingFor({ input: { account }, trail, inbox }: Follow): Vouching {
@@ -72,13 +74,14 @@ export async function readOrder(follow: Follow, mustLeave: () => boolean): Promi
 
 async function requestRead(follow: Follow, forPerson: boolean, vouching: Vouching): Promise<OrderObservation> {
   const { input, trail, inbox, notBefore, struggle } = follow;
-  const priority = forPerson || trail.status !== null ? readPriority : pollPriority;
+  const priority = forPerson || trail.status !== null ? readPriority : firstReadPriority;
   const summary = forPerson ? 'Read because a caller asked' : readSummary(follow);
   const { readOrder: read } = proxyActivities<OrderActivities>(lookOptions(input.account, priority, summary));
   const traces = tracesOf(inbox.claims);
   follow.struggle = null;
   try {
-    return await read({ ...shownBy(follow), notBefore, struggle, vouching, forPerson, ...traces });
+    const isWatched = follow.watched?.isTaken ?? false;
+    return await read({ ...shownBy(follow), notBefore, struggle, isWatched, vouching, forPerson, ...traces });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return endedFromOutside(error);
@@ -120,49 +123,38 @@ const shownBy = ({ input: { account, orderId, ...input }, trail, startedAt }: Fo
   followedSince: startedAt,
 });
 
-/** Sees to it that a poll with the right pace waits for a change. Its end is a hint. */
-export function keepPolling(follow: Follow): void {
-  const { poll, trail } = follow;
-  const pickup = scheduledAt(follow.input, trail);
-  if (poll?.scheduledAt === pickup) {
-    // The poll of an announced order asks the run what it shows, and whether it is announced.
-    poll.pushed ||= trail.pushed;
-    if (trail.pushed || (!poll.pushed && poll.rawStatus === trail.rawStatus)) return;
-  }
-  stopPolling(follow);
-  const scope = new CancellationScope();
-  const begun: Poll = { scope, pushed: trail.pushed, rawStatus: trail.rawStatus, scheduledAt: pickup };
-  follow.poll = begun;
-  runBeside(
-    scope
-      .run(() => requestPoll(follow))
-      .finally(() => {
-        if (follow.poll === begun) follow.poll = null;
-      }),
-  );
-}
+/** How long the order waits for a worker with the watch: at first about as long as a worker's death takes to show. */
+const firstWaitMs = 60_000;
+const longestWaitMs = 600_000;
 
-/** While trouble lasts the read asks the service, and no poll beside it. */
-export function stopPolling({ poll }: Follow): void {
-  poll?.scope.cancel();
-}
+/**
+ * Hands the order to the watch of the account, which polls it from now on; again when its pick-up has moved, on which the pace depends.
+ * A read starts the watch. If no worker takes the order all the same, the run reads again: a slow poll, until one does.
+ */
+export function joinWatch(follow: Follow): void {
+  const pickup = scheduledAt(follow.input, follow.trail);
+  if (follow.trail.status === null || follow.watched?.scheduledAt === pickup) return;
+  const watched = { scheduledAt: pickup, isTaken: follow.watched?.isTaken ?? false };
+  follow.watched = watched;
+  runBeside(handOver());
 
-async function requestPoll(follow: Follow): Promise<void> {
-  const { input, trail, lastReadAt } = follow;
-  const options = lookOptions(input.account, pollPriority, `Watch for changes since ${trail.status?.slice(0, 100)}`);
-  const { observeOrder } = proxyActivities<OrderActivities>(options);
-  try {
-    const { reads, struggle, unchangedAt } = await observeOrder({
-      ...shownBy(follow),
-      pushed: trail.pushed,
-      lastReadAt,
-    });
-    follow.trail = { ...follow.trail, reads: follow.trail.reads + reads };
-    follow.struggle = struggle;
-    follow.unchangedAt = unchangedAt ?? follow.unchangedAt;
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('a poll was ended from outside', { message: error.message });
+  async function handOver(): Promise<void> {
+    const isReplaced = (): boolean => follow.watched !== watched;
+    for (
+      let waitMs = firstWaitMs;
+      !isReplaced() && !mustContinue(follow);
+      waitMs = Math.min(2 * waitMs, longestWaitMs)
+    ) {
+      const { watchOrder } = proxyActivities<WatchActivities>(joinOptions(follow.input.account, waitMs));
+      try {
+        const order = { ...shownBy(follow), pushed: follow.trail.pushed };
+        watched.isTaken = (await unless(isReplaced, () => watchOrder(order).then(() => true))) ?? false;
+        return;
+      } catch (error) {
+        if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+        log.warn('no worker has taken the order to its watch', { message: error.message });
+        follow.inbox.asked += 1;
+      }
+    }
   }
-  follow.inbox.asked += 1;
 }

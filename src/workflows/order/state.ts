@@ -1,4 +1,4 @@
-import { type CancellationScope, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import type { Notify } from '../../domain/notify/receivers.js';
@@ -62,15 +62,6 @@ export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
   leftOut: inbox.leftOut,
 });
 
-/** A poll under way, and what its pace depends on. */
-export interface Poll {
-  readonly scope: CancellationScope;
-  /** Has the order been announced since the poll began? */
-  pushed: boolean;
-  readonly rawStatus: string | null;
-  readonly scheduledAt: string | null;
-}
-
 /** A run continues as new at the server's hint, or after so many events or signals. */
 export interface FollowOrderLimits {
   maxEvents: number;
@@ -91,6 +82,7 @@ export interface FollowOrderProgress {
     notBefore: string | null;
     inbox: CarriedInbox;
     deliveryReads: number[];
+    watched: { scheduledAt: string | null; isTaken: boolean } | null;
     notices?: NoticeLog;
   };
 }
@@ -108,16 +100,14 @@ export interface Follow {
   continues: string | null;
   /** No look before this instant, because of the service or our back-off. */
   notBefore: string | null;
-  /** ISO instant of the last read; null before the first read of this run and after trouble. */
-  lastReadAt: string | null;
   /** The next change of the status happened after this ISO instant; null: that is not known. */
   unchangedAt: string | null;
-  /** The trouble that ended the last poll, for the next read. */
+  /** The trouble that the watch has told of, for the next read. */
   struggle: Struggle | null;
   /** Epoch milliseconds of the last reads that no person asked for, newest last. */
   deliveryReads: number[];
-  /** Null before the first reading, during trouble, and after a poll has ended. */
-  poll: Poll | null;
+  /** What the watch of the account was told, and whether a worker has taken it; null before the first reading. */
+  watched: { scheduledAt: string | null; isTaken: boolean } | null;
   isExpired: boolean;
   /** Shows the trail in the UI; adds no event. */
   show(): void;
@@ -149,11 +139,10 @@ export function openFollow(
     trail: carried?.trail ?? openTrail(input, startedAt),
     continues: earlier,
     notBefore: carried?.notBefore ?? null,
-    lastReadAt: null,
     unchangedAt: null,
     struggle: null,
     deliveryReads: carried?.deliveryReads ?? [],
-    poll: null,
+    watched: carried?.watched ?? null,
     isExpired: false,
     show,
   };

@@ -92,8 +92,17 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   inbox.closing = false;
   if (!mustContinue(follow)) return notifier.urls.resume();
   const { input, limits, trail, startedAt, notBefore, deliveryReads } = follow;
+  const watched = follow.watched?.isTaken ? follow.watched : null;
   await continueAsNew<FollowOrder>(input, {
     limits,
-    carried: { trail, startedAt, notBefore, inbox: carryInbox(inbox), deliveryReads, ...carryNotices(notifier.urls) },
+    carried: {
+      trail,
+      startedAt,
+      notBefore,
+      inbox: carryInbox(inbox),
+      deliveryReads,
+      watched,
+      ...carryNotices(notifier.urls),
+    },
   });
 }

@@ -1,5 +1,6 @@
 import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
 import { defaultGraceMs, parseEndInput, parseMoveInput, parseRotateInput } from '../../domain/subscription/input.js';
+import { type ChangeCounts, readChangeCounts } from '../../domain/subscription/silence.js';
 import type { SubscriptionState } from '../../domain/subscription/state.js';
 import {
   type SubscriptionEnd,
@@ -8,6 +9,7 @@ import {
 } from '../../domain/subscription/status.js';
 import { listenToClaims } from '../business-call.js';
 import {
+  changesCountedSignal,
   endSubscriptionUpdate,
   moveSubscriptionUpdate,
   rotateSubscriptionUpdate,
@@ -23,6 +25,8 @@ export interface SubscriptionInbox {
   /** The shortest grace that waiting callers named; undefined: that of the subscription. */
   graceMs: number | undefined;
   endReason: string | null;
+  /** What the watch of the account has counted since the run last judged. */
+  counted: ChangeCounts[];
 }
 
 /** What handlers see of the run. */
@@ -38,6 +42,7 @@ export const openSubscriptionInbox = (): SubscriptionInbox => ({
   served: 0,
   graceMs: undefined,
   endReason: null,
+  counted: [],
 });
 
 /** Does a caller wait for a new address? */
@@ -72,6 +77,9 @@ export function listenToSubscription(
       return parse(given);
     };
   setHandler(subscriptionStatusQuery, status);
+  setHandler(changesCountedSignal, (given) => {
+    inbox.counted.push(...[readChangeCounts(given)].filter((counts) => counts !== null));
+  });
   onUpdate(rotateSubscriptionUpdate, unlessEnding(parseRotateInput), (input) => newAddress(input.graceMs));
   onUpdate(moveSubscriptionUpdate, unlessEnding(parseMoveInput), ({ publicUrl, graceMs: grace }) => {
     run.state = { ...run.state, publicUrl };

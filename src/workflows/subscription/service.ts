@@ -7,9 +7,16 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow';
-import type { SilenceActivities, SilenceVerdict, SubscriptionActivities } from '../../activities/subscription.js';
+import type { ResetActivities, SubscriptionActivities } from '../../activities/subscription.js';
 import { defaultSilenceWatch, type SilenceWatch, type SubscriptionInput } from '../../domain/subscription/input.js';
-import { resubscribeAt, silenceAttention } from '../../domain/subscription/silence.js';
+import {
+  type ChangeCounts,
+  countsWithin,
+  judgeSilence,
+  resubscribeAt,
+  silenceAttention,
+  sumOf,
+} from '../../domain/subscription/silence.js';
 import {
   currentGeneration,
   nextEnd,
@@ -89,16 +96,16 @@ export async function removeSubscriber(
   }
 }
 
-/** Waits until `interrupted`, the end of an address, or the end of a watch, whose news it returns. */
+/** Waits until `interrupted`, the end of an address, or a reset. True: an operator has reset the run. */
 export const rest = (
   state: SubscriptionState,
   input: SubscriptionInput,
   interrupted: () => boolean,
-): Promise<SilenceVerdict | undefined> =>
-  firstOf<SilenceVerdict | undefined>(() => [
+): Promise<boolean | undefined> =>
+  firstOf<boolean | undefined>(() => [
     condition(interrupted).then(() => undefined),
     ...untilNextEnd(state),
-    ...watchSilence(state, input),
+    ...watchResets(state, input),
   ]);
 
 function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
@@ -111,36 +118,38 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
 
 const watchOf = ({ silence }: SubscriptionInput): SilenceWatch => ({ ...defaultSilenceWatch, ...silence });
 
-function watchSilence(state: SubscriptionState, input: SubscriptionInput): Promise<SilenceVerdict | undefined>[] {
-  const { account, eventType, silence } = state;
-  const { openedAt, registeredAt } = currentGeneration(state) ?? {};
-  if (!openedAt || !registeredAt) return [];
-  const { watchSilence: watch } = proxyActivities<SilenceActivities>({
+function watchResets(state: SubscriptionState, input: SubscriptionInput): Promise<boolean>[] {
+  const { openedAt } = currentGeneration(state) ?? {};
+  if (!openedAt) return [];
+  const { watchResets: watch } = proxyActivities<ResetActivities>({
     startToCloseTimeout: 30_000,
-    // Applies only while Temporal's visibility does not answer.
+    // Applies only while Temporal does not answer.
     retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
     cancellationType: 'TRY_CANCEL',
-    summary: 'Watch whether deliveries come',
+    summary: 'Watch whether the run is reset',
   });
-  const { everyMs, minOrders } = watchOf(input);
-  const tellAgainAt = input.resubscribe ? new Date(resubscribeAt(state.resubscribedAt)).toISOString() : null;
-  const isSilent = silence !== null;
-  const asked = watch({ account, eventType, everyMs, minOrders, openedAt, registeredAt, isSilent, tellAgainAt });
-  const orNoNews = (error: unknown): undefined => {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-  };
   // Whatever ends a watch from outside, another one begins.
-  return [asked.catch(orNoNews)];
+  const orNoNews = (error: unknown): boolean => {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return false;
+  };
+  return [watch({ everyMs: watchOf(input).everyMs, openedAt }).then(() => true, orNoNews)];
 }
 
-/** Adds what a watch found to the state. */
-export function withVerdict(
+/** Judges, by what the watch of the account counted, whether deliveries come. */
+export function withCounts(
   state: SubscriptionState,
   input: SubscriptionInput,
-  { isSilent, counts }: Extract<SilenceVerdict, { kind: 'silence' }>,
+  counted: readonly ChangeCounts[],
 ): SubscriptionState {
+  const registeredAt = currentGeneration(state)?.registeredAt;
+  if (!registeredAt || state.eventType !== 'status_changed' || counted.length === 0) return state;
+  const { everyMs, minOrders } = watchOf(input);
+  const counts = countsWithin([...state.counts, ...counted], { registeredAt, everyMs, now: Date.now() });
+  const sum = sumOf(counts);
   const since = state.silence?.since ?? new Date().toISOString();
-  return { ...state, silence: isSilent ? silenceAttention(counts, watchOf(input), since) : null };
+  const isSilent = judgeSilence(sum, minOrders, state.silence !== null);
+  return { ...state, counts, silence: isSilent ? silenceAttention(sum, { everyMs, minOrders }, since) : null };
 }
 
 /** Is it time for a new subscription because of silence? */

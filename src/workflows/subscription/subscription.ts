@@ -43,7 +43,7 @@ import {
   type SubscriptionHolder,
   type SubscriptionInbox,
 } from './inbox.js';
-import { isResubscriptionDue, removeSubscriber, requestSubscriber, rest, withVerdict } from './service.js';
+import { isResubscriptionDue, removeSubscriber, requestSubscriber, rest, withCounts } from './service.js';
 
 /** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
 export interface SubscriptionProgress {
@@ -161,10 +161,10 @@ async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated:
 /** Rests with a subscription in force. */
 async function keep(run: Subscribing): Promise<void> {
   const { inbox, input } = run;
-  const verdict = await rest(run.state, input, () => isAddressWanted(inbox) || inbox.endReason !== null);
+  const isAsked = (): boolean => isAddressWanted(inbox) || inbox.endReason !== null || inbox.counted.length > 0;
   // A run that was reset may have forgotten the address to which the service delivers by now.
-  if (verdict?.kind === 'reset') askForAddress(inbox, input.graceMs);
-  else if (verdict) run.state = withVerdict(run.state, input, verdict);
+  if (await rest(run.state, input, isAsked)) askForAddress(inbox, input.graceMs);
+  run.state = withCounts(run.state, input, inbox.counted.splice(0));
   if (isResubscriptionDue(run.state, input)) {
     run.state = { ...run.state, resubscribedAt: new Date().toISOString() };
     askForAddress(inbox, input.graceMs);

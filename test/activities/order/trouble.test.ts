@@ -3,7 +3,7 @@ import { toOrderId } from '../../../src/domain/keys.js';
 import type { ReadOrderInput } from '../../../src/domain/order/trail.js';
 import type { Struggle } from '../../../src/domain/struggle.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import { account, aPoll, aRead, LookStage, readingOf } from '../attempts.js';
+import { account, aRead, LookStage, readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
 import { type Attempt, delayOf, iso, minute, second, start } from '../temporal.js';
 
@@ -82,36 +82,14 @@ it('a read for a person answers at once with trouble that the run shows already'
   expect(lastSeen(attempts)).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
 });
 
-describe('a poll that meets an outage', () => {
-  it('ends after five minutes, and the read after it shows the outage at its first failure', async () => {
-    const stage = new LookStage(unreachable());
-    const attempts = await stage.run(aPoll());
-    expect(stage.now).toBe(start + 5 * minute);
-    const { struggle } = lastSeen(attempts) as { struggle: Struggle };
-    expect(lastSeen(attempts)).toEqual({
-      reads: attempts.length,
-      struggle: expect.objectContaining({ code: 'upstreamUnavailable', since: iso(start) }),
-      unchangedAt: null,
-    });
-    stage.now = Date.parse(struggle.notBefore);
-    const { seen } = await stage.attempt(aRead({ struggle }));
-    expect(seen).toMatchObject({ kind: 'trouble', attention: { since: iso(start) } });
-  });
-
-  it('goes on as before when the outage is over', async () => {
-    const stage = new LookStage(
-      unreachable(),
-      unreachable(),
-      readingOf('Routing'),
-      unreachable(),
-      readingOf('Driving'),
-    );
-    stage.shown = { status: 'Routing', concern: null, isAnnounced: false };
-    const attempts = await stage.run(aPoll());
-    expect(secondsAsked(stage)).toEqual([0, 1, 3, 13, 14]);
-    expect(attempts[2]?.heartbeats).toEqual([expect.objectContaining({ struggle: null })]);
-    expect(lastSeen(attempts)).toMatchObject({ struggle: null, reads: 5 });
-  });
+it('a read after a hint about an outage goes on from it, and shows it at its first failure', async () => {
+  const stage = new LookStage(unreachable());
+  stage.now += 5 * minute;
+  const notBefore = iso(stage.now);
+  const struggle: Struggle = { code: 'upstreamUnavailable', message: '', since: iso(start), failures: 9, notBefore };
+  const { seen } = await stage.attempt(aRead({ struggle }));
+  expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable', since: iso(start) } });
+  expect(secondsAsked(stage)).toEqual([300]);
 });
 
 it.each([2, 7, 60])('a read waits exactly as long as the service asks: %i s', async (retryAfter) => {

@@ -84,9 +84,8 @@ func TestOperatorsDecideAndDoNoMore(t *testing.T) {
 	}
 	slices.Sort(more)
 	want := []string{
-		"ExecuteMultiOperation", "RequestCancelActivityExecution", "RequestCancelWorkflowExecution", "SignalWithStartWorkflowExecution",
-		"SignalWorkflowExecution", "StartActivityExecution", "StartWorkflowExecution", "TerminateActivityExecution",
-		"TerminateWorkflowExecution", "UpdateWorkflowExecution",
+		"ExecuteMultiOperation", "RequestCancelWorkflowExecution", "SignalWithStartWorkflowExecution", "SignalWorkflowExecution",
+		"StartWorkflowExecution", "TerminateWorkflowExecution", "UpdateWorkflowExecution",
 	}
 	if !slices.Equal(more, want) {
 		t.Errorf("operator: %v", more)

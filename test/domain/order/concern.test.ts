@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Watch } from '../../../src/domain/account.js';
 import { concernCodes } from '../../../src/domain/attention.js';
-import { concernOf, defaultWatch, noWatch, type WatchedOrder } from '../../../src/domain/order/concern.js';
+import { concernOf, defaultWatch, noWatch, type OpenOrder } from '../../../src/domain/order/concern.js';
 import { openStatuses, rideStatuses, toKnownStatus } from '../../../src/domain/order/status.js';
 import { forAny } from '../../support/for-any.js';
 
@@ -12,7 +12,7 @@ const day = 24 * hour;
 const now = Date.parse('2031-05-01T10:00:00Z');
 
 /** An order that has had its status for a day, followed for as long. */
-const order = (status: string, more: Partial<WatchedOrder> = {}): WatchedOrder => ({
+const order = (status: string, more: Partial<OpenOrder> = {}): OpenOrder => ({
   status,
   since: now - day,
   scheduledAt: null,
@@ -23,7 +23,7 @@ const order = (status: string, more: Partial<WatchedOrder> = {}): WatchedOrder =
   ...more,
 });
 
-const codeOf = (about: WatchedOrder, watch: Watch = defaultWatch) => concernOf(about, watch)?.code ?? null;
+const codeOf = (about: OpenOrder, watch: Watch = defaultWatch) => concernOf(about, watch)?.code ?? null;
 
 describe('an order that stays in a status', () => {
   it.each([
@@ -157,7 +157,7 @@ const watchOf = (afterMs: number): Watch => ({
 const times = fc.integer({ min: now - 30 * day, max: now + 30 * day });
 const maybe = fc.option(times);
 const watches = fc.oneof(fc.constantFrom(defaultWatch, noWatch), fc.integer({ min: 1_000, max: day }).map(watchOf));
-const orders = (words: fc.Arbitrary<string>): fc.Arbitrary<WatchedOrder> =>
+const orders = (words: fc.Arbitrary<string>): fc.Arbitrary<OpenOrder> =>
   fc.record({
     status: words,
     since: maybe,
@@ -185,7 +185,7 @@ describe('any order', () => {
   });
 
   const rank = { stuckInStatus: 1, latePickup: 2, customerCare: 3 };
-  const rankOf = (about: WatchedOrder, watch: Watch) => {
+  const rankOf = (about: OpenOrder, watch: Watch) => {
     const code = codeOf(about, watch);
     return code === null ? 0 : rank[code];
   };

@@ -13,7 +13,7 @@ import { toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import type { AccessTokenInput } from '../../../src/domain/token/input.js';
 import type { TokenLease } from '../../../src/domain/token/lease.js';
-import { accessTokenId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
+import { accessTokenId, accountWatchId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import { businessCallStart } from '../../../src/temporal/starts.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
@@ -214,6 +214,7 @@ async function startAll() {
     ride,
     subscription: await subscribe(stack),
     lease: await startLease(),
+    watch: client.workflow.getHandle(accountWatchId(account, taskQueue)),
     parked: await client.workflow.start('parkedDelivery', parkedStart),
   };
 }
@@ -254,8 +255,8 @@ describe('runs of every type', () => {
   let taken: Definition[][];
   beforeAll(async () => {
     runs = await startAll();
-    const { order, report, ride, subscription, lease, parked } = runs;
-    handles = [order, report, ride, subscription.handle, lease, parked];
+    const { order, report, ride, subscription, lease, watch, parked } = runs;
+    handles = [order, report, ride, subscription.handle, lease, watch, parked];
     taken = await Promise.all(handles.map(messagesOf));
   });
 

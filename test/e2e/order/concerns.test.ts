@@ -9,7 +9,7 @@ import { isQuiet } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { rideUnderWay, stands } from '../../support/ride/rides.js';
-import { attributeOf, continued, detailsOf, eventsOf } from '../../support/runs.js';
+import { attributeOf, continued, detailsOf, eventsOf, isWatched } from '../../support/runs.js';
 
 const stuckAfterMs = 3_000;
 /** Thresholds that a test can wait for. */
@@ -58,6 +58,7 @@ async function quietOrder(status: string): Promise<Followed & { events: number }
   const orderId = stack.newOrder('partner', [[status, 0]]);
   const handle = await stack.follow('partner', orderId);
   await shows(handle, { status });
+  await expect.poll(() => isWatched(handle)).toBe(true);
   return { orderId, handle, events: await eventsOfQuiet({ orderId, handle }, 2) };
 }
 

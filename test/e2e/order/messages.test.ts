@@ -10,7 +10,7 @@ import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliver
 import { isLong } from '../../support/long.js';
 import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
-import { attributeOf, eventsOf, pendingOf, runsOf } from '../../support/runs.js';
+import { attributeOf, eventsOf, isWatched, pendingOf, runsOf } from '../../support/runs.js';
 
 // Whatever is seen here was seen because of a message.
 const stack = useOrderStack(slowPolls);
@@ -18,16 +18,12 @@ const stack = useOrderStack(slowPolls);
 const readsOf = (orderId: string) => stack.sandbox.ledger({ orderId });
 const statuses = (trail: OrderTrail) => trail.timeline.map(({ status, source }) => `${status} by ${source}`);
 
-/** The poll waits for its next attempt: the first one only waits, since the run has just read the order. */
-const isPollWaiting = async (handle: FollowHandle): Promise<boolean> =>
-  (await pendingOf(handle)).some(({ name, attempt }) => name === 'observeOrder' && attempt === 2);
-
 async function followed(status = 'Routing'): Promise<{ orderId: string; handle: FollowHandle }> {
   const orderId = stack.newOrder('business', [[status, 0]]);
   const handle = await stack.follow('business', orderId);
   await shows(handle, { status });
-  await expect.poll(() => isPollWaiting(handle)).toBe(true);
-  expect(readsOf(orderId), 'the poll that follows a read waits before its own').toHaveLength(1);
+  await expect.poll(() => isWatched(handle)).toBe(true);
+  expect(readsOf(orderId), 'the watch waits for a pace after the read').toHaveLength(1);
   return { orderId, handle };
 }
 
@@ -54,7 +50,6 @@ describe('a delivery', () => {
     await announce(orderId, handle, 'Confirmed');
     expect(await trailOf(handle)).toMatchObject({ pushed: true });
     expect(readsOf(orderId).at(-1)?.at.localeCompare(sentAt)).toBeGreaterThanOrEqual(0);
-    await expect.poll(() => isPollWaiting(handle)).toBe(true);
     expect(readsOf(orderId), 'one read for each change').toHaveLength(2);
     const { searchAttributes } = await handle.describe();
     expect(searchAttributes).toMatchObject({ RideStatus: ['Confirmed'], RideSeenBy: ['delivery'] });
@@ -65,27 +60,22 @@ describe('a delivery', () => {
     ['', ['Confirmed', 'Driving']],
     [', with attention that comes', ['Confirmed', 'CareReq']],
     [', with attention that goes', ['CareReq', 'Driving']],
-  ] as const)(
-    'that announces one more change costs one read and 11 events%s: the poll waits on',
-    async (_, [before, status]) => {
-      const { orderId, handle } = await followed();
-      await announce(orderId, handle, before);
-      await expect.poll(() => isPollWaiting(handle)).toBe(true);
-      const { historyLength } = await handle.describe();
-      await announce(orderId, handle, status);
-      expect(readsOf(orderId)).toHaveLength(3);
-      expect(await eventsAfter(historyLength, handle)).toEqual([
-        'WORKFLOW_EXECUTION_SIGNALED',
-        ...task('WORKFLOW'),
-        ...task('ACTIVITY'),
-        ...task('WORKFLOW'),
-        'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
-      ]);
-      const code = status === 'CareReq' ? 'customerCare' : null;
-      expect((await trailOf(handle)).attention?.code ?? null).toBe(code);
-      expect(await isPollWaiting(handle)).toBe(true);
-    },
-  );
+  ] as const)('that announces one more change costs one read and 11 events%s', async (_, [before, status]) => {
+    const { orderId, handle } = await followed();
+    await announce(orderId, handle, before);
+    const { historyLength } = await handle.describe();
+    await announce(orderId, handle, status);
+    expect(readsOf(orderId)).toHaveLength(3);
+    expect(await eventsAfter(historyLength, handle)).toEqual([
+      'WORKFLOW_EXECUTION_SIGNALED',
+      ...task('WORKFLOW'),
+      ...task('ACTIVITY'),
+      ...task('WORKFLOW'),
+      'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+    ]);
+    const code = status === 'CareReq' ? 'customerCare' : null;
+    expect((await trailOf(handle)).attention?.code ?? null).toBe(code);
+  });
 
   it('never moves the status by itself; the timeline shows a status that only a delivery claims', async () => {
     const { orderId, handle } = await followed();
@@ -128,10 +118,6 @@ describe('a delivery', () => {
     await handle.executeUpdate('refreshOrder');
     const trail = await trailOf(handle);
     expect(trail).toMatchObject({ status: 'Routing', deliveries: { received: 5 }, pushed: false });
-    expect(
-      (await pendingOf(handle)).map(({ name }) => name),
-      'the poll keeps the pace of an order that nothing announces',
-    ).toEqual(['observeOrder']);
   });
 
   it('goes ahead of polls, unless the order was never read', async () => {
@@ -190,10 +176,9 @@ describe('an update', () => {
     const { orderId, handle } = await followed();
     stack.sandbox.setStatus('business', orderId, 'Driving');
     expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status: 'Driving', pushed: false });
-    await expect.poll(() => isPollWaiting(handle)).toBe(true);
   });
 
-  it('refreshOrder that finds nothing new leaves the waiting poll alone', async () => {
+  it('refreshOrder that finds nothing new is a read and nothing else', async () => {
     const { handle } = await followed();
     const { historyLength } = await handle.describe();
     // When the second is answered, the history has all that the first led to.

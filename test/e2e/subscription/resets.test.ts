@@ -132,11 +132,11 @@ it.each(Object.keys(activityActions) as ActivityAction[])(
     const run = await scene.subscribe('business_report', publicUrl);
     await active(run);
     await vi.waitFor(
-      async () => expect((await pendingOf(run)).map(({ name }) => name)).toEqual(['watchSilence']),
+      async () => expect((await pendingOf(run)).map(({ name }) => name)).toEqual(['watchResets']),
       patient,
     );
     const [point = 0] = (await resetPoints(run)).slice(-1);
-    await actOn(scene.fleet.client, run.workflowId, 'watchSilence', action);
+    await actOn(scene.fleet.client, run.workflowId, 'watchResets', action);
     await run.executeUpdate(rotateSubscriptionUpdate, { args: [{ graceMs: 0 }] });
     await lives(run, 'business_report', action);
     await resetRun(

@@ -1,55 +1,70 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it, type TestContext, vi } from 'vitest';
+import { toAccountName } from '../../../src/domain/keys.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
-import { type OrderStack, shows, startOrderStack } from '../../support/order/stack.js';
+import {
+  type FollowHandle,
+  type OrderStack,
+  shows,
+  startFollowing,
+  startOrderStack,
+} from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { attributeOf, eventsOf, pendingOf } from '../../support/runs.js';
-import { type SubscriptionRun, subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
+import { attributeOf, eventsOf, isWatched, pendingOf } from '../../support/runs.js';
+import { subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
-const watch = { eventType: 'status_changed', silence: { everyMs: 1_200, minOrders: 2 } } as const;
+const watch = { eventType: 'status_changed', silence: { everyMs: 3_000, minOrders: 2 } } as const;
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 1_300));
+const settled = () => new Promise((resolve) => setTimeout(resolve, 3_200));
 
-async function endsUnannounced(stack: OrderStack, count: number): Promise<void> {
+type Fleet = OrderStack & { account: string };
+
+const follow = (stack: Fleet): Promise<FollowHandle> =>
+  startFollowing(stack, { account: stack.account, orderId: stack.newOrder('business', [['Driving', 0]]) });
+
+const orderIdOf = ({ workflowId }: FollowHandle): string => workflowId.split('/').at(-1) ?? '';
+
+async function endsUnannounced(stack: Fleet, count: number): Promise<void> {
   const ends = Array.from({ length: count }, async () => {
-    const orderId = stack.newOrder('business', [
-      ['Driving', 0],
-      ['Completed', 500],
-    ]);
-    await (await stack.follow('business', orderId)).result();
+    const handle = await follow(stack);
+    await expect.poll(() => isWatched(handle)).toBe(true);
+    stack.sandbox.setStatus('business', orderIdOf(handle), 'Completed');
+    await handle.result();
   });
   await Promise.all(ends);
 }
 
-async function endsAnnounced(stack: OrderStack): Promise<void> {
-  const orderId = stack.newOrder('business', [['Driving', 0]]);
-  const handle = await stack.follow('business', orderId);
+async function endsAnnounced(stack: Fleet): Promise<void> {
+  const handle = await follow(stack);
   await vi.waitFor(async () => expect(await attributeOf(handle, 'RideStatus')).toBe('Driving'), patient);
   await deliver(handle, newDelivery()); // polls are slow from now on
   await shows(handle, { pushed: true });
-  stack.sandbox.setStatus('business', orderId, 'Completed');
+  stack.sandbox.setStatus('business', orderIdOf(handle), 'Completed');
   await deliver(handle, newDelivery());
   await handle.result();
 }
 
 /** Orders of an account count for all of its subscriptions: each test has a fleet of its own. */
-async function aStack({ onTestFinished }: TestContext): Promise<OrderStack> {
-  const stack = await startOrderStack({ env: webhookEnv() });
+async function aStack({ onTestFinished }: TestContext): Promise<Fleet> {
+  const account = `silence-${randomUUID().slice(0, 8)}`;
+  const stack = await startOrderStack({ businessAs: account, env: webhookEnv(), watchPace: { counts: 300 } });
   onTestFinished(() => stack.close());
-  return stack;
+  return { ...stack, account };
 }
 
-const historyLength = async ({ handle }: SubscriptionRun) => (await handle.describe()).historyLength;
+/** Under the id of production, which the watch of the account tells what it counts. */
+const subscribeAt = (stack: Fleet, more: Parameters<typeof subscribe>[1]) =>
+  subscribe(stack, { account: toAccountName(stack.account), ...more }, undefined, '');
 
-it.concurrent('the silence of a subscription is noticed when orders end and nothing announced it, costs no events, and clears when deliveries come', async (test) => {
+it.concurrent('the silence of a subscription is noticed when orders end and nothing announced it, and clears when deliveries come', async (test) => {
   const stack = await aStack(test);
-  const run = await subscribe(stack, watch);
+  const run = await subscribeAt(stack, watch);
   await run.active();
   await settled();
-  const before = await historyLength(run);
   await endsUnannounced(stack, 1);
   await settled();
   await settled();
-  expect(await historyLength(run), 'too few orders prove nothing, and looking adds no event').toBe(before);
+  expect((await run.status()).attention, 'too few orders prove nothing').toBeNull();
   await endsUnannounced(stack, 1);
   await run.shows('subscriptionSilent');
   expect((await run.status()).attention?.message).toContain('2 orders');
@@ -60,7 +75,7 @@ it.concurrent('the silence of a subscription is noticed when orders end and noth
 
 it.concurrent('the silence of a subscription makes one new subscription when it is asked to', async (test) => {
   const stack = await aStack(test);
-  const run = await subscribe(stack, { ...watch, resubscribe: true });
+  const run = await subscribeAt(stack, { ...watch, resubscribe: true });
   const { generations } = await run.active();
   await settled();
   await endsUnannounced(stack, 2);
@@ -76,19 +91,19 @@ it.concurrent('the silence of a subscription makes one new subscription when it 
   await run.handle.terminate();
 });
 
-it.concurrent('the silence of a subscription is watched again when an operator takes the attempts of a watch away', async (test) => {
+it.concurrent('a subscription watches again whether it was reset when an operator takes the attempts of that watch away', async (test) => {
   const { client, ...stack } = await aStack(test);
-  const run = await subscribe({ ...stack, client }, { silence: { everyMs: 1_200 } });
+  const run = await subscribeAt({ ...stack, client }, { silence: { everyMs: 1_200 } });
   await run.active();
   await client.workflowService.updateActivityOptions({
-    ...{ namespace: 'default', execution: { workflowId: run.handle.workflowId }, type: 'watchSilence' },
+    ...{ namespace: 'default', execution: { workflowId: run.handle.workflowId }, type: 'watchResets' },
     activityOptions: { retryPolicy: { maximumAttempts: 1 } },
     updateMask: { paths: ['retry_policy.maximum_attempts'] },
   });
   await vi.waitFor(async () => {
     const hasEnded = (await eventsOf(run.handle)).some((event) => event.activityTaskFailedEventAttributes);
     const pending = (await pendingOf(run.handle)).map(({ name }) => name);
-    expect({ hasEnded, pending }).toEqual({ hasEnded: true, pending: ['watchSilence'] });
+    expect({ hasEnded, pending }).toEqual({ hasEnded: true, pending: ['watchResets'] });
   }, patient);
   await run.handle.terminate();
 });

@@ -4,6 +4,7 @@ import { expect, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowRequest } from '../../../src/domain/order/input.js';
 import { followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
+import { changeSeenSignal } from '../../../src/workflows/messages.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
@@ -19,13 +20,14 @@ import { ridePaths } from './rides.js';
 import { recordedStorePaths } from './store.js';
 import { subscriptionPaths } from './subscriptions.js';
 import { idleLease, tokenPaths } from './tokens.js';
+import { watchPaths } from './watches.js';
 
 type Follow = Parameters<OrderStack['follow']>;
 type More = [more?: Follow[2], limits?: Follow[3]];
 
 const course = ['Pending', 'Reserved', 'Confirmed', 'Driving', 'Completed'].map((status, step): [string, number] => [
   status,
-  step * 500,
+  step * 1_000,
 ]);
 const shortRuns = { maxEvents: 20, maxSignals: 100 };
 const notify = [{ workflowId: 'nobody', signal: 'rideChanged' }];
@@ -119,18 +121,14 @@ const orderPaths: Paths = {
     await shows(followed.handle, 'RideSeenBy', 'read');
     return await completes(stack, followed);
   },
-  async 'order-with-an-overtaken-poll'(stack) {
-    const followed = await announced(stack, ['Confirmed']);
-    const { orderId } = followed;
-    const reads = () => stack.sandbox.ledger({ orderId }).length;
-    const before = reads();
-    stack.sandbox.setFault({ kind: 'slow', delayMs: 2_000, orderId, times: 1 });
-    stack.sandbox.setStatus('business', orderId, 'Waiting');
-    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before), patient); // the poll, whose answer takes two seconds
-    await announce(stack, followed, 'CareReq');
-    await vi.waitFor(() => expect(reads()).toBeGreaterThan(before + 1), patient); // and the read after the delivery
-    return await completes(stack, followed);
-  },
+  'order-in-trouble-that-the-watch-found': whileDriving(async (handle, stack, orderId) => {
+    stack.sandbox.setFault({ kind: 'forbidden', orderId, times: 2 });
+    const [since, notBefore] = [-600_000, -1].map((ms) => new Date(Date.now() + ms).toISOString());
+    const struggle = { code: 'forbidden', message: 'forbidden', since, failures: 9, notBefore } as const;
+    await handle.signal(changeSeenSignal, { struggle, unchangedAt: since as string } as never);
+    await shows(handle, 'RideAttention', 'forbidden');
+    return await stopped(handle);
+  }),
   'order-refreshed-and-stopped': whileDriving(async (handle) => {
     await handle.executeUpdate('refreshOrder');
     return await stopped(handle);
@@ -152,6 +150,7 @@ const orderPaths: Paths = {
   },
   'order-with-attention': whileDriving(async (handle, stack, orderId) => {
     stack.sandbox.setFault({ kind: 'forbidden', orderId });
+    await deliver(handle, deliveryOf('Driving'));
     await shows(handle, 'RideAttention', 'forbidden');
     return await stopped(handle);
   }),
@@ -159,14 +158,16 @@ const orderPaths: Paths = {
     async (handle, stack, orderId) => {
       stack.sandbox.setStatus('business', orderId, 'Unreserved');
       await shows(handle, 'RideAttention', 'stuckInStatus');
-      await deliver(handle, deliveryOf('Unreserved'));
       const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
+      await deliver(handle, deliveryOf('Unreserved'));
       await shows(handle, 'RideAttention', 'forbidden');
       stack.sandbox.clearFault(fault);
       stack.sandbox.setStatus('business', orderId, 'CareReq');
       await handle.executeUpdate('refreshOrder');
       await shows(handle, 'RideAttention', 'customerCare');
-      return await completes(stack, { handle, orderId });
+      stack.sandbox.setStatus('business', orderId, 'Completed');
+      await deliver(handle, deliveryOf('Completed')); // the watch still waits after its trouble
+      return await completed(handle);
     },
     { notify },
   ),
@@ -253,6 +254,7 @@ export const recordedPaths: Record<string, Paths> = {
   rides: ridePaths,
   subscriptions: subscriptionPaths,
   store: recordedStorePaths,
+  watches: watchPaths,
 };
 
 /** Those that take minutes: walked only to record them. */

@@ -3,7 +3,7 @@ import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '
 import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
-import type { StorePort } from '../../../src/activities/index.js';
+import type { StorePort, WatchingPorts } from '../../../src/activities/index.js';
 import { loadWorkerConfig } from '../../../src/config.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
@@ -60,6 +60,8 @@ export interface OrderStackOptions {
   options?: Partial<WorkerOptions>;
   /** In which the worker records changes; default: none. */
   store?: StorePort;
+  /** How often the watch does what it does beside polls. */
+  watchPace?: WatchingPorts['pace'];
   /** How far the clock of the worker is ahead; default: not at all. */
   clockAheadMs?: number;
 }
@@ -88,9 +90,9 @@ export async function startOrderStack({
   workflowBundle,
   options = {},
   clockAheadMs = 0,
-  store = 'none',
-  ...accountExtra
+  ...more
 }: OrderStackOptions = {}) {
+  const { store = 'none', watchPace = {}, ...accountExtra } = more;
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
   const config = loadWorkerConfig(workerEnv(sandbox.url, env, accountExtra));
@@ -112,6 +114,7 @@ export async function startOrderStack({
       workflowBundle: workflowBundle ?? { codePath: inject('workflowBundlePath') },
       options,
       store,
+      watchPace,
       now: () => Date.now() + clockAheadMs,
     });
     hasEnded = false;

@@ -1,27 +1,35 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import { activityInfo } from '@temporalio/activity';
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { inject, type RunnerTask } from 'vitest';
+import { inject, type RunnerTask, vi } from 'vitest';
 import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
 import { type OrderId, toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
 import type { FollowOrderInput } from '../../../src/domain/order/input.js';
 import { toRideStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
+import { watchQueueOf } from '../../../src/domain/task-queues.js';
 import type { AccessTokenInput } from '../../../src/domain/token/input.js';
-import { accessTokenId } from '../../../src/domain/workflow-ids.js';
+import type { SeenChange, WatchOrderInput } from '../../../src/domain/watch.js';
+import { accessTokenId, followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../../src/order-worker.js';
 import { createRideApi, type ObtainedToken, type RideApi } from '../../../src/ride-api/ride-api.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
-import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
+import { changeSeenSignal } from '../../../src/workflows/messages.js';
+import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
-import { quietRuntime } from '../worker/runtime.js';
-import { startFollowing } from './stack.js';
+import { patient } from '../patience.js';
+import { eventsOf } from '../runs.js';
+import { quietRuntime, runWorker } from '../worker/runtime.js';
+import { type FollowHandle, startFollowing } from './stack.js';
 
 const attempts = 5;
 
@@ -40,8 +48,14 @@ export async function startTimeSkippingServer(): Promise<TestWorkflowEnvironment
 /** The service at a given instant of virtual time, in milliseconds since the order was first read. May throw. */
 export type ScriptedService = (elapsedMs: number, now: number) => OrderReading;
 
-/** A worker on a server that skips time, at production cadence; the service is a function of virtual time. */
+/**
+ * A worker on a server that skips time, with the patience of production; the service is a function of virtual time. No watch polls: its
+ * activity lasts, and this server skips no time meanwhile. Tests give its hints.
+ */
 export type TimeSkippingStack = Awaited<ReturnType<typeof startTimeSkippingStack>>;
+
+/** A run as far as it gets hints. */
+type HintedRun = Pick<FollowHandle, 'workflowId' | 'signal'>;
 
 /** What the worker did, and does. */
 interface Played {
@@ -50,6 +64,12 @@ interface Played {
   tokenRequests: number[];
   /** What a token request does; default: a token of an hour. */
   onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
+  /** When each order was read first. */
+  firstReads: Map<string, number>;
+  /** What runs handed to the watch. */
+  taken: WatchOrderInput[];
+  /** Does a worker with the watch take orders? */
+  hasWatch: boolean;
 }
 
 const keyword = 2;
@@ -106,51 +126,130 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
     reads: [],
     tokenRequests: [],
     onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeMs: 3_600_000, grantedScope: null }),
+    firstReads: new Map(),
+    taken: [],
+    hasWatch: true,
   };
-  const cadence = { FARETRAIL_POLL_ACTIVE_MS: '', FARETRAIL_POLL_RESERVED_MS: '', FARETRAIL_POLL_PUSHED_MS: '' };
-  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', { ...cadence, ...more }));
+  const config = loadWorkerConfig(workerEnv('http://127.0.0.1:1', more));
   const worker = await startWorker(env, config, services, stack);
   const partner = config.accounts.find(({ name }) => name === 'partner');
   const credentialId = createSealer(config.sealingKeys).keyedHash(partner?.clientId ?? '', partner?.clientSecret ?? '');
   const running = worker.run();
+  const stopTaking = await takeOrders(env, config, stack);
   return Object.assign(stack, {
     env,
-    taskQueue: taskQueueOf(worker),
+    taskQueue: config.taskQueue,
     /** Of the account `partner`. */
     credentialId,
     async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
       const orderId = randomUUID();
       services.set(orderId, service);
-      const place = { client: env.client, config: { taskQueue: taskQueueOf(worker) } };
-      return await startFollowing(place, { account: 'partner', ...more, orderId }, limits && { limits });
+      return await startFollowing(
+        { client: env.client, config },
+        { account: 'partner', ...more, orderId },
+        limits && { limits },
+      );
     },
     /** Starts a ride whose create succeeds at once; the service plays its order. */
     async startRide(service: ScriptedService) {
       const input = { account: toAccountName('business'), requestId: randomUUID(), order: newRide() };
-      services.set(orderOfRide(input.requestId), service);
-      const { args, ...options } = rideStart(input, taskQueueOf(worker));
-      return await env.client.workflow.start<typeof requestRide>('requestRide', { ...options, args });
+      const orderId = orderOfRide(input.requestId);
+      services.set(orderId, service);
+      const { args, ...options } = rideStart(input, config.taskQueue);
+      const ride = await env.client.workflow.start<typeof requestRide>('requestRide', { ...options, args });
+      const order = env.client.workflow.getHandle<typeof followOrder>(followOrderId({ ...input, orderId }));
+      return Object.assign(ride, { order });
     },
     /** Starts a token lease of this account, which need not exist elsewhere. */
     async startLease(more: Partial<AccessTokenInput> = {}) {
       const key = { account: toAccountName('partner'), scope: toScope(randomUUID()), credentialId };
       return await env.client.workflow.start<typeof accessToken>('accessToken', {
         workflowId: accessTokenId(key),
-        taskQueue: taskQueueOf(worker),
+        taskQueue: config.taskQueue,
         args: [{ ...key, ...more }],
       });
+    },
+    /**
+     * Plays the watch of the account: skips to each of these instants, in milliseconds after the first read of the last of these orders, and
+     * gives each of them a hint then. Await nothing else meanwhile that skips time.
+     */
+    async hint(orders: HintedRun | readonly HintedRun[], instants: readonly number[]): Promise<void> {
+      if (instants.length === 0) return;
+      const runs = [orders].flat();
+      const firstRead = await vi.waitFor(() => Math.max(...runs.map((run) => firstReadOf(stack, run))), patient);
+      for (const instant of instants) {
+        const leftMs = firstRead + instant - (await env.currentTimeMs());
+        if (leftMs > 0) await env.sleep(leftMs);
+        for (const run of runs) await run.signal(changeSeenSignal, hint);
+      }
     },
     async close() {
       worker.shutdown();
       await running;
+      await stopTaking();
       await env.teardown();
     },
   });
 }
 
+const hint: SeenChange = { struggle: null, unchangedAt: null };
+
+function firstReadOf({ firstReads }: Played, { workflowId }: HintedRun): number {
+  const firstRead = firstReads.get(fromFollowOrderId(workflowId)?.orderId ?? '');
+  if (firstRead === undefined) throw new Error(`${workflowId} has not been read yet`);
+  return firstRead;
+}
+
 const orderOfRide = (requestId: string): OrderId => toOrderId(`of-${requestId}`);
 
-const taskQueueOf = ({ workers: [first] }: OrderWorker): string => first?.options.taskQueue ?? '';
+/** Instants a step apart, in milliseconds: the first after one step, the last not after `untilMs`. */
+export const every = (stepMs: number, untilMs: number): number[] =>
+  Array.from({ length: Math.floor(untilMs / stepMs) }, (_, index) => (index + 1) * stepMs);
+
+/** Lets no watch begin. */
+const withoutWatches: WorkflowClientInterceptor = {
+  startWithDetails: async (input, next) =>
+    input.workflowType === 'accountWatch' ? { runId: randomUUID(), eagerlyStarted: false } : await next(input),
+};
+
+/** Takes the orders that runs hand to the watches of the accounts. */
+async function takeOrders(env: TestWorkflowEnvironment, config: WorkerConfig, stack: Played) {
+  async function watchOrder(order: WatchOrderInput): Promise<void> {
+    if (!stack.hasWatch) await passUntaken(env);
+    stack.taken.push(order);
+  }
+  const stops = await Promise.all(
+    config.accounts.map(({ name }) =>
+      runWorker({
+        connection: env.nativeConnection,
+        taskQueue: watchQueueOf(config.taskQueue, name),
+        activities: { watchOrder },
+        activityTaskPollerBehavior: steadyPolls,
+      }),
+    ),
+  );
+  return () => Promise.all(stops.map((stop) => stop()));
+}
+
+/**
+ * As if no worker had taken the task. The server skips no time while a task waits for a worker, so the last attempt comes after as long as
+ * the run waits. An attempt of which it knows when a run continues as new stops its clock for ever, so the first one is over at once.
+ */
+async function passUntaken({ client }: TestWorkflowEnvironment): Promise<never> {
+  const { attempt, workflowExecution: run = { workflowId: '', runId: '' } } = activityInfo();
+  const message = 'no worker has taken the order';
+  if (attempt === 1) throw ApplicationFailure.create({ message, nextRetryDelay: firstDelayMs });
+  if (attempt > 2) throw ApplicationFailure.nonRetryable(message);
+  const waitMs = (await eventsOf(client.workflow.getHandle(run.workflowId, run.runId)))
+    .flatMap(({ activityTaskScheduledEventAttributes: asked }) => asked ?? [])
+    .findLast(({ activityType }) => activityType?.name === 'watchOrder')?.scheduleToStartTimeout?.seconds;
+  throw ApplicationFailure.create({ message, nextRetryDelay: Number(waitMs) * 1_000 - firstDelayMs });
+}
+
+const firstDelayMs = 1_000;
+
+/** This server loses a task that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile. */
+const steadyPolls = { type: 'simple-maximum', maximum: 4 } as const;
 
 async function startWorker(
   env: TestWorkflowEnvironment,
@@ -163,7 +262,6 @@ async function startWorker(
   const now = () => startedAt.getStore() ?? Number.NaN;
   const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
     startedAt.run(await env.currentTimeMs(), () => next(input));
-  const firstRead = new Map<string, number>();
   const rideApi: RideApi = {
     ...createRideApi({ profile: config.profile }),
     async requestToken() {
@@ -172,8 +270,8 @@ async function startWorker(
     },
     async readOrder(_account, orderId) {
       stack.reads.push(now());
-      const since = firstRead.get(orderId) ?? now();
-      firstRead.set(orderId, since);
+      const since = stack.firstReads.get(orderId) ?? now();
+      stack.firstReads.set(orderId, since);
       const service = services.get(orderId);
       if (!service) throw new Error(`no script for ${orderId}`);
       return service(now() - since, now());
@@ -193,13 +291,12 @@ async function startWorker(
     rideApi,
     now,
     connection: env.nativeConnection,
-    client: env.client,
+    client: new Client({ connection: env.connection, interceptors: { workflow: [withoutWatches] } }),
     namespace: 'default',
     options: {
       interceptors: { activity: [() => ({ inbound: { execute } })] },
-      // This server loses a task that it gives to a poll which autoscaling withdraws, and its clock stands still meanwhile.
-      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
-      workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
+      activityTaskPollerBehavior: steadyPolls,
+      workflowTaskPollerBehavior: steadyPolls,
     },
     workflowBundle: { codePath: inject('workflowBundlePath') },
   });

@@ -26,12 +26,13 @@ export async function subscribe(
   { client, config }: Pick<OrderStack, 'client' | 'config'>,
   more: Partial<SubscriptionInput> = {},
   progress?: SubscriptionProgress,
+  own = `/${randomUUID()}`,
 ) {
   const eventType: EventType = more.eventType ?? 'business_report';
-  const key = { account: toAccountName('business'), eventType };
+  const key = { account: more.account ?? toAccountName('business'), eventType };
   const input: SubscriptionInput = { ...key, publicUrl: 'http://127.0.0.1:9/base', ...more };
   const handle = await client.workflow.start<typeof subscription>('subscription', {
-    workflowId: `${subscriptionId(key)}/${randomUUID()}`,
+    workflowId: `${subscriptionId(key)}${own}`,
     taskQueue: config.taskQueue,
     args: progress ? [input, progress] : [input],
   });

@@ -54,8 +54,11 @@ async function ready(name: 'worker' | 'ingress', env: WorkerEnv) {
     return child.exitCode;
   }
   return {
+    pid: child.pid,
     /** All that it has written so far. */
     output,
+    /** Stops it where it is, or lets it go on. */
+    signal: (signal: 'SIGSTOP' | 'SIGCONT') => void child.kill(signal),
     /** kill -9. */
     kill: async () => void (await end('SIGKILL')),
     /** Resolves to the exit code once it has drained. */

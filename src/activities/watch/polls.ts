@@ -1,0 +1,230 @@
+import { setMaxListeners } from 'node:events';
+import TinyQueue from 'tinyqueue';
+import { interfaceTerms } from '../../contracts/interface-terms.js';
+import type { Account } from '../../domain/account.js';
+import type { OrderId } from '../../domain/keys.js';
+import { isSameStatus } from '../../domain/order/status.js';
+import type { OrderReading } from '../../domain/order/trail.js';
+import type { OrderCounts } from '../../domain/subscription/silence.js';
+import type { WatchOrderInput } from '../../domain/watch.js';
+import { toReadTrouble } from '../looking.js';
+import type { OrderReader } from '../order.js';
+import { createAccountTrouble } from './account-trouble.js';
+import type { Share } from './share.js';
+import { WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
+
+/** What polls tell whoever counts. */
+export interface PollEvents {
+  polled?(account: string, outcome: 'unchanged' | 'changed' | 'failed', lateMs: number): void;
+  hinted?(account: string): void;
+}
+
+/** The ports of the polls of one account. */
+export interface PollPorts {
+  readOrder: OrderReader;
+  runs: WatchedRuns;
+  share: Share;
+  mayAsk: WatchParts['mayAsk'];
+  events: PollEvents;
+  warn(message: string, about: { account: string; orderId?: OrderId; error: unknown }): void;
+  longestWaitMs?: number;
+  now: () => number;
+  random: () => number;
+}
+
+/** Temporal did not answer, or the code has a bug. */
+const againMs = 5_000;
+/** The loop looks at least so often, since other calls take from the budget. */
+const longestRestMs = 1_000;
+/** An order whose poll met the trouble of the account waits for a pace, and for no longer. */
+const mostBehindMs = 60_000;
+/** So many polls wait for the service at a time: its slowest answers take 20 s. */
+const mostInFlight = 64;
+
+/** Polls all live orders of one account: the most overdue first, each by its pace, within the share of the budget. */
+export class Polls {
+  readonly #account: Account;
+  readonly #ports: PollPorts;
+  readonly #orders = new Map<OrderId, WatchedOrder>();
+  /** Holds dropped and replaced orders, too, until they are due. */
+  readonly #queue = new TinyQueue<WatchedOrder>([], (a, b) => a.due - b.due);
+  readonly #trouble: ReturnType<typeof createAccountTrouble>;
+  readonly #stopping = new AbortController();
+  readonly #parts: WatchParts;
+  #counts: OrderCounts = { read: 0, delivered: 0 };
+  #inFlight = 0;
+  #wake = (): void => undefined;
+  /** Requests so far. */
+  sent = 0;
+
+  constructor(account: Account, ports: PollPorts) {
+    const { runs, mayAsk, now, random, events } = ports;
+    this.#account = account;
+    this.#ports = ports;
+    this.#trouble = createAccountTrouble(ports);
+    const onHint = (): void => events.hinted?.(account.name);
+    this.#parts = { account, runs, counts: this.#counts, mayAsk, onHint, now, random };
+    setMaxListeners(0, this.#stopping.signal); // each poll listens
+  }
+
+  /** Polls until it is stopped. */
+  async run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const restMs = this.#restMs();
+      if (restMs > 0) {
+        await this.#rest(restMs);
+        continue;
+      }
+      const order = this.#queue.pop();
+      if (!order || !this.#has(order)) continue;
+      this.#ports.share.take();
+      this.sent += 1;
+      this.#inFlight += 1;
+      void this.#poll(order).finally(() => {
+        this.#inFlight -= 1;
+        this.#wake();
+      });
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#wake();
+  }
+
+  /** A run hands over its order, which it has just read. */
+  add(shown: WatchOrderInput): void {
+    this.#enter(shown, true);
+  }
+
+  /** Takes over what visibility lists; drops what it does not list, unless its run is open or it came after `settledAt`. */
+  async adopt(listed: readonly WatchOrderInput[], settledAt: number): Promise<void> {
+    const names = new Set(listed.map(({ orderId }) => orderId));
+    for (const shown of listed) {
+      const known = this.#orders.get(shown.orderId);
+      if (!known) this.#enter(shown, false);
+      else known.isDoubtful ||= !isSameStatus(known.shown.rawStatus, shown.rawStatus);
+    }
+    for (const [orderId, order] of this.#orders) {
+      if (names.has(orderId) || order.addedAt > settledAt) continue;
+      if (!(await this.#ports.runs.readShown(order.shown)).isOpen) this.#drop(order);
+    }
+  }
+
+  get size(): number {
+    return this.#orders.size;
+  }
+
+  /** The trouble of the whole account that a person is shown. Undefined: no poll has said anything yet. */
+  get attention() {
+    return this.#trouble.shown();
+  }
+
+  /** How late the most overdue order is, in milliseconds. */
+  get lateMs(): number {
+    const { now } = this.#ports;
+    return Math.max(0, now() - (this.#queue.peek()?.due ?? now()));
+  }
+
+  /** How the changes of orders were found since the last call. */
+  takeCounts(): OrderCounts {
+    const counts = { ...this.#counts };
+    Object.assign(this.#counts, { read: 0, delivered: 0 });
+    return counts;
+  }
+
+  /** Counts that could not be told. */
+  giveBack({ read, delivered }: OrderCounts): void {
+    this.#counts.read += read;
+    this.#counts.delivered += delivered;
+  }
+
+  #restMs(): number {
+    const next = this.#queue.peek();
+    const most = this.#trouble.isOn() ? 1 : mostInFlight;
+    if (next === undefined || this.#inFlight >= most) return longestRestMs;
+    return Math.max(next.due - this.#ports.now(), this.#trouble.pauseMs(), this.#ports.share.waitMs());
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.min(ms, longestRestMs)).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #enter(shown: WatchOrderInput, isExact: boolean): void {
+    const order = new WatchedOrder(shown, isExact, this.#parts);
+    this.#orders.set(shown.orderId, order);
+    this.#put(order, order.due);
+  }
+
+  #put(order: WatchedOrder, due: number): void {
+    if (!this.#has(order)) return;
+    order.due = due;
+    this.#queue.push(order);
+    if (this.#queue.peek() === order) this.#wake();
+  }
+
+  /** Neither dropped, nor replaced since its run handed it over again? */
+  #has(order: WatchedOrder): boolean {
+    return this.#orders.get(order.shown.orderId) === order;
+  }
+
+  #drop(order: WatchedOrder): void {
+    if (this.#has(order)) this.#orders.delete(order.shown.orderId);
+  }
+
+  async #poll(order: WatchedOrder): Promise<void> {
+    const { now, events, readOrder } = this.#ports;
+    const { signal } = this.#stopping;
+    const lateMs = now() - order.due;
+    const tell = (outcome: 'unchanged' | 'changed' | 'failed') => events.polled?.(this.#account.name, outcome, lateMs);
+    let reading: OrderReading;
+    try {
+      reading = await readOrder(this.#account, order.shown.orderId, { signal, isPoll: true });
+    } catch (error) {
+      if (signal.aborted) return;
+      tell('failed');
+      await this.#suffer(order, error);
+      return;
+    }
+    this.#trouble.over();
+    try {
+      const found = await order.compare(reading);
+      tell(found === 'unchanged' ? 'unchanged' : 'changed');
+      if (found === 'ended') this.#drop(order);
+      else this.#put(order, order.nextDue(found));
+    } catch (error) {
+      this.#failed('what a poll found could not be told', order, error);
+    }
+  }
+
+  async #suffer(order: WatchedOrder, error: unknown): Promise<void> {
+    const { now, longestWaitMs = Number.POSITIVE_INFINITY } = this.#ports;
+    const { orderId } = order.shown;
+    const { readOperation: operation } = interfaceTerms[this.#account.interface];
+    const found = toReadTrouble(error, { account: this.#account.name, orderId, operation }, now());
+    if (!found) return this.#failed('a poll failed', order, error);
+    const trouble = { ...found, afterMs: found.afterMs && Math.min(found.afterMs, longestWaitMs) };
+    this.#trouble.add(orderId, trouble, this.size);
+    // Behind the others, so that each pause ends with another order.
+    if (this.#trouble.isOn()) return this.#put(order, Math.min(order.nextDue(), now() + mostBehindMs));
+    try {
+      const next = await order.suffer(trouble);
+      if (next === 'ended') this.#drop(order);
+      else this.#put(order, next);
+    } catch (failure) {
+      this.#failed('the trouble of an order could not be told', order, failure);
+    }
+  }
+
+  #failed(what: string, order: WatchedOrder, error: unknown): void {
+    const { account, orderId } = order.shown;
+    if (!this.#stopping.signal.aborted) this.#ports.warn(what, { account, orderId, error });
+    this.#put(order, this.#ports.now() + againMs);
+  }
+}

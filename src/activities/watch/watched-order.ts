@@ -1,0 +1,176 @@
+import type { Account } from '../../domain/account.js';
+import { type AttentionCode, toConcernCode } from '../../domain/attention.js';
+import { iso, readInstant, toEpoch } from '../../domain/instant.js';
+import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
+import { concernIn, isBeforePickup, isNews } from '../../domain/order/concern.js';
+import { isSameStatus } from '../../domain/order/status.js';
+import type { OrderReading } from '../../domain/order/trail.js';
+import { judge, type ReadTrouble, type Struggle, struggleAfter } from '../../domain/struggle.js';
+import type { OrderCounts } from '../../domain/subscription/silence.js';
+import type { SeenChange, WatchOrderInput } from '../../domain/watch.js';
+import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+
+/** What the run of an order shows now. */
+export interface Shown {
+  isOpen: boolean;
+  /** Empty if there is none. */
+  runId: string;
+  /** Null before the first read. */
+  status: string | null;
+  attention: AttentionCode | null;
+  /** Did a delivery lead to the status? */
+  isAnnounced: boolean;
+}
+
+/** The runs that follow orders, as the watch needs them. */
+export interface WatchedRuns {
+  /** What the run shows, from the run itself; needs no worker. A run that Temporal has forgotten is not open. */
+  readShown(key: FollowOrderKey): Promise<Shown>;
+  /** All that the watch needs of an order, from its run; needs a worker. Null: the run cannot say. */
+  readOrder(key: FollowOrderKey): Promise<WatchOrderInput | null>;
+  /** A hint. False: no run is open. */
+  changeSeen(key: FollowOrderKey, seen: SeenChange): Promise<boolean>;
+}
+
+/** What all orders of an account share. */
+export interface WatchParts {
+  account: Account;
+  runs: WatchedRuns;
+  /** How changes were found. */
+  counts: OrderCounts;
+  /** May a run be asked for all that it knows? Its worker may have to replay it. */
+  mayAsk(): boolean;
+  onHint(): void;
+  now: () => number;
+  random: () => number;
+}
+
+/** What a poll means: the run shows it, shows it by now, has got a hint, or is no longer open. */
+export type Found = 'unchanged' | 'known' | 'hinted' | 'ended';
+
+/** After a hint the run is asked again whether it has ended or shows the change. */
+const afterHintMs = 5_000;
+/** A run that is slow to read gets a hint once in this time. */
+const hintAgainMs = 60_000;
+
+/** One order on watch: what its run shows, as far as the watch knows. */
+export class WatchedOrder {
+  readonly #parts: WatchParts;
+  /** Is `shown` from the run? Visibility knows neither when a status began nor a pick-up time. */
+  #isExact: boolean;
+  /** When a poll last found what the run shows. */
+  #unchangedAt: number | null;
+  #struggle: Struggle | null = null;
+  /** The last hint, until the run shows what a poll finds. */
+  #hint: { about: string; at: number } | null = null;
+  /** Visibility says that the run shows something else. */
+  isDoubtful = false;
+  readonly addedAt: number;
+  shown: WatchOrderInput;
+  /** When to poll it, in milliseconds since the epoch. */
+  due: number;
+
+  constructor(shown: WatchOrderInput, isExact: boolean, parts: WatchParts) {
+    this.#parts = parts;
+    this.shown = shown;
+    this.#isExact = isExact;
+    this.addedAt = parts.now();
+    this.#unchangedAt = isExact ? this.addedAt : null;
+    this.due = isExact ? this.nextDue() : this.addedAt;
+  }
+
+  nextDue(found: Found = 'unchanged'): number {
+    const { account, now, random } = this.#parts;
+    const { rawStatus: status, pushed, scheduledAt } = this.shown;
+    const began = Date.parse(this.shown.since);
+    const since = this.#isExact ? began : Math.max(this.addedAt, began);
+    const order = { status, since, scheduledAt: toEpoch(scheduledAt), pushed, now: now() };
+    const paceMs = nextReadMs(order, account.poll) * (1 + random() * jitterShare);
+    return now() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
+  }
+
+  /** Asks the run what it shows when a poll found something else, or the run may have moved; hints if that differs, too. */
+  async compare(reading: OrderReading): Promise<Found> {
+    this.#struggle = null;
+    // The run's own read has ended, or is about to.
+    if (toConcernCode(this.shown.attention) === null) this.shown = { ...this.shown, attention: null };
+    if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
+    // A run that has moved meanwhile may have left the status at which the order is again.
+    const mayHaveMoved = this.#hint !== null || this.isDoubtful || this.shown.pushed;
+    if (mayHaveMoved || this.#isOther(reading)) return await this.#compareWithRun(reading);
+    this.#unchangedAt = this.#parts.now();
+    return 'unchanged';
+  }
+
+  /** When to poll the order again. Trouble of this order alone that has lasted is a hint: the read of the run shows it. */
+  async suffer(trouble: ReadTrouble): Promise<number | 'ended'> {
+    const { now, random } = this.#parts;
+    const { attention } = this.shown;
+    const struggle = struggleAfter(this.#struggle, trouble, { shown: attention, now: now(), random: random() });
+    this.#struggle = struggle;
+    if (judge(struggle, attention, now()).act === 'raise') {
+      if (!(await this.#sendHint(struggle.code, { struggle, unchangedAt: null }))) return 'ended';
+      this.shown = { ...this.shown, attention: struggle.code };
+    }
+    return Date.parse(struggle.notBefore);
+  }
+
+  async #compareWithRun(reading: OrderReading): Promise<Found> {
+    const { runs, counts, now } = this.#parts;
+    const { shown } = this;
+    const { isOpen, runId, status: rawStatus, attention, isAnnounced } = await runs.readShown(shown);
+    const hasMoved = !isSameStatus(rawStatus, shown.rawStatus);
+    if (hasMoved && isAnnounced) counts.delivered += 1;
+    if (!isOpen) {
+      if (reading.terminal && !isAnnounced) counts.read += 1;
+      return 'ended';
+    }
+    const since = hasMoved ? iso(now()) : shown.since;
+    this.shown = { ...shown, rawStatus, attention, since, pushed: isAnnounced && (shown.pushed || hasMoved) };
+    this.isDoubtful = false;
+    if (this.#isOther(reading)) {
+      const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
+      const about = `${runId} ${this.#differenceIn(reading)}`; // a run that was reset has forgotten the hint
+      return (await this.#sendHint(about, { struggle: null, unchangedAt })) ? 'hinted' : 'ended';
+    }
+    this.#hint = null;
+    this.#unchangedAt = now();
+    return hasMoved ? 'known' : 'unchanged';
+  }
+
+  #isOther(reading: OrderReading): boolean {
+    return isNews(reading, this.#parts.now(), this.shown, this.#parts.account.watch);
+  }
+
+  #differenceIn(reading: OrderReading): string {
+    const concern = concernIn(reading, this.#parts.now(), this.shown, this.#parts.account.watch);
+    return [reading.rawStatus, concern?.code, readInstant(reading.details?.scheduledAt)].join();
+  }
+
+  async #sendHint(about: string, seen: SeenChange): Promise<boolean> {
+    const { runs, now, onHint } = this.#parts;
+    if (this.#hint?.about === about) {
+      if (now() - this.#hint.at < hintAgainMs) return true;
+      this.#isExact = false; // the run does not see it so: it may have left the status and come back meanwhile
+    }
+    if (!(await runs.changeSeen(this.shown, seen))) return false;
+    this.#hint = { about, at: now() };
+    onHint();
+    return true;
+  }
+
+  /** Asks the run for what visibility does not know, where that may matter. True: the run cannot say, so nothing may follow from it. */
+  async #isUnsure(reading: OrderReading): Promise<boolean> {
+    const { runs, mayAsk } = this.#parts;
+    const pickup = readInstant(reading.details?.scheduledAt);
+    if (pickup !== undefined) this.shown = { ...this.shown, scheduledAt: pickup };
+    if (reading.terminal || !isSameStatus(reading.status, this.shown.rawStatus)) return false;
+    const isOther = this.#isOther(reading);
+    if (!isOther && (pickup !== undefined || !isBeforePickup(reading.status))) return false;
+    const shown = mayAsk() ? await runs.readOrder(this.shown) : null;
+    if (shown === null) return isOther;
+    this.shown = { ...shown, followedSince: this.shown.followedSince };
+    this.#isExact = true;
+    return false;
+  }
+}

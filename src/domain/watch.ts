@@ -1,0 +1,108 @@
+import { AttentionSchema, troubleCodes } from './attention.js';
+import { parserOf } from './input-fields.js';
+import { PublishedInstantSchema } from './instant.js';
+import { type AccountName, AccountNameSchema } from './keys.js';
+import { attentionLines, cell, second } from './markdown.js';
+import type { OrderLook } from './order/trail.js';
+import * as s from './schema.js';
+
+const AccountWatchInputSchema = s.inputOf({ account: AccountNameSchema });
+/** What the run of a watch is started with. */
+export type AccountWatchInput = s.Read<typeof AccountWatchInputSchema>;
+
+/** Reads the input of `accountWatch`. Throws `InvalidInput` that names the field. */
+export const parseAccountWatchInput = parserOf(AccountWatchInputSchema);
+
+/** The input of `watchOrder`: a run hands its order to the watch of the account. */
+export interface WatchOrderInput extends OrderLook {
+  /** Do deliveries announce the changes of this order? */
+  pushed: boolean;
+}
+
+const StruggleSchema = s.answerOf({
+  code: s.wordOf(troubleCodes),
+  message: s.answered(),
+  since: PublishedInstantSchema,
+  failures: s.wholeNumber(),
+  notBefore: PublishedInstantSchema,
+  isLongWait: s.absentOr(s.flag),
+});
+
+const SeenChangeSchema = s.answerOf({
+  struggle: s.nullable(StruggleSchema),
+  unchangedAt: s.nullable(PublishedInstantSchema),
+});
+/** Argument of the signal `changeSeen`: trouble with this order that has lasted, or null for another answer than the run shows; and the
+ *  instant after which the change happened. */
+export type SeenChange = s.Read<typeof SeenChangeSchema>;
+
+const nothingSeen: SeenChange = { struggle: null, unchangedAt: null };
+
+/** Why a worker gave the watch back. `idle`: the account has no live order. `renew`: the run should continue as new. */
+export type WatchEnd = 'idle' | 'renew';
+
+const told = {
+  worker: s.nullable(s.answered(), 'Null until a worker has polled.'),
+  orders: s.described(s.wholeNumber(), 'Live orders of the account.'),
+  attention: s.nullable(AttentionSchema, 'The trouble of the whole account.'),
+};
+
+const WatchToldSchema = s.answerOf(told);
+/** Argument of the signal `watchTold`: who holds the watch, and the trouble of the whole account. */
+export type WatchTold = s.Read<typeof WatchToldSchema>;
+
+function readOr<T>(schema: s.Schema<T, unknown>, value: unknown, otherwise: T): T {
+  try {
+    return schema.read(value, '');
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Reads the argument of `changeSeen`, which any program may send. Never throws. */
+export const readSeenChange = (value: unknown): SeenChange => readOr(SeenChangeSchema, value, nothingSeen);
+
+/** Reads the argument of `watchTold`; null for anything else. */
+export const readWatchTold = (value: unknown): WatchTold | null =>
+  readOr<WatchTold | null>(WatchToldSchema, value, null);
+
+/** Answer of the query `watchStatus`: what the worker with the watch told last. */
+export const WatchStatusSchema = s.answerOf({
+  account: s.answered<AccountName>(),
+  since: s.nullable(s.answered(), 'When the worker told it.'),
+  ...told,
+});
+/** The watch of an account, as its run knows it. */
+export type WatchStatus = s.Read<typeof WatchStatusSchema>;
+
+/** What the worker with the watch heartbeats: anyone reads it from the pending activity, without a worker. */
+export interface WatchPulse {
+  orders: number;
+  /** How late the most overdue order is, in milliseconds. */
+  lateMs: number;
+  /** Polls per second, of the last ten seconds or so. */
+  pollsPerSecond: number;
+  /** ISO instant at which this worker took the watch. */
+  since: string;
+}
+
+/** The same as Markdown for the Temporal UI. */
+export const describeWatch = ({ worker, since, orders, attention }: WatchStatus): string =>
+  [
+    worker === null || since === null
+      ? 'No worker has polled yet.'
+      : `**${orders}** live orders, polled by ${cell(worker)}. Told at ${second(since)} UTC; the pending activity shows the present.`,
+    ...attentionLines(attention),
+  ].join('\n\n');
+
+/** The watch gets this share of the account's budget at least, and at most; the queue of the account hands out nine tenths. */
+const leastShare = 0.1;
+const mostShare = 0.9;
+/** A process that may not be the only one with the watch: with the other's share that is no more than the budget and a quarter. */
+const doubtfulShare = 0.25;
+
+/** Polls per second that the watch of an account may send: what other calls leave of its budget. `used`: calls per second of all processes. */
+export function pollsPerSecond(budget: number, { used, isOnlyOne }: { used: number; isOnlyOne: boolean }): number {
+  const share = Math.min(Math.max(budget - used, budget * leastShare), budget * mostShare);
+  return isOnlyOne ? share : Math.min(share, budget * doubtfulShare);
+}

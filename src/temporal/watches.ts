@@ -1,0 +1,134 @@
+import type { Client } from '@temporalio/client';
+import type { SearchAttributes } from '@temporalio/common';
+import type { WatchPort } from '../activities/index.js';
+import { attentionCodes } from '../domain/attention.js';
+import type { AccountName } from '../domain/keys.js';
+import { scheduledAt } from '../domain/order/trail.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
+import { accountQueueOf } from '../domain/task-queues.js';
+import type { AccountWatchInput, WatchOrderInput, WatchPulse, WatchStatus } from '../domain/watch.js';
+import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
+import { changeSeenSignal, changesCountedSignal, leftByRunQuery, watchToldSignal } from '../workflows/messages.js';
+import { createFleet } from './fleet.js';
+import { decodeAll } from './payloads.js';
+import { runOf } from './runs.js';
+
+const withinMs = 5_000;
+const listWithinMs = 30_000;
+const pageSize = 1_000;
+/** The run may have to be replayed, with many others. */
+const answerWithinMs = 10_000;
+
+type AccountWatch = (input: AccountWatchInput) => Promise<WatchStatus>;
+
+/** What the search attributes of an order say. */
+const shownOf = (attributes: SearchAttributes) => {
+  const shown = (name: string): unknown => attributes[name]?.[0];
+  return {
+    status: (shown(names.status) as string | undefined) ?? null,
+    attention: attentionCodes.find((code) => code === shown(names.attention)) ?? null,
+    isAnnounced: shown(names.seenBy) === 'delivery',
+  };
+};
+
+/** Temporal, as the watches of this process need it. */
+export function createWatchPort(client: Client, taskQueue: string): WatchPort {
+  const fleet = createFleet(client);
+  return {
+    async list(account) {
+      const conditions = [
+        "WorkflowType = 'followOrder'",
+        "ExecutionStatus = 'Running'",
+        `${names.account} = ${quote(account)}`,
+        `TaskQueue = ${quote(taskQueue)}`,
+      ];
+      const found: WatchOrderInput[] = [];
+      await client.withDeadline(Date.now() + listWithinMs, async () => {
+        for await (const info of client.workflow.list({ query: conditions.join(' AND '), pageSize })) {
+          const key = fromFollowOrderId(info.workflowId);
+          const { status: rawStatus, attention, isAnnounced: pushed } = shownOf(info.searchAttributes);
+          const since = info.startTime.toISOString();
+          if (!key || rawStatus === null) continue; // before its first read the run itself asks
+          found.push({ ...key, rawStatus, attention, pushed, since, followedSince: since, scheduledAt: null });
+        }
+      });
+      return found;
+    },
+
+    async readShown(key) {
+      const found = await runOf(client, followOrderId(key)).find({ withinMs });
+      const shown = shownOf(found?.searchAttributes ?? {});
+      return { ...shown, isOpen: found?.isOpen ?? false, runId: found?.runId ?? '' };
+    },
+
+    async readOrder(key) {
+      try {
+        const { left } = await runOf(client, followOrderId(key)).query(leftByRunQuery, { withinMs: answerWithinMs });
+        const { rawStatus, since, attention, pushed } = left.trail;
+        const pickup = scheduledAt(left.input, left.trail);
+        return {
+          ...{ account: key.account, orderId: key.orderId, rawStatus, since, pushed, scheduledAt: pickup },
+          ...{ attention: attention?.code ?? null, followedSince: since },
+        };
+      } catch {
+        return null; // no worker answers, or the run has ended: the next poll asks again
+      }
+    },
+
+    changeSeen: (key, seen) => runOf(client, followOrderId(key)).signal(changeSeenSignal, seen, { withinMs }),
+
+    async start(account) {
+      await client.withDeadline(Date.now() + withinMs, () =>
+        client.workflow.start<AccountWatch>('accountWatch', {
+          workflowId: accountWatchId(account, taskQueue),
+          taskQueue,
+          args: [{ account }],
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          staticSummary: `Polls all live orders of account ${account}`,
+        }),
+      );
+    },
+
+    tell: async (account, told) =>
+      void (await runOf(client, accountWatchId(account, taskQueue)).signal(watchToldSignal, told, { withinMs })),
+
+    async tellCounts(account, counts) {
+      const id = subscriptionId({ account, eventType: 'status_changed' });
+      await runOf(client, id).signal(changesCountedSignal, counts, { withinMs });
+    },
+
+    async isElsewhere(account) {
+      const holder = await readWatch(client, taskQueue, account);
+      return holder === null || (holder.worker !== null && holder.worker !== client.options.identity);
+    },
+
+    processes: async (account) => (await fleet.pollersOf(accountQueueOf(taskQueue, account))).length,
+    ping: () =>
+      client.withDeadline(Date.now() + withinMs, async () => void (await client.workflowService.getSystemInfo({}))),
+  };
+}
+
+/** Who holds the watch of an account, as Temporal itself knows. */
+export interface WatchHolder {
+  /** How the process names itself; null while none does. */
+  worker: string | null;
+  /** What it heartbeats, at most half a minute old; null before the first. */
+  pulse: WatchPulse | null;
+}
+
+/** Needs no worker. Null: no watch runs. */
+export async function readWatch(client: Client, taskQueue: string, account: AccountName): Promise<WatchHolder | null> {
+  const found = await runOf(client, accountWatchId(account, taskQueue)).find({ withinMs });
+  if (!found?.isOpen) return null;
+  const [activity] = found.raw.pendingActivities ?? [];
+  const isHeld = activity?.state === startedState;
+  const [pulse] = await decodeAll(client, activity?.heartbeatDetails?.payloads).catch(() => []);
+  return {
+    worker: isHeld ? (activity?.lastWorkerIdentity ?? null) : null,
+    pulse: (pulse as WatchPulse | undefined) ?? null,
+  };
+}
+
+// temporal.api.enums.v1.PendingActivityState
+const startedState = 2;

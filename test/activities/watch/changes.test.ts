@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { readingOf } from '../attempts.js';
+import { iso, minute, second, start } from '../temporal.js';
+import { ended, PollStage } from './stage.js';
+import { pass, useOwnTime } from './time.js';
+
+useOwnTime();
+
+/** An order that was polled after ten seconds, and has changed since. */
+async function changed(more: { pushed?: boolean; word?: string } = {}) {
+  const stage = new PollStage();
+  const { pushed = false, word = 'Driving' } = more;
+  stage.handOver('1', { pushed });
+  await pass((pushed ? 300 : 10) * second);
+  stage.service.set('1', readingOf(word));
+  return stage;
+}
+
+describe('a change that a poll finds', () => {
+  it('is one question to the run and one hint, which says when the order was last unchanged', async () => {
+    const stage = await changed();
+    stage.readAfterMs = second;
+    await pass(5 * minute);
+    expect(stage.hints).toMatchObject([
+      { at: start + 20_000, seen: { struggle: null, unchangedAt: iso(start + 10_000) } },
+    ]);
+    // Once before the hint, and once after it, whether the run has read.
+    expect(stage.shownAsks).toEqual(['1', '1']);
+    expect(stage.runs.get('1')?.status).toBe('Driving');
+  });
+
+  it('is told since the order was handed over, if no poll was before', async () => {
+    const stage = new PollStage();
+    stage.handOver('1');
+    stage.service.set('1', readingOf('Driving'));
+    await pass(11 * second);
+    expect(stage.hints).toMatchObject([{ seen: { unchangedAt: iso(start) } }]);
+  });
+
+  it('is told once more only after a minute, however slow the run is', async () => {
+    const stage = await changed();
+    await pass(69 * second);
+    expect(stage.hints).toHaveLength(1);
+    await pass(12 * second);
+    expect(stage.hints).toHaveLength(2);
+    expect(stage.times('1').slice(0, 5)).toEqual([10, 20, 25, 30, 35]);
+  });
+
+  it('is told at once if the order has changed again while the run was slow', async () => {
+    const stage = await changed();
+    await pass(12 * second);
+    stage.service.set('1', readingOf('Waiting'));
+    await pass(6 * second);
+    expect(stage.hints).toHaveLength(2);
+  });
+
+  it('is no change in another spelling', async () => {
+    const stage = await changed({ word: 'ROUTING' });
+    await pass(minute);
+    expect([stage.hints, stage.shownAsks]).toEqual([[], []]);
+  });
+
+  it('is told when Temporal answers again, and no sooner: polls go on meanwhile', async () => {
+    const stage = await changed();
+    stage.isTemporalDown = true;
+    await pass(30 * second);
+    expect(stage.times('1')).toEqual([10, 20, 25, 30, 35, 40]);
+    expect(stage.warnings).toHaveLength(5);
+    stage.isTemporalDown = false;
+    await pass(10 * second);
+    expect(stage.hints).toMatchObject([{ seen: { unchangedAt: iso(start + 10_000) } }]);
+  });
+
+  it('after one that the run has read is told since that one', async () => {
+    const stage = await changed();
+    stage.readAfterMs = second;
+    await pass(16 * second); // the poll after 25 s has found what the run shows
+    stage.service.set('1', readingOf('Waiting'));
+    await pass(minute);
+    expect(stage.hints).toHaveLength(2);
+    expect(stage.hints[1]?.seen.unchangedAt).toBe(iso(start + 25_000));
+  });
+});
+
+describe('a change that the run shows before a poll finds it', () => {
+  it('is no hint, and the run is asked once', async () => {
+    const stage = await changed();
+    stage.readByRun('1');
+    await pass(5 * minute);
+    expect([stage.hints, stage.shownAsks]).toEqual([[], ['1']]);
+    expect(stage.times('1').slice(0, 4)).toEqual([10, 20, 30, 40]);
+  });
+
+  it('makes the polls slow if a delivery announced it', async () => {
+    const stage = await changed({ pushed: true });
+    stage.readByRun('1', true);
+    await pass(20 * minute);
+    expect(stage.times('1')).toEqual([300, 600, 900, 1_200, 1_500]);
+    expect(stage.hints).toEqual([]);
+  });
+
+  it('makes the polls slow from the first announced one on', async () => {
+    const stage = await changed();
+    stage.readByRun('1', true);
+    await pass(10 * minute);
+    expect(stage.hints).toEqual([]);
+    expect(stage.times('1').at(-1)).toBeLessThanOrEqual(610);
+  });
+});
+
+describe('an order that is back at its status when a poll comes', () => {
+  it('is a hint if its run has read the change in between after a hint', async () => {
+    const stage = await changed();
+    stage.readAfterMs = second;
+    await pass(12 * second);
+    expect(stage.runs.get('1')?.status).toBe('Driving');
+    stage.service.clear();
+    await pass(10 * second);
+    expect([stage.hints.length, stage.runs.get('1')?.status]).toEqual([2, 'Routing']);
+  });
+
+  it('is a hint if a delivery has told its run of the change in between', async () => {
+    const stage = await changed({ pushed: true });
+    stage.readAfterMs = second;
+    stage.readByRun('1', true);
+    stage.service.clear();
+    await pass(6 * minute);
+    expect([stage.hints.length, stage.runs.get('1')?.status]).toEqual([1, 'Routing']);
+  });
+
+  it('is a hint after the next list if that was the first delivery', async () => {
+    const stage = await changed();
+    stage.readAfterMs = second;
+    stage.readByRun('1', true);
+    stage.service.clear();
+    await pass(minute);
+    await stage.adopt();
+    await pass(minute);
+    expect([stage.hints.length, stage.runs.get('1')?.status]).toEqual([1, 'Routing']);
+  });
+});
+
+it('polls of an announced order are fast again after a change that no delivery announced', async () => {
+  const stage = await changed({ pushed: true });
+  stage.readAfterMs = second;
+  await pass(6 * minute);
+  expect(stage.hints).toHaveLength(1);
+  expect(stage.times('1').slice(0, 5)).toEqual([300, 600, 605, 615, 625]);
+});
+
+describe('an order is polled no more', () => {
+  it.each([
+    ['after its end, which the run has read', { isOpen: true, readAfterMs: second }, [10, 20, 25]],
+    ['after its end that a delivery announced', { isOpen: false, readAfterMs: undefined }, [10, 20]],
+  ])('%s', async (_, { isOpen, readAfterMs }, polls) => {
+    const stage = await changed();
+    stage.service.set('1', ended());
+    stage.readAfterMs = readAfterMs;
+    if (!isOpen) stage.readByRun('1', true);
+    await pass(10 * minute);
+    expect(stage.times('1')).toEqual(polls);
+    expect(stage.polls.size).toBe(0);
+  });
+
+  it('after its run was stopped, from the next change on', async () => {
+    const stage = await changed();
+    Object.assign(stage.runs.get('1') ?? {}, { isOpen: false });
+    await pass(10 * minute);
+    expect([stage.times('1'), stage.hints, stage.polls.size]).toEqual([[10, 20], [], 0]);
+  });
+
+  it('if Temporal has forgotten its run', async () => {
+    const stage = await changed();
+    stage.runs.clear();
+    await pass(10 * minute);
+    expect([stage.times('1'), stage.hints, stage.polls.size]).toEqual([[10, 20], [], 0]);
+  });
+
+  it('if its run ends right before the hint', async () => {
+    const stage = await changed();
+    stage.endsBeforeHint = true;
+    await pass(10 * minute);
+    expect([stage.times('1'), stage.polls.size]).toEqual([[10, 20], 0]);
+  });
+});
+
+it('a new run of an order is not dropped by a poll for the one before', async () => {
+  const stage = await changed();
+  stage.shownAfterMs = 4 * second;
+  Object.assign(stage.runs.get('1') ?? {}, { isOpen: false });
+  await pass(12 * second); // the poll has asked for the run that is over
+  stage.handOver('1', { status: 'Driving' });
+  await pass(minute);
+  expect(stage.polls.size).toBe(1);
+});

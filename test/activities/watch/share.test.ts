@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { createShare, createUsage } from '../../../src/activities/watch/share.js';
+import { account, mostWithin } from './stage.js';
+
+const { name } = account;
+const budget = 16;
+
+/** Polls whenever the share allows it; calls by their rate at each second. Steps of a millisecond. */
+function played(seconds: number, callsAt: (second: number) => number, processes = 1) {
+  let now = 0;
+  const usage = createUsage(() => now);
+  const standing = () => ({ used: usage.perSecond(name) * processes, isOnlyOne: true });
+  const share = createShare(budget, standing, () => now);
+  const polls: number[] = [];
+  const calls: number[] = [];
+  for (let owed = 0; now < seconds * 1_000; now += 1) {
+    owed += callsAt(Math.floor(now / 1_000)) / 1_000;
+    for (; owed >= 1; owed -= 1) {
+      usage.count(name);
+      calls.push(now);
+    }
+    if (share.waitMs() > 0) continue;
+    share.take();
+    polls.push(now);
+  }
+  const within = (from: number, to: number) => polls.filter((at) => at >= from * 1_000 && at < to * 1_000).length;
+  return { polls, calls, within };
+}
+const together = ({ polls, calls }: ReturnType<typeof played>) => [...polls, ...calls].sort((a, b) => a - b);
+
+describe('other calls of the account', () => {
+  const burst = played(60, (second) => (second >= 20 && second < 30 ? 0.9 * budget : 0));
+
+  it('take from the polls at once, and give back within seconds', () => {
+    expect(burst.within(10, 20) / 10).toBeCloseTo(0.9 * budget, 0);
+    expect(burst.within(22, 30) / 8).toBeLessThan(0.15 * budget);
+    expect(burst.within(21, 22)).toBeLessThan(0.45 * budget);
+    expect(burst.within(33, 34)).toBeGreaterThan(0.75 * budget);
+    expect(burst.within(35, 45) / 10).toBeCloseTo(0.9 * budget, 0);
+  });
+
+  it.each<[string, (second: number) => number]>([
+    ['come in a burst', (second) => (second >= 20 && second < 30 ? 0.9 * budget : 0)],
+    ['come and go each second', (second) => (second % 2 === 0 ? 0.9 * budget : 0)],
+    ['come and go each five seconds', (second) => (second % 10 < 5 ? 0.9 * budget : 0)],
+    ['come all the time', () => 0.9 * budget],
+    ['are few', () => 0.3 * budget],
+  ])('together with polls stay within 1.3 times the budget in any ten seconds when they %s', (_, callsAt) => {
+    expect(mostWithin(10_000, together(played(60, callsAt)))).toBeLessThanOrEqual(1.3 * budget * 10);
+  });
+
+  it('never take everything from the polls', () => {
+    const { within } = played(60, () => 5 * budget);
+    expect(within(10, 60) / 50).toBeCloseTo(0.1 * budget, 0);
+  });
+
+  it('are as many in each other process', () => {
+    const { within } = played(30, () => 0.2 * budget, 3);
+    expect(within(10, 30) / 20).toBeCloseTo(0.4 * budget, 0);
+  });
+
+  it('of another account take nothing', () => {
+    const usage = createUsage(() => 0);
+    usage.count(name);
+    expect(usage.perSecond('other' as typeof name)).toBe(0);
+    expect(usage.perSecond(name)).toBeGreaterThan(0);
+  });
+});
+
+it('a mean of calls is their rate, and forgets within seconds', () => {
+  let now = 0;
+  const usage = createUsage(() => now);
+  for (; now < 10_000; now += 100) usage.count(name);
+  expect(usage.perSecond(name)).toBeGreaterThan(9);
+  expect(usage.perSecond(name)).toBeLessThan(11);
+  now += 5_000;
+  expect(usage.perSecond(name)).toBeLessThan(0.1);
+});
+
+it('a pause of the process is not made up for', () => {
+  let now = 0;
+  const share = createShare(
+    budget,
+    () => ({ used: 0, isOnlyOne: true }),
+    () => now,
+  );
+  share.take();
+  now = 60_000;
+  let sent = 0;
+  for (; share.waitMs() === 0; sent += 1) share.take();
+  expect(sent).toBe(1);
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { readingOf } from '../attempts.js';
+import { iso, minute, second, start } from '../temporal.js';
+import { ended, PollStage, type Run } from './stage.js';
+import { pass, useOwnTime } from './time.js';
+
+useOwnTime();
+
+const hour = 60 * minute;
+/** An order whose run began two hours ago and found the status a minute ago. */
+const young: Partial<Run> = { followedSince: start - 2 * hour, since: start - minute };
+
+/** A stage with runs of which the watch knows nothing yet. */
+function before(runs: Record<string, Partial<Run>>): PollStage {
+  const stage = new PollStage();
+  for (const [orderId, run] of Object.entries(runs)) stage.begin(orderId, run);
+  return stage;
+}
+
+describe('a watch that takes orders over from visibility', () => {
+  it('polls them at once, and then each at its pace, and asks each run once for a pick-up that the service does not name', async () => {
+    const stage = before({ 1: {}, 2: {} });
+    await stage.adopt();
+    await pass(21 * second);
+    expect(stage.times('1')).toEqual([0, 10, 20]);
+    expect(stage.times('2').map(Math.round)).toEqual([0, 10, 20]);
+    expect([stage.shownAsks, stage.fullAsks, stage.hints]).toEqual([[], ['1', '2'], []]);
+  });
+
+  it('sends no hint where only visibility knows too little, and asks the run once', async () => {
+    const stage = before({ 1: young }); // two hours of `Routing` would be too long
+    await stage.adopt();
+    await pass(10 * minute);
+    expect([stage.hints, stage.fullAsks]).toEqual([[], ['1']]);
+  });
+
+  it('learns the pick-up of a reserved order from its run, once, where the service names none', async () => {
+    const stage = before({ 1: { ...young, status: 'Reserved', scheduledAt: iso(start + 31 * minute) } });
+    stage.answer = readingOf('Reserved');
+    await stage.adopt();
+    await pass(90 * second);
+    expect([stage.fullAsks, stage.hints]).toEqual([['1'], []]);
+    expect(stage.times('1').slice(0, 3)).toEqual([0, 60, 70]);
+  });
+
+  it('asks no run for the pick-up that the service names', async () => {
+    const stage = before({ 1: { ...young, status: 'Reserved' } });
+    stage.answer = readingOf('Reserved', { scheduledAt: iso(start + 31 * minute) });
+    await stage.adopt();
+    await pass(90 * second);
+    expect([stage.fullAsks, stage.hints, stage.times('1').slice(0, 3)]).toEqual([[], [], [0, 60, 70]]);
+  });
+
+  it('asks again at the next poll while the run cannot say, and sends no hint meanwhile', async () => {
+    const stage = before({ 1: young });
+    stage.canSayAll = false;
+    await stage.adopt();
+    await pass(minute);
+    expect(stage.fullAsks.length).toBeGreaterThan(2);
+    expect(stage.hints).toEqual([]);
+    stage.canSayAll = true;
+    await pass(10 * minute);
+    expect(stage.hints).toEqual([]);
+  });
+
+  it('asks runs no more often than it may, and sends no hint about orders whose run it has not asked', async () => {
+    const stage = before(Object.fromEntries(Array.from({ length: 50 }, (_, id) => [id, young])));
+    stage.mayAsk = false;
+    await stage.adopt();
+    await pass(minute);
+    expect([stage.fullAsks.length, stage.hints.length]).toEqual([0, 0]);
+    stage.mayAsk = true;
+    await pass(2 * minute);
+    expect(new Set(stage.fullAsks).size).toBe(50);
+    expect([stage.fullAsks.length, stage.hints.length]).toEqual([50, 0]);
+  });
+
+  it('tells a change that happened meanwhile, since an instant that it does not know', async () => {
+    const stage = before({ 1: young });
+    stage.service.set('1', readingOf('Driving'));
+    stage.readAfterMs = second;
+    await stage.adopt();
+    await pass(10 * minute);
+    expect(stage.hints).toMatchObject([{ at: start, seen: { struggle: null, unchangedAt: null } }]);
+  });
+
+  it('still finds that an order is stuck', async () => {
+    const stage = before({ 1: { ...young, since: start - 40 * minute } });
+    stage.readAfterMs = second;
+    await stage.adopt();
+    await pass(10 * minute);
+    expect(stage.hints).toHaveLength(1);
+    expect(stage.runs.get('1')?.attention).toBe('stuckInStatus');
+  });
+
+  it('goes on with a concern that the run shows already', async () => {
+    const stage = before({ 1: { ...young, since: start - 40 * minute, attention: 'stuckInStatus' } });
+    await stage.adopt();
+    await pass(10 * minute);
+    expect(stage.hints).toEqual([]);
+  });
+
+  it('leaves an order as it is that its run has handed over', async () => {
+    const stage = new PollStage();
+    stage.handOver('1', young);
+    await stage.adopt();
+    await pass(15 * second);
+    expect(stage.times('1')).toEqual([10]);
+  });
+
+  it('drops an order whose end was read while visibility lagged', async () => {
+    const stage = before({ 1: young });
+    stage.service.set('1', ended());
+    const listed = stage.open();
+    stage.readByRun('1', true);
+    await stage.adopt(listed);
+    await pass(10 * minute);
+    expect([stage.times('1'), stage.hints, stage.polls.size]).toEqual([[0], [], 0]);
+  });
+});
+
+describe('an order that visibility lists no more', () => {
+  /** After the list, ten minutes after the order was added. */
+  async function listedAgain(isOpen: boolean, settledAt?: number) {
+    const stage = new PollStage();
+    stage.handOver('1');
+    stage.handOver('2');
+    await pass(10 * minute);
+    Object.assign(stage.runs.get('1') ?? {}, { isOpen });
+    await stage.adopt(['2'], settledAt);
+    return stage;
+  }
+
+  it('is dropped if its run has ended', async () => {
+    const stage = await listedAgain(false);
+    expect([stage.polls.size, stage.shownAsks]).toEqual([1, ['1']]);
+    const polls = await stage.polledWithin(minute);
+    expect(new Set(polls.map(({ orderId }) => orderId))).toEqual(new Set(['2']));
+  });
+
+  it('is kept while its run is open', async () => {
+    expect((await listedAgain(true)).polls.size).toBe(2);
+  });
+
+  it('is kept, without a question, while it is so new that it may not be listed yet', async () => {
+    const stage = await listedAgain(false, start - 1);
+    expect([stage.polls.size, stage.shownAsks]).toEqual([2, []]);
+  });
+
+  it('is kept when a new run of it hands it over meanwhile', async () => {
+    const stage = new PollStage();
+    stage.handOver('1');
+    await pass(10 * minute);
+    Object.assign(stage.runs.get('1') ?? {}, { isOpen: false });
+    stage.shownAfterMs = 2 * second;
+    const adopting = stage.adopt([]);
+    await pass(second);
+    stage.handOver('1');
+    await pass(2 * second);
+    await adopting;
+    expect(stage.polls.size).toBe(1);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { createPollCounts } from '../../bench/poll-counts.js';
+import { benchPollMemory } from '../../bench/poll-memory.js';
+import { playPolls } from '../../bench/ride-polls.js';
+
+const cadence = { activeMs: 1_000, reservedMs: 1_000, pushedMs: 60_000 };
+const ride = [
+  ['Routing', 0],
+  ['Driving', 5_500],
+  ['Completed', 9_500],
+] as const;
+const random = () => 0;
+
+it('a ride that is polled each second is polled to its end', () => {
+  expect(playPolls({ ride, cadence, random })).toEqual({ polls: 10, endLateMs: 500 });
+});
+
+it('announced changes make polls rare, and a lost delivery about the end is made up for by the next of them', () => {
+  expect(playPolls({ ride, cadence, random, announced: [1, 2] })).toEqual({ polls: 7, endLateMs: 0 });
+  expect(playPolls({ ride, cadence, random, announced: [1] })).toEqual({ polls: 7, endLateMs: 56_500 });
+});
+
+it('polls are counted by what they found, and their lateness since the last look', () => {
+  const counts = createPollCounts();
+  for (let late = 1; late <= 100; late += 1) counts.events.polled?.('partner', 'unchanged', late);
+  counts.events.polled?.('partner', 'failed', -3);
+  counts.events.hinted?.('partner');
+  expect(counts.take()).toEqual({
+    polls: { unchanged: 100, changed: 0, failed: 1 },
+    hints: 1,
+    late: { p50: 50, p99: 99, max: 100 },
+  });
+  expect(counts.take()).toMatchObject({ polls: { unchanged: 0 }, late: { p50: Number.NaN } });
+});
+
+it('an order on watch takes at most 3 kB of the heap', async () => {
+  const { rounds } = await benchPollMemory(1);
+  expect(rounds[0]?.faretrail).toBeGreaterThan(0.2);
+  expect(rounds[0]?.faretrail).toBeLessThan(3);
+}, 60_000);

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toAccountName } from '../../src/domain/keys.js';
+import {
+  describeWatch,
+  parseAccountWatchInput,
+  pollsPerSecond,
+  readSeenChange,
+  readWatchTold,
+} from '../../src/domain/watch.js';
+import { forAny } from '../support/for-any.js';
+
+describe('the rate of polls', () => {
+  const alone = { used: 0, isOnlyOne: true };
+
+  it('is nine tenths of the budget while no other call needs it, and what they leave otherwise', () => {
+    expect(pollsPerSecond(10, alone)).toBe(9);
+    expect(pollsPerSecond(10, { ...alone, used: 4 })).toBe(6);
+  });
+
+  it('is a tenth of the budget at least', () => {
+    expect(pollsPerSecond(10, { ...alone, used: 50 })).toBe(1);
+  });
+
+  it('is a quarter of the budget for a process that may not be the only one with the watch', () => {
+    expect(pollsPerSecond(10, { ...alone, isOnlyOne: false })).toBe(2.5);
+    expect(pollsPerSecond(10, { used: 8.5, isOnlyOne: false })).toBe(1.5);
+  });
+
+  const standings = fc.record({
+    used: fc.double({ min: 0, max: 1_000, noNaN: true }),
+    isOnlyOne: fc.boolean(),
+  });
+  it('stays between a tenth and nine tenths of any budget, and within the budget with nine tenths of other calls', () => {
+    forAny(fc.double({ min: 0.1, max: 500, noNaN: true }), standings, (budget, standing) => {
+      const rate = pollsPerSecond(budget, standing);
+      expect(rate).toBeGreaterThanOrEqual(budget * 0.1 - 1e-9);
+      expect(rate).toBeLessThanOrEqual(budget * 0.9 + 1e-9);
+      const used = Math.min(standing.used, budget * 0.9);
+      expect(rate + used).toBeLessThanOrEqual(budget + 1e-9);
+    });
+  });
+});
+
+describe('what comes to a run of another program', () => {
+  const at = '2031-05-01T10:00:00.000Z';
+  const struggle = { code: 'orderNotFound', message: 'm', since: at, failures: 3, notBefore: at };
+
+  it('is a hint, whatever it says of the change', () => {
+    const seen = { struggle, unchangedAt: at };
+    expect(readSeenChange(JSON.parse(JSON.stringify(seen)))).toEqual(seen);
+    for (const other of [undefined, null, 1, {}, { struggle: { ...struggle, code: 'tired' }, unchangedAt: null }])
+      expect(readSeenChange(other)).toEqual({ struggle: null, unchangedAt: null });
+  });
+
+  it('is what the watch tells, or nothing', () => {
+    const told = { worker: 'w', orders: 3, attention: { code: 'upstreamUnavailable', message: 'm', since: at } };
+    expect(readWatchTold(JSON.parse(JSON.stringify(told)))).toEqual(told);
+    expect(readWatchTold({ ...told, worker: null, attention: null })).toMatchObject({ worker: null });
+    for (const other of [undefined, 'told', { ...told, orders: 'three' }]) expect(readWatchTold(other)).toBeNull();
+  });
+});
+
+it('the input of a watch names its account, and nothing else', () => {
+  expect(parseAccountWatchInput({ account: 'acme' })).toEqual({ account: 'acme' });
+  expect(() => parseAccountWatchInput({ account: 'Acme' })).toThrow(/account/);
+  expect(() => parseAccountWatchInput({ account: 'acme', orders: [] })).toThrow(/orders/);
+});
+
+it('the Temporal UI says who polls how many orders, and what is wrong with the account', () => {
+  const status = { account: toAccountName('acme'), worker: null, since: null, orders: 0, attention: null };
+  expect(describeWatch(status)).toBe('No worker has polled yet.');
+  const since = '2031-05-01T10:00:00.000Z';
+  const attention = { code: 'credentialsRejected', message: 'Check the secret.', since } as const;
+  const shown = describeWatch({ ...status, worker: '7@host', since, orders: 12, attention });
+  expect(shown).toContain('**12** live orders');
+  expect(shown).toContain('7@host');
+  expect(shown).toContain('Check the secret.');
+});

@@ -1,0 +1,76 @@
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import type { Session } from '../../../src/cli/command.js';
+import { checkWatches } from '../../../src/cli/doctor/checks.js';
+import { toAccountName } from '../../../src/domain/keys.js';
+import { accountQueueOf } from '../../../src/domain/task-queues.js';
+import { accountWatchId } from '../../../src/domain/workflow-ids.js';
+import { runHere } from '../../cli/fake-process.js';
+import { startFollowing, useOrderStack } from '../../support/order/stack.js';
+import { isWatched } from '../../support/runs.js';
+
+const account = toAccountName('watched');
+const stack = useOrderStack({ businessAs: account });
+
+/** What `attention` lists of the account. */
+async function listed(): Promise<object[]> {
+  const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: stack.config.taskQueue };
+  return JSON.parse((await runHere(['attention', '--account', account, '--json'], env)).stdout).runs;
+}
+
+/** What the doctor says of the account. */
+async function diagnosed(): Promise<string | undefined> {
+  const { client, config } = stack;
+  const session = { client, config, within: (_: number, act: () => Promise<unknown>) => act() } as unknown as Session;
+  const check = (await checkWatches(session)).find(({ name }) => name === `watch of ${account}`);
+  return check && `${check.result}: ${check.message}`;
+}
+
+const newOrder = () => startFollowing(stack, { account, orderId: stack.newOrder('business', [['Driving', 0]]) });
+// How many, the worker heartbeats: the SDK sends that at once when the watch begins, and then each 24 s.
+const isPolled = () => expect.poll(diagnosed).toMatch(/^ok: orders: \d+, polled by \d+@\S+, the latest \d+ s late$/);
+
+/** A worker of the account that takes its tasks and has none of our activities, such as one of a former release. */
+async function startOtherWorker(): Promise<() => Promise<void>> {
+  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+  const taskQueue = accountQueueOf(stack.config.taskQueue, account);
+  const worker = await Worker.create({ connection, taskQueue, activities: { none: async () => undefined } });
+  const running = worker.run();
+  return async () => {
+    worker.shutdown();
+    await running;
+    await connection.close();
+  };
+}
+
+it('the doctor says who polls the orders of an account; when no worker does, it says so, and attention does, too', async () => {
+  const run = await newOrder();
+  onTestFinished(() => void run.terminate());
+  await expect.poll(() => isWatched(run)).toBe(true);
+  await isPolled();
+  expect(await listed()).toEqual([]);
+  await stack.stopWorker();
+  await expect.poll(diagnosed).toMatch(/^failed: no worker polls the live orders of this account \(1\); restart/);
+  await stack.client.workflow.getHandle(accountWatchId(account, stack.config.taskQueue)).terminate();
+  const stopOther = await startOtherWorker();
+  const message = expect.stringContaining('no worker polls the live orders');
+  const inNeed = { kind: 'account', id: account, code: 'noWatch', message, command: 'doctor' };
+  await expect.poll(listed).toMatchObject([inNeed]);
+  await stopOther();
+  await stack.startWorker();
+  await isPolled();
+  expect(await listed()).toEqual([]);
+});
+
+it('attention shows the trouble of an account once, on its watch, while its token shows the same', async () => {
+  const run = await newOrder();
+  onTestFinished(() => void run.terminate());
+  await expect.poll(() => isWatched(run)).toBe(true);
+  stack.sandbox.setFault({ kind: 'invalidClient' });
+  stack.sandbox.revokeTokens();
+  const ofToken = `WorkflowType = 'accessToken' AND RideAccount = '${account}' AND RideAttention = 'credentialsRejected'`;
+  await expect.poll(async () => (await stack.client.workflow.count(ofToken)).count).toBe(1);
+  const code = 'credentialsRejected';
+  const shown = { kind: 'watch', account, id: account, code, message: expect.any(String), command: 'token list' };
+  await expect.poll(listed).toMatchObject([{ ...shown, since: expect.stringMatching(/Z$/) }]);
+});

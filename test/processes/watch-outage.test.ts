@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { type DevServer, startDevServer } from '../../local/temporal/dev-server.js';
+import { freePort } from '../../local/temporal/free-port.js';
+import { isLong } from '../support/long.js';
+import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
+import { isWatched } from '../support/runs.js';
+import { type Fleet, startFleet } from '../support/worker/fleet.js';
+
+/** Longer than Temporal waits for a heartbeat, so that the worker's SDK has given the activity up. */
+const awayMs = isLong ? 120_000 : 40_000;
+
+let folder: string;
+let server: DevServer;
+let fleet: Fleet;
+
+async function startServer(port: number): Promise<DevServer> {
+  const databaseFile = join(folder, 'temporal.db');
+  return await startDevServer({ program: inject('temporalProgram'), databaseFile, port });
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'faretrail-watch-'));
+  server = await startServer(await freePort());
+  fleet = await startFleet(1, { address: server.address, env: { FARETRAIL_POLL_ACTIVE_MS: '1000' } });
+});
+afterAll(async () => {
+  await fleet?.close();
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const pollsSince = (since: number) =>
+  fleet.sandbox.ledger({ operation: 'orderStatus', since: new Date(since).toISOString() });
+
+it('while Temporal is away the worker polls the orders that it knows, and tells what it found once Temporal is back', {
+  timeout: 400_000,
+}, async () => {
+  const runs = await fleet.followOrders(10, [['Driving', 0]], ['partner']);
+  for (const run of runs) await vi.waitFor(async () => expect(await isWatched(run)).toBe(true), patient);
+  const port = Number(server.address.split(':')[1]);
+  await server.kill();
+  await sleep(awayMs);
+  const known = new Set(pollsSince(Date.now() - 5_000).map(({ orderId }) => orderId));
+  expect(known.size, 'of ten orders that are due each second').toBe(10);
+  const [changed] = runs as [FollowHandle];
+  fleet.sandbox.setStatus('partner', changed.workflowId.split('/')[2] ?? '', 'Waiting');
+  await sleep(3_000);
+  server = await startServer(port);
+  await shows(changed, { status: 'Waiting' });
+
+  const orderId = randomUUID();
+  fleet.sandbox.addOrder({ interface: 'partner', orderId, script: [{ status: 'Routing', afterMs: 0 }] });
+  const late = await startFollowing(fleet.place, { account: 'partner', orderId });
+  await shows(late, { status: 'Routing' });
+  fleet.sandbox.setStatus('partner', orderId, 'Driving');
+  await shows(late, { status: 'Driving' });
+  await Promise.all([late, ...runs].map((run) => run.terminate()));
+});

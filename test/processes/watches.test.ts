@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
+import { toAccountName } from '../../src/domain/keys.js';
+import { readWatch } from '../../src/temporal/watches.js';
+import { isLong } from '../support/long.js';
+import { type FollowHandle, shows } from '../support/order/stack.js';
+import { eventsOf, isWatched } from '../support/runs.js';
+import { useFleet } from '../support/worker/fleet.js';
+import type { WorkerProcess } from '../support/worker/process.js';
+
+const account = toAccountName('partner');
+const perSecond = isLong ? 100 : 40;
+const orders = isLong ? 500 : 120;
+const pausedMs = isLong ? 60_000 : 36_000;
+
+const fleet = useFleet(3, {
+  requestsPerSecond: perSecond,
+  env: { FARETRAIL_POLL_ACTIVE_MS: '5000', FARETRAIL_POLL_RESERVED_MS: '5000' },
+});
+
+const patiently = { timeout: 60_000, interval: 100 };
+const polls = (since: number) =>
+  fleet.sandbox.ledger({ operation: 'orderStatus', since: new Date(since).toISOString() });
+const pidOf = async (): Promise<number> =>
+  Number.parseInt((await readWatch(fleet.client, fleet.place.config.taskQueue, account))?.worker ?? '0', 10);
+
+/** The process that holds the watch of the account. */
+async function holder(): Promise<WorkerProcess> {
+  return await vi.waitFor(async () => {
+    const pid = await pidOf();
+    return fleet.workers.find((worker) => worker.pid === pid) ?? expect.fail(`no worker ${pid}`);
+  }, patiently);
+}
+
+/** Resolves once each order was polled after this instant; to the milliseconds until then. */
+async function allPolledSince(since: number, count: number): Promise<number> {
+  await vi.waitFor(
+    () => expect(new Set(polls(since).map(({ orderId }) => orderId)).size).toBeGreaterThanOrEqual(count),
+    { ...patiently, timeout: 90_000 },
+  );
+  return Date.now() - since;
+}
+
+const hintsTo = async (runs: readonly FollowHandle[]): Promise<number> =>
+  (await Promise.all(runs.map(eventsOf)))
+    .flat()
+    .filter((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'changeSeen').length;
+
+it('the watch of an account outlives the process that holds it, however that ends, and sends no hint without a change', {
+  timeout: 600_000,
+}, async () => {
+  const runs = await fleet.followOrders(orders, [['Driving', 0]], ['partner']);
+  for (const run of runs) await vi.waitFor(async () => expect(await isWatched(run)).toBe(true), patiently);
+  const begunAt = Date.now();
+
+  const stopped = await holder();
+  const stoppedAt = Date.now();
+  const ending = stopped.stop();
+  await vi.waitFor(async () => expect(await pidOf()).not.toBe(stopped.pid), patiently);
+  await vi.waitFor(() => expect(polls(stoppedAt + 500).length).toBeGreaterThan(0), patiently);
+  expect(await ending).toBe(0);
+  fleet.workers.splice(fleet.workers.indexOf(stopped), 1);
+  const times = polls(stoppedAt - 1_000).map(({ at }) => Date.parse(at));
+  const silences = times.slice(1).map((at, index) => at - (times[index] ?? at));
+  console.log(`SIGTERM: no poll for ${Math.max(...silences)} ms`);
+  expect(Math.max(...silences)).toBeLessThan(3_000);
+  await allPolledSince(stoppedAt, orders);
+  await fleet.addWorker();
+
+  const paused = await holder();
+  paused.signal('SIGSTOP');
+  const pausedAt = Date.now();
+  console.log(`SIGSTOP: all were polled again after ${await allPolledSince(pausedAt + 1_000, orders)} ms`);
+  expect((await holder()).pid).not.toBe(paused.pid);
+  await sleep(Math.max(0, pausedAt + pausedMs - Date.now()));
+  paused.signal('SIGCONT');
+  const resumedAt = Date.now();
+  await sleep(10_000);
+  const after = polls(resumedAt + 5_000).length / 5; // each order once in five seconds
+  expect(after, 'only one polls').toBeLessThan((1.3 * orders) / 5);
+
+  const killed = await holder();
+  const killedAt = Date.now();
+  await killed.kill();
+  fleet.workers.splice(fleet.workers.indexOf(killed), 1);
+  const againMs = await allPolledSince(killedAt, orders);
+  console.log(`kill -9: all were polled again after ${againMs} ms`);
+  expect(againMs).toBeLessThan(45_000);
+
+  expect(mostCallsWithin(10_000, polls(begunAt)), 'within the budget').toBeLessThanOrEqual(13 * perSecond);
+  expect(await hintsTo(runs)).toBe(0);
+  const [changed] = runs;
+  const orderId = changed?.workflowId.split('/')[2] ?? '';
+  fleet.sandbox.setStatus('partner', orderId, 'Waiting');
+  await shows(changed as FollowHandle, { status: 'Waiting' });
+  expect(await hintsTo(runs)).toBe(1);
+  await Promise.all(runs.map((run) => run.terminate()));
+});
