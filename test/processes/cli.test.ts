@@ -175,8 +175,8 @@ it('while the service rejects our credentials, every command names what needs a 
   const shown = async (...argv: string[]) => (await here(argv)).stdout;
   const needsPerson = new RegExp(`(${orderId}|^watch ) .*credentialsRejected`, 'm'); // on the watch where it polls, too
   await expect.poll(() => shown('attention', '--account', 'partner')).toMatch(needsPerson);
-  expect(await shown('order', 'show', 'partner', orderId)).toMatch(/attention +credentialsRejected since /);
-  expect(await shown('token', 'list')).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
+  await expect.poll(() => shown('order', 'show', 'partner', orderId)).toMatch(/attention +credentialsRejected since /);
+  await expect.poll(() => shown('token', 'list')).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
   const remedy = expect.stringMatching(/^FAIL {2}token of partner .*check the account's client id/m);
   expect(await here(['doctor'])).toMatchObject({ exitCode: 1, stdout: remedy });
   await handle.terminate();
