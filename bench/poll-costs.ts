@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { toAccountName, toOrderId } from '../src/domain/keys.js';
+import { jitterShare } from '../src/domain/order/cadence.js';
 import type { trackInActivity } from './baseline/workflows.js';
 import { type BenchPlace, type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
@@ -71,7 +72,11 @@ export async function benchPollCosts(
 
 const paceMs = (kind: Kind, orders: number): number =>
   Math.max(fastestMs, (orders * 1_000) / kinds[kind].pollsPerSecond);
-const windowMs = (kind: Kind, orders: number): number => Math.max(shortestWindowMs, paceMs(kind, orders));
+/** Whole paces, so that orders which began together are not polled once more or less than the others. */
+function windowMs(kind: Kind, orders: number): number {
+  const meanMs = paceMs(kind, orders) * (1 + jitterShare / 2);
+  return Math.ceil(shortestWindowMs / meanMs) * meanMs;
+}
 
 async function measure(place: BenchPlace, kind: Kind, orders: number): Promise<PollCost> {
   const activeMs = paceMs(kind, orders);

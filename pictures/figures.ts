@@ -13,7 +13,7 @@ interface FigureSource {
   hasUnit?: boolean;
 }
 
-const ride = '4-hour ride, 8 statuses, default cadence';
+const ride = '4-hour ride, 8 statuses, default pace, polled';
 const live = '20-s orders, read each second';
 const change = '20 changes/s over 200 live orders, delivery to visible status';
 
@@ -21,8 +21,8 @@ const change = '20 changes/s over 200 live orders, delivery to visible status';
 const sources: Readonly<Record<string, FigureSource>> = {
   'ride-events': { bench: 'follow', measure: `${ride}: events` },
   'ride-events-of-tracker': { bench: 'follow', measure: `${ride}: events`, side: 'plain' },
-  'ride-reads': { bench: 'follow', measure: `${ride}: upstream reads` },
-  'ride-reads-of-tracker': { bench: 'follow', measure: `${ride}: upstream reads`, side: 'plain' },
+  'ride-reads': { bench: 'follow', measure: `${ride}: requests to the service` },
+  'ride-reads-of-tracker': { bench: 'follow', measure: `${ride}: requests to the service`, side: 'plain' },
   'token-requests': { bench: 'follow', measure: `${live}: token requests, 2 processes, 10-s tokens` },
   'token-requests-of-tracker': {
     ...{ bench: 'follow', measure: `${live}: token requests, 2 processes, 10-s tokens`, side: 'plain' },
