@@ -136,6 +136,22 @@ it(
   },
 );
 
+it('a pick-up that a caller names later takes the place of a hand-over that still waits', virtualTime, async () => {
+  stack.hasWatch = false;
+  const handle = await stack.start(() => reading('Driving'));
+  const handOvers = async () => {
+    const events = await eventsOf(handle);
+    const begun = events.filter(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'watchOrder',
+    );
+    return [begun.length, events.filter((event) => event.activityTaskCancelRequestedEventAttributes).length];
+  };
+  await expect.poll(handOvers).toEqual([1, 0]);
+  await handle.signal('followRequested', { scheduledAt: '2031-05-01T10:00:00Z' });
+  await expect.poll(handOvers).toEqual([2, 1]);
+  await handle.terminate();
+});
+
 it(
   'an order that deliveries name and the service does not know is given up after a quarter of an hour, and replays so',
   virtualTime,

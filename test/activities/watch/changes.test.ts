@@ -54,6 +54,14 @@ describe('a change that a poll finds', () => {
     expect(stage.hints).toHaveLength(2);
   });
 
+  it('is told at once to a run that an operator has reset, which has forgotten the hint', async () => {
+    const stage = await changed();
+    await pass(12 * second);
+    Object.assign(stage.runs.get('1') ?? {}, { runId: 'after the reset' });
+    await pass(6 * second);
+    expect(stage.hints).toHaveLength(2);
+  });
+
   it('is no change in another spelling', async () => {
     const stage = await changed({ word: 'ROUTING' });
     await pass(minute);

@@ -32,6 +32,16 @@ describe('an order that stays in a status for too long', () => {
     expect(hintedAt(stage)[0]).toBeLessThanOrEqual(35);
   });
 
+  it('is asked about at its run when that does not find it stuck: a delivery led the run elsewhere and back, unseen', async () => {
+    const stage = await watched(20, {});
+    Object.assign(stage.runs.get('1') ?? {}, { since: Date.now() });
+    await pass(29 * minute);
+    expect([stage.hints.length, stage.fullAsks]).toEqual([2, ['1']]);
+    await pass(5 * minute);
+    expect(stage.runs.get('1')?.attention).toBe('stuckInStatus');
+    expect(stage.hints).toHaveLength(3);
+  });
+
   it('is no hint once it has changed', async () => {
     const stage = await watched(29, {});
     stage.answer = readingOf('Driving');

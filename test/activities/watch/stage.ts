@@ -86,9 +86,9 @@ export class PollStage {
     readShown: async ({ orderId }) => {
       this.failIfDown();
       this.shownAsks.push(orderId);
-      const { isOpen, status, attention, isAnnounced } = this.runs.get(orderId) ?? noRun;
+      const { isOpen, runId, status, attention, isAnnounced } = this.runs.get(orderId) ?? noRun;
       if (this.shownAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, this.shownAfterMs));
-      return { isOpen, runId: 'r', status, attention, isAnnounced };
+      return { isOpen, runId, status, attention, isAnnounced };
     },
     readOrder: async ({ orderId }) => {
       this.fullAsks.push(orderId);

@@ -190,14 +190,19 @@ it('two attempts share one watch, which ends with the last of them', async () =>
   expect([host.served, host.watching.held()]).toEqual([['stopped'], []]);
 });
 
-it('a watch whose run an operator has ended starts again while it has orders', async () => {
-  const host = new HostStage();
-  const running = await host.watching1();
-  running.cancel({ notFound: true });
-  await pass(6 * second);
-  expect(host.started).toHaveLength(1);
-  expect(await host.polledWithin(minute)).toBe(0);
-});
+it.each([{ notFound: true }, { cancelRequested: true }])(
+  'a watch whose run an operator has ended starts again while it has orders: %j',
+  async (details) => {
+    const host = new HostStage();
+    const running = await host.watching1();
+    running.cancel(details);
+    await pass(4 * second);
+    expect(host.started, 'not while the run may still be closing').toEqual([]);
+    await pass(2 * second);
+    expect(host.started).toHaveLength(1);
+    expect(await host.polledWithin(minute)).toBe(0);
+  },
+);
 
 it('a watch whose run an operator has ended does not start again without orders', async () => {
   const host = new HostStage();

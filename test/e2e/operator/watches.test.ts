@@ -7,7 +7,7 @@ import { accountQueueOf } from '../../../src/domain/task-queues.js';
 import { accountWatchId } from '../../../src/domain/workflow-ids.js';
 import { runHere } from '../../cli/fake-process.js';
 import { startFollowing, useOrderStack } from '../../support/order/stack.js';
-import { isWatched } from '../../support/runs.js';
+import { attributeOf, isWatched } from '../../support/runs.js';
 
 const account = toAccountName('watched');
 const stack = useOrderStack({ businessAs: account });
@@ -62,7 +62,7 @@ it('the doctor says who polls the orders of an account; when no worker does, it 
   expect(await listed()).toEqual([]);
 });
 
-it('attention shows the trouble of an account once, on its watch, while its token shows the same', async () => {
+it('attention shows the trouble of an account once, on its watch, while its token and an order that it could not read show the same', async () => {
   const run = await newOrder();
   onTestFinished(() => void run.terminate());
   await expect.poll(() => isWatched(run)).toBe(true);
@@ -70,6 +70,9 @@ it('attention shows the trouble of an account once, on its watch, while its toke
   stack.sandbox.revokeTokens();
   const ofToken = `WorkflowType = 'accessToken' AND RideAccount = '${account}' AND RideAttention = 'credentialsRejected'`;
   await expect.poll(async () => (await stack.client.workflow.count(ofToken)).count).toBe(1);
+  const unread = await newOrder();
+  onTestFinished(() => void unread.terminate());
+  await expect.poll(() => attributeOf(unread, 'RideAttention')).toBe('credentialsRejected');
   const code = 'credentialsRejected';
   const shown = { kind: 'watch', account, id: account, code, message: expect.any(String), command: 'token list' };
   await expect.poll(listed).toMatchObject([{ ...shown, since: expect.stringMatching(/Z$/) }]);
