@@ -1,4 +1,4 @@
-import { answered, answerOf, type Read } from './schema.js';
+import { answered, answerOf, type Read, readOr } from './schema.js';
 
 /** About the plumbing: what keeps a run from its work. An operator repairs it. */
 export const troubleCodes = [
@@ -50,10 +50,4 @@ export const toConcern = (attention: Attention | null): Concern | null =>
   attention !== null && isConcernCode(attention.code) ? (attention as Concern) : null;
 
 /** Reads a concern that any program may have written; null for anything else. */
-export function readConcern(given: unknown): Concern | null {
-  try {
-    return toConcern(AttentionSchema.read(given, ''));
-  } catch {
-    return null;
-  }
-}
+export const readConcern = (given: unknown): Concern | null => toConcern(readOr(AttentionSchema, given, null));

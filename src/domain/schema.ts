@@ -232,6 +232,15 @@ export const answerOf = <const F extends Fields>(fields: F): Schema<ReadFields<F
   fields,
 });
 
+/** What the schema reads, or `otherwise` for a value that it refuses: for what any program may have sent, and nobody waits for an answer. */
+export function readOr<Out, Other>(schema: Schema<Out, unknown>, value: unknown, otherwise: Other): Out | Other {
+  try {
+    return schema.read(value, '');
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Text in an answer. Only its type says more, since a caller must outlive a word that a later release adds. */
 export const answered = <Word extends string = string>(description?: string): Schema<Word, string> =>
   valueThat<Word>(

@@ -51,20 +51,11 @@ const WatchToldSchema = s.answerOf(told);
 /** Argument of the signal `watchTold`: who holds the watch, and the trouble of the whole account. */
 export type WatchTold = s.Read<typeof WatchToldSchema>;
 
-function readOr<T>(schema: s.Schema<T, unknown>, value: unknown, otherwise: T): T {
-  try {
-    return schema.read(value, '');
-  } catch {
-    return otherwise;
-  }
-}
-
 /** Reads the argument of `changeSeen`, which any program may send. Never throws. */
-export const readSeenChange = (value: unknown): SeenChange => readOr(SeenChangeSchema, value, nothingSeen);
+export const readSeenChange = (value: unknown): SeenChange => s.readOr(SeenChangeSchema, value, nothingSeen);
 
 /** Reads the argument of `watchTold`; null for anything else. */
-export const readWatchTold = (value: unknown): WatchTold | null =>
-  readOr<WatchTold | null>(WatchToldSchema, value, null);
+export const readWatchTold = (value: unknown): WatchTold | null => s.readOr(WatchToldSchema, value, null);
 
 /** Answer of the query `watchStatus`: what the worker with the watch told last. */
 export const WatchStatusSchema = s.answerOf({

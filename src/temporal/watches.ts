@@ -68,7 +68,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
         const pickup = scheduledAt(left.input, left.trail);
         return {
           ...{ account: key.account, orderId: key.orderId, rawStatus, since, pushed, scheduledAt: pickup },
-          ...{ attention: attention?.code ?? null, followedSince: since },
+          attention: attention?.code ?? null,
         };
       } catch {
         return null; // no worker answers, or the run has ended: the next poll asks again

@@ -26,8 +26,8 @@ export interface Shown {
 export interface WatchedRuns {
   /** What the run shows, from the run itself; needs no worker. A run that Temporal has forgotten is not open. */
   readShown(key: FollowOrderKey): Promise<Shown>;
-  /** All that the watch needs of an order, from its run; needs a worker. Null: the run cannot say. */
-  readOrder(key: FollowOrderKey): Promise<WatchOrderInput | null>;
+  /** What visibility does not know of an order, from its run; needs a worker. Null: the run cannot say. */
+  readOrder(key: FollowOrderKey): Promise<Omit<WatchOrderInput, 'followedSince'> | null>;
   /** A hint. False: no run is open. */
   changeSeen(key: FollowOrderKey, seen: SeenChange): Promise<boolean>;
 }
@@ -169,7 +169,7 @@ export class WatchedOrder {
     if (!isOther && (pickup !== undefined || !isBeforePickup(reading.status))) return false;
     const shown = mayAsk() ? await runs.readOrder(this.shown) : null;
     if (shown === null) return isOther;
-    this.shown = { ...shown, followedSince: this.shown.followedSince };
+    this.shown = { ...this.shown, ...shown };
     this.#isExact = true;
     return false;
   }

@@ -20,13 +20,7 @@ const ChangeCountsSchema = s.answerOf({
 export type ChangeCounts = s.Read<typeof ChangeCountsSchema>;
 
 /** Reads the argument of `changesCounted`, which any program may send; null for anything else. */
-export function readChangeCounts(value: unknown): ChangeCounts | null {
-  try {
-    return ChangeCountsSchema.read(value, '');
-  } catch {
-    return null;
-  }
-}
+export const readChangeCounts = (value: unknown): ChangeCounts | null => s.readOr(ChangeCountsSchema, value, null);
 
 /** The window in which counts matter is so many times as long as the watch of the subscription says: a day. */
 const windowLooks = 24;
