@@ -152,6 +152,7 @@ export class Watching {
   async #end(hold: Hold): Promise<void> {
     if (hold.attempts > 0) return;
     if (this.#holds.get(hold.account.name) === hold) this.#holds.delete(hold.account.name);
+    this.#startedAt.delete(hold.account.name); // the next order starts it anew, at once
     await hold.end();
   }
 }

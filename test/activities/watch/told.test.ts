@@ -117,6 +117,21 @@ describe('a worker that sees to it that watches run', () => {
     expect(host.started).toHaveLength(3);
   });
 
+  it('asks at once for a watch that has just ended here', async () => {
+    const host = new HostStage();
+    const held = orderOf('1').account;
+    const running = host.attempt();
+    for (let waited = 0; !running.isOver && waited < 180; waited += 1) await pass(second);
+    await host.watching.start(held);
+    expect(host.started).toHaveLength(1);
+    const again = host.attempt();
+    await pass(5 * second);
+    again.cancel({ cancelRequested: true });
+    await pass(second);
+    await host.watching.start(held);
+    expect(host.started).toHaveLength(2);
+  });
+
   it('asks again at once after Temporal did not answer, and never fails', async () => {
     const host = new HostStage();
     host.isTemporalDown = true;

@@ -33,8 +33,8 @@ const receiptsOf = (orderId: string) =>
 
 describe('the store', () => {
   it('has a ride, its end, and each receipt with other amounts', async () => {
-    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 3_000 });
-    const limits = { ...shortLimits, receiptUnchangedMs: 4_000 };
+    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 6_000 });
+    const limits = { ...shortLimits, receiptUnchangedMs: 8_000 };
     const { handle, requestId } = await requestedRide(stack, { receipt: true }, { limits });
     const { orderId } = await handle.result();
     await isStored(requestId, {
