@@ -72,7 +72,9 @@ function losesAnswer(fault: Fault, requestedAt: number, faults: readonly Fault[]
     isOfTemporal(target) && beganAt <= requestedAt + keptWithinMs && endedAt >= requestedAt;
   const keptAt = Math.max(requestedAt, ...faults.filter(isAway).map(({ endedAt }) => endedAt)) + keptWithinMs;
   const isWorker = fault.target === 'worker-1' || fault.target === 'worker-2';
-  if (isWorker) return fault.kind !== 'restart' && fault.beganAt <= keptAt && fault.endedAt >= requestedAt;
+  // A worker that is back does what was handed to it meanwhile, though Temporal has given it to another one and takes no answer.
+  const doneUntil = fault.endedAt + (['pause', 'freeze', 'isolate'].includes(fault.kind) ? keptWithinMs : 0);
+  if (isWorker) return fault.kind !== 'restart' && fault.beganAt <= keptAt && doneUntil >= requestedAt;
   const isSilence = fault.target === 'sandbox' && (fault.kind === 'pause' || fault.kind === 'down');
   return isSilence && fault.beganAt <= requestedAt + slackMs && fault.endedAt >= requestedAt - slackMs;
 }

@@ -105,6 +105,8 @@ describe('the judge of token requests', () => {
     ['excuses the repeat of a request whose worker died just after it', soonAfter, [killed(11)], 0],
     ['finds the repeat of a request whose worker died long after it', soonAfter, [killed(20)], 1],
     ['finds the repeat of a request whose worker was told to stop', soonAfter, [fault('restart', 'worker-1', 11)], 1],
+    ['excuses the repeat of what a worker did as it came back', soonAfter, [fault('isolate', 'worker-1', 0, 9)], 0],
+    ['finds the repeat of what it did long after that', soonAfter, [fault('isolate', 'worker-1', 0, 6)], 1],
     ['excuses the repeat of a request whose worker died with the answer as Temporal came back', soonAfter, outage, 0],
   ])('%s', (_, requests, faults, problems) => {
     expect(judged(requests, faults).problems).toHaveLength(problems);
