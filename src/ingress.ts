@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
-import { createRefusalLog, type IngressStore, openIngressStore } from './ingress-store.js';
+import { createObserver } from './ingress-log.js';
+import { type IngressStore, openIngressStore } from './ingress-store.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/ingress-metrics.js';
 import { createLogger, type Logger } from './observability/logging.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
@@ -14,23 +15,17 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
-import { type AcceptedSubscriptions, createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
+import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddressRates } from './webhooks/address-rates.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
 import { limitNewOrders } from './webhooks/forward/new-orders.js';
 import { limitParked } from './webhooks/forward/parked-share.js';
-import type { IngressObserver } from './webhooks/ingress-observer.js';
 import { createDeliveryIntake } from './webhooks/intake.js';
 import { createLaterCheck } from './webhooks/later-check.js';
 import { statusOf } from './webhooks/problems.js';
 import { startIngressServer } from './webhooks/server.js';
-import { openShapeNotebook } from './webhooks/shapes/file.js';
-import { createLook } from './webhooks/shapes/look.js';
 import { createVerification } from './webhooks/verification.js';
-
-/** Header names come from outside. */
-const maxPlaces = 100;
 
 async function main(): Promise<void> {
   const config = loadIngressConfig(process.env);
@@ -39,7 +34,7 @@ async function main(): Promise<void> {
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
   const tracing = config.traces ? await openTracing({ process: 'ingress', logger, protocol: config.traces }) : null;
   const port = createPort(config, logger);
-  const { intake, store, observer, shapes } = await assemble({ config, logger, metrics, port, tracing });
+  const { intake, store, observer } = await assemble({ config, logger, metrics, port, tracing });
   const pages = await servePages(config, store, metrics);
   const server = await startIngressServer({
     host: config.ingressHost,
@@ -47,7 +42,6 @@ async function main(): Promise<void> {
     intake: tracing ? traceIntake(intake, tracing, statusOf) : intake,
     rates: createAddressRates(config.deliveriesPerSecond),
     observer,
-    shapes,
     pages: pages ? null : { whyNotReady: store.whyNotReady, metricsPage: () => pageOf(metrics) },
   });
   const accounts = config.accounts.map(({ name }) => name);
@@ -61,7 +55,6 @@ async function main(): Promise<void> {
   logger.info('ingress stopping');
   await server.close();
   await pages?.close();
-  await shapes?.close();
   await store.close();
   await tracing?.close();
   logger.info('ingress stopped: all requests have ended, and what is not forwarded is kept');
@@ -124,59 +117,20 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
   const limited = { ...newOrders, ...parked };
   const routing = { ...limited, port: tracing ? traceSignals(limited.port, tracing) : limited.port, check };
   const store = await openIngressStore({ config, routing, metrics, logger, whyTemporalIsOut });
-  const observer = createObserver(logger, metrics, store);
+  const observer = createObserver(logger, metrics);
   const intake = createDeliveryIntake({
     accounts: config.accounts,
     readCapability: createWebhookPaths(webhookKeys).readCapability,
     readBody: createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus),
     ...{ subscriptions, verification, sealer, store, observer },
   });
-  const shapes = await openShapes({ config, subscriptions, logger });
-  return { intake, store, observer, shapes };
-}
-
-/** Null with the journal off: the ingress then has no folder of its own. Opens after the journal, which locks the folder. */
-async function openShapes({
-  config,
-  subscriptions,
-  logger,
-}: Pick<Parts, 'config' | 'logger'> & { subscriptions: AcceptedSubscriptions }) {
-  if (config.journalDir === null) return null;
-  return await openShapeNotebook({
-    folder: config.journalDir,
-    look: createLook(config.profile),
-    subscriptions,
-    onFailure: (error) => logger.warn({ err: error }, 'the shape of a delivery was not kept'),
-  });
+  return { intake, store, observer };
 }
 
 /** Holds the deliveries of this subscription back while Temporal answers but its memo cannot be read, for example without a payload key. */
 function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never {
   if (!(error instanceof TemporalUnavailable)) logger.warn({ ...key, err: error }, 'a subscription cannot be read');
   throw error;
-}
-
-/** What happens becomes metrics, and log lines without any part of a request. */
-function createObserver(logger: Logger, metrics: IngressMetrics, { noteAnswer }: IngressStore): IngressObserver {
-  const places = new Set<string>();
-  const tellRefusal = createRefusalLog(logger);
-  return {
-    delivery(fact) {
-      metrics.countDelivery(fact);
-      noteAnswer(fact);
-      tellRefusal(fact);
-      const { account, eventType, outcome } = fact;
-      if (outcome !== 'accepted') logger.debug({ account, eventType, outcome }, 'delivery not accepted as usual');
-    },
-    secretSeen({ account, eventType }, sighting) {
-      metrics.countSecretSeen(account, sighting.place);
-      const place = `${account}/${eventType}/${sighting.place}/${sighting.at}`;
-      if (places.has(place) || places.size >= maxPlaces) return;
-      places.add(place);
-      logger.info({ account, eventType, ...sighting }, 'where the secret of a delivery was seen');
-    },
-    failure: (error) => logger.error({ err: error }, 'a request failed'),
-  };
 }
 
 main().catch((error: unknown) => failProcess(error, 'ingress'));

@@ -3,7 +3,6 @@ import { Argument, InvalidArgumentError } from 'commander';
 import { businessOperations } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 import { readInput } from '../domain/input-fields.js';
-import { iso, readInstant } from '../domain/instant.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import { toDeliveryId } from '../domain/parked.js';
@@ -132,19 +131,4 @@ export function toDurationMs(text: string, field = 'duration'): number {
     throw new InvalidInput(`${field}: must be a duration such as 90s, 30m, 24h or 2d, or 0`);
   }
   return Number(number) * perUnit;
-}
-
-/** From when on. */
-export const sinceOption = [
-  '--since <time>',
-  'an instant, or a duration before now such as 24h',
-  checked(toSince),
-] as const;
-
-function toSince(text: string): string {
-  const instant = /^\d+[a-z]+$/.test(text) ? iso(Date.now() - toDurationMs(text, '--since')) : readInstant(text);
-  if (instant === undefined || Date.parse(instant) > Date.now()) {
-    throw new InvalidInput('--since: must be a past instant such as 2026-05-01T08:30:00Z, or a duration such as 24h');
-  }
-  return instant;
 }

@@ -14,10 +14,8 @@ import {
   withCommonOptions,
   withProgramName,
 } from './command.js';
-import { addDeliveryList } from './delivery/list.js';
 import { addDiscard, addParked, addRoute } from './delivery/parked.js';
 import { addSend } from './delivery/send.js';
-import { addShapes } from './delivery/shapes.js';
 import { addDoctor } from './doctor/doctor.js';
 import { addErase } from './erase/erase.js';
 import { exitCodes, toCliError } from './failure.js';
@@ -59,8 +57,8 @@ const entries: readonly Entry[] = [
   },
   {
     noun: 'delivery',
-    does: 'list and place deliveries, send a test one, show shapes',
-    verbs: [addDeliveryList, addParked, addRoute, addDiscard, addSend, addShapes],
+    does: 'place parked deliveries, send a test one',
+    verbs: [addParked, addRoute, addDiscard, addSend],
   },
   { noun: 'notice', does: 'what receivers of notices need', verbs: [addNoticeSecret] },
   addCall,

@@ -106,10 +106,6 @@ const allOf = (first: string, second: string, { account, status }: Omit<RunFilte
     ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
   ].join(' AND ');
 
-/** The parked deliveries since then, decided ones too. */
-export const parkedSinceQuery = (since: string, account: AccountName | undefined): string =>
-  allOf("WorkflowType = 'parkedDelivery'", `StartTime >= ${quote(since)}`, { account });
-
 /** The running runs of one type. */
 export const runningQuery = (
   workflowType: 'subscription' | 'parkedDelivery',

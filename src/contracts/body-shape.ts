@@ -1,9 +1,7 @@
 import { isJsonObject } from './json.js';
 
 /** The types of JSON values, as a person reads them. */
-export const jsonTypes = ['object', 'list', 'text', 'number', 'boolean', 'null', 'none'] as const;
-/** One of `jsonTypes`. */
-export type JsonType = (typeof jsonTypes)[number];
+type JsonType = 'object' | 'list' | 'text' | 'number' | 'boolean' | 'null' | 'none';
 
 /** One place of a body: its pointer, with `*` for every element of a list, and the types of the values found there. */
 interface ShapeField {

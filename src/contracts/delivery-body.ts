@@ -37,21 +37,6 @@ export function createDeliveryReader(
   };
 }
 
-/** The pointers at which the reader of the same profile finds its usual values; null where it finds none. */
-export function matchedPointers(
-  body: JsonObject,
-  pointers: ContractProfile['pointers']['delivery'],
-  notOrderStatus: readonly string[],
-): Record<keyof typeof pointers, string | null> {
-  const textAt = (candidates: readonly string[]) => candidates.find((one) => findText(body, [one]) !== undefined);
-  return {
-    orderId: pointers.orderId.find((one) => findOrderId(body, [one]).orderId !== null) ?? null,
-    status: findStatus(body, pointers.status, notOrderStatus)?.pointer ?? null,
-    eventType: textAt(pointers.eventType) ?? null,
-    businessId: textAt(pointers.businessId) ?? null,
-  };
-}
-
 /** Is this a delivery that only tests the address? The ingress acknowledges it and does nothing else (assumed). */
 export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
 

@@ -1,7 +1,7 @@
 import { type Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { HeldDeliveries } from '../webhooks/forward/plan.js';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
-import type { DeliveryFact } from '../webhooks/ingress-observer.js';
+import type { DeliveryFact, NewShape } from '../webhooks/ingress-observer.js';
 import type { Journal } from '../webhooks/journal/journal.js';
 import type { SecretPlace } from '../webhooks/secret-sighting.js';
 import { openRegistry } from './metrics.js';
@@ -42,6 +42,11 @@ function createDeliveryMetrics({ registry, counter }: OpenedRegistry) {
     buckets: deliverySeconds,
     registers: [registry],
   });
+  const newShapes = counter(
+    'faretrail_new_shapes_total',
+    'Deliveries whose body had a shape that this process had not seen, by their answer.',
+    ['account', 'event_type', 'outcome'],
+  );
   const secretSeen = counter(
     'faretrail_secret_seen_total',
     'Deliveries of mode path that the ingress searched for their secret, by the place where it stood.',
@@ -57,6 +62,8 @@ function createDeliveryMetrics({ registry, counter }: OpenedRegistry) {
       delivery.inc();
       seconds.observe(taken);
     },
+    countNewShape: ({ account, eventType, outcome }: NewShape): void =>
+      newShapes.inc({ account, event_type: eventType, outcome }),
     countSecretSeen: (account: string, place: SecretPlace): void => secretSeen.inc({ account, place }),
   };
 }

@@ -64,9 +64,16 @@ export interface DeliveryFact {
   seconds: number;
 }
 
-/** Receives what happens in the ingress. No call throws, and no argument holds a secret or a part of a body. */
+/** A body whose shape this process had not seen at this account, event type and outcome. */
+export interface NewShape extends Omit<DeliveryFact, 'seconds'> {
+  /** Pointers and types, never a value, and `*` for a name that may be one; null: the log has shown enough of them. */
+  shape: string[] | null;
+}
+
+/** Receives what happens in the ingress. No call throws, and no argument holds a secret or a value of a body. */
 export interface IngressObserver {
   delivery(fact: DeliveryFact): void;
+  newShape(found: NewShape): void;
   /** In mode `path`: where a searched delivery held its secret. */
   secretSeen(key: SubscriptionKey, sighting: SecretSighting): void;
   /** A request failed in an unexpected way. */

@@ -10,6 +10,7 @@ import type { Acceptance, AcceptedSubscriptions } from './accepted-subscriptions
 import { type RawDelivery, readRawDelivery } from './delivery-request.js';
 import type { IngressObserver, IntakeOutcome } from './ingress-observer.js';
 import type { JournaledDelivery } from './journal/entries.js';
+import { createNewShapes } from './new-shapes.js';
 import { sealContent } from './sealed-content.js';
 import { createSampling, findSecret } from './secret-sighting.js';
 import type { Verification } from './verification.js';
@@ -36,7 +37,7 @@ interface DeliveryIntakeParts {
   verification: Verification;
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
-  observer: Pick<IngressObserver, 'secretSeen' | 'failure'>;
+  observer: Pick<IngressObserver, 'newShape' | 'secretSeen' | 'failure'>;
   now?: () => number;
 }
 
@@ -72,6 +73,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
   const { verification, observer, now = Date.now } = parts;
   const accounts = new Map<string, IngressAccount>(parts.accounts.map((account) => [account.name, account]));
   const isSampled = createSampling();
+  const findNewShape = createNewShapes(now);
   const readCapability = rememberAddresses(parts.readCapability);
 
   async function judge(arrival: Arrival, delivery: RawDelivery): Promise<IntakeOutcome> {
@@ -82,6 +84,13 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     const readSince = arrivedAt - refusalLagMs;
     const acceptance = await parts.subscriptions.acceptanceOf(arrival, generation, { readSince });
     return toOutcome(acceptance, delivery, verification);
+  }
+
+  async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
+    const outcome = await judge(arrival, delivery);
+    if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
+    await lookForSecret(arrival, delivery);
+    return await keep(arrival, delivery, outcome === 'accepted');
   }
 
   async function lookForSecret(arrival: Arrival, delivery: RawDelivery): Promise<void> {
@@ -128,10 +137,10 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
       try {
         const delivery = readRawDelivery({ headers, rawBody });
         if (delivery === null) return { outcome: 'notJson' };
-        const outcome = await judge(arrival, delivery);
-        if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
-        await lookForSecret(arrival, delivery);
-        return await keep(arrival, delivery, outcome === 'accepted');
+        const answer = await takeReadable(arrival, delivery);
+        const found = findNewShape({ ...arrival, outcome: answer.outcome }, delivery.body);
+        if (found !== null) observer.newShape(found);
+        return answer;
       } catch (error) {
         observer.failure(error);
         return { outcome: 'failed' };

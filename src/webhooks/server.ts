@@ -6,7 +6,6 @@ import { isRestSmall, maxBodyBytes, readBody, refusalByHeaders } from './deliver
 import type { IngressObserver } from './ingress-observer.js';
 import type { Arrival, DeliveryIntake, IntakeAnswer } from './intake.js';
 import { answerAndHangUp, answerBrokenRequest, contentType, problems } from './problems.js';
-import type { ShapeNotebook } from './shapes/notebook.js';
 
 /** Limits for senders that are slow on purpose, in milliseconds. */
 export interface Deadlines {
@@ -31,8 +30,6 @@ export interface IngressServerOptions {
   intake: DeliveryIntake;
   rates: AddressRates;
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
-  /** Learns what deliveries at our addresses look like; null: the shapes are not kept. */
-  shapes?: Pick<ShapeNotebook, 'note'> | null;
   /** The pages for probes and Prometheus; null: they are at a port of their own. */
   pages: IngressPages | null;
   deadlines?: Partial<Deadlines>;
@@ -117,7 +114,7 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
   return app;
 }
 
-function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer, shapes }: IngressServerOptions): void {
+function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer }: IngressServerOptions): void {
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = performance.now();
     const { account, eventType, capability } = request.params;
@@ -145,12 +142,8 @@ function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer, shape
   }
 
   async function readAndTake(arrival: Arrival, request: FastifyRequest, reply: FastifyReply): Promise<IntakeAnswer> {
-    const { headers } = request;
     const body = await bodyOf(request, reply);
-    const rawBody = typeof body === 'string' ? null : body;
-    const answer = typeof body === 'string' ? { outcome: body } : await intake.take(arrival, headers, body);
-    shapes?.note({ arrival, headers, rawBody, outcome: answer.outcome });
-    return answer;
+    return typeof body === 'string' ? { outcome: body } : await intake.take(arrival, request.headers, body);
   }
 
   // All work happens here, since the framework would check the content type of the body and answer by itself.

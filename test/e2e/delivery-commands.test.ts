@@ -148,14 +148,6 @@ describe('the commands of parked deliveries', () => {
       exitCode: 0,
       json: { state: 'alreadyDecided' },
     });
-    const { json, exitCode } = await run(['delivery', 'list', '--since', '1h', '--outcome', 'parked']);
-    const listed = (json.deliveries as { deliveryId: string }[]).find((one) => one.deliveryId === deliveryId);
-    const line = { outcome: 'parked', reason: 'noOrderId', eventType: 'status_changed', orders: [orderId], count: 1 };
-    expect({ exitCode, listed, warnings: json.warnings }).toMatchObject({
-      exitCode: 0,
-      listed: { ...line, fate: 'routed' },
-      warnings: [],
-    });
     expect((await run(['delivery', 'discard', 'business', deliveryId, '--reason', 'late'])).exitCode).toBe(1);
   });
 

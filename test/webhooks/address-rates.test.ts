@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createRefusalLog } from '../../src/ingress-store.js';
 import { createAddressRates } from '../../src/webhooks/address-rates.js';
 import { forAny } from '../support/for-any.js';
 import { account, aStand } from './ingress-stand.js';
@@ -60,23 +59,4 @@ it('the address that a rotation makes does not inherit what a stranger sends to 
 it('an address may send any number where the limit is off', () => {
   const rates = createAddressRates(null);
   for (let sent = 0; sent < 10_000; sent += 1) expect(rates.take(address)).toBe(true);
-});
-
-it('refusals are logged at once and then once a minute, with their number', () => {
-  vi.useFakeTimers({ now: 0 });
-  const warn = vi.fn();
-  const tell = createRefusalLog({ warn });
-  const fact = { account, eventType: 'status_changed', seconds: 0 } as const;
-  const after = (ms: number, outcome: 'tooMany' | 'accepted' = 'tooMany') => {
-    vi.advanceTimersByTime(ms);
-    tell({ ...fact, outcome });
-  };
-  after(0, 'accepted');
-  expect(warn).not.toHaveBeenCalled();
-  after(0);
-  for (let sent = 0; sent < 59; sent += 1) after(1_000);
-  after(0, 'accepted');
-  expect(warn.mock.calls.map(([told]) => told.refused)).toEqual([1]);
-  after(1_000);
-  expect(warn.mock.calls.map(([told]) => told.refused)).toEqual([1, 60]);
 });

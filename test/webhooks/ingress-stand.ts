@@ -9,14 +9,12 @@ import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
 import { createAddressRates } from '../../src/webhooks/address-rates.js';
-import type { DeliveryFact, IngressObserver } from '../../src/webhooks/ingress-observer.js';
+import type { DeliveryFact, IngressObserver, NewShape } from '../../src/webhooks/ingress-observer.js';
 import { createDeliveryIntake } from '../../src/webhooks/intake.js';
 import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
 import { createLaterCheck } from '../../src/webhooks/later-check.js';
 import type { SecretSighting } from '../../src/webhooks/secret-sighting.js';
 import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
-import { openShapeNotebook } from '../../src/webhooks/shapes/file.js';
-import { createLook } from '../../src/webhooks/shapes/look.js';
 import { createVerification, type VerificationSettings } from '../../src/webhooks/verification.js';
 
 export const account = toAccountName('business');
@@ -29,9 +27,8 @@ interface StandOptions {
   deadlines?: Partial<Deadlines>;
   /** What every subscription accepts; an `Error` stands for a Temporal that does not answer. */
   memo?: SubscriptionMemo | Error;
-  /** Where deliveries name the request id of an order; default: nowhere. */
-  /** Where the shapes of deliveries are kept; default: nowhere. */
-  shapesIn?: string;
+  /** What is told of deliveries; default: the lists of the stand. */
+  observer?: IngressObserver;
   /** What an address may send; default: any number. */
   perSecond?: number;
 }
@@ -70,9 +67,13 @@ export async function startIngressStand(options: StandOptions = {}) {
   };
   const subscriptions = createAcceptedSubscriptions({ read, unseal: sealer.unseal });
   const store = memoryStore();
-  const observed = { facts: [] as DeliveryFact[], sightings: [] as SecretSighting[], failures: [] as unknown[] };
-  const observer: IngressObserver = {
+  const observed = {
+    ...{ facts: [] as DeliveryFact[], shapes: [] as NewShape[] },
+    ...{ sightings: [] as SecretSighting[], failures: [] as unknown[] },
+  };
+  const observer: IngressObserver = options.observer ?? {
     delivery: (fact) => observed.facts.push(fact),
+    newShape: (found) => observed.shapes.push(found),
     secretSeen: (_key, sighting) => observed.sightings.push(sighting),
     failure: (error) => observed.failures.push(error),
   };
@@ -83,15 +84,8 @@ export async function startIngressStand(options: StandOptions = {}) {
     readBody: createDeliveryReader(pointers.delivery, statuses.notOrderStatus),
     ...{ subscriptions, verification, sealer, store, observer },
   });
-  const shapes =
-    options.shapesIn === undefined
-      ? null
-      : await openShapeNotebook({
-          ...{ folder: options.shapesIn, look: createLook(defaultContractProfile), subscriptions, writeEveryMs: 20 },
-          onFailure: (error) => observed.failures.push(error),
-        });
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, intake, observer, shapes },
+    ...{ host: '127.0.0.1', port: 0, intake, observer },
     rates: createAddressRates(options.perSecond ?? null),
     pages: {
       whyNotReady: store.whyNotReady,
@@ -109,10 +103,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     laterCheck: createLaterCheck({ subscriptions, verification, sealer }),
     post: (body: string | Uint8Array, { address = addressOf(), ...init }: RequestInit & { address?: string } = {}) =>
       send(address, body, init),
-    async close() {
-      await server.close();
-      await shapes?.close();
-    },
+    close: () => server.close(),
   };
 }
 

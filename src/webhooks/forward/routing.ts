@@ -2,17 +2,15 @@ import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkRea
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
+import type { SubscriptionKey } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
 
 /** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
 export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
 
-/** What forwarded deliveries were about. */
-export type ForwardedAbout = Pick<JournaledDelivery, 'account' | 'eventType' | 'orderId'>;
-
-/** Receives the results of forwarded deliveries, for metrics and the tally. */
-export type OnForwarded = (about: ForwardedAbout, result: DeliveryResult | 'parked', deliveries: number) => void;
+/** Receives the results of forwarded deliveries, for metrics. */
+export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 export interface RoutingPorts {
   port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'park'>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createFailureLog } from '../../../src/ingress-store.js';
+import { createFailureLog } from '../../../src/ingress-log.js';
 import { aDelivery, aJournal } from '../journal/folders.js';
 import { aForwarder, aScene, recordedPort, unavailable } from './port.js';
 

@@ -1,0 +1,143 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { createObserver } from '../../src/ingress-log.js';
+import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
+import { createLogger } from '../../src/observability/logging.js';
+import { createNewShapes } from '../../src/webhooks/new-shapes.js';
+import { account, aStand, secretId } from './ingress-stand.js';
+
+afterEach(() => void vi.useRealTimers());
+
+const kind = { account, eventType: 'status_changed' } as const;
+const labels = `account="${account}",event_type="status_changed"`;
+
+interface Line {
+  level: string;
+  msg: string;
+  outcome?: string;
+  count?: number;
+  shape?: string[];
+}
+
+/** The observer of the ingress, with what it has logged and counts. */
+function anObserver() {
+  const written: string[] = [];
+  const logger = createLogger({ level: 'trace', process: 'ingress' }, { write: (line) => void written.push(line) });
+  const metrics = createIngressMetrics();
+  const lines = () => written.map((line) => JSON.parse(line) as Line);
+  return {
+    observer: createObserver(logger, metrics),
+    ...{ text: () => written.join(''), page: () => metrics.registry.metrics() },
+    shapes: () => lines().filter(({ shape }) => shape !== undefined),
+    refusals: () => lines().filter(({ level }) => level === 'warn'),
+  };
+}
+
+async function aLoggingStand(options: Parameters<typeof aStand>[0] = {}) {
+  const { observer, ...told } = anObserver();
+  return { ...(await aStand({ ...options, observer })), ...told };
+}
+
+it('a new shape of a body is one line with names and types, and is counted', async () => {
+  const stand = await aLoggingStand();
+  const body = { order_id: 4711, status: 'Driving', stops: [{ at: 'Elm Street 5' }], driver: null };
+  for (const status of ['Driving', 'Completed', 'Driving']) await stand.post(JSON.stringify({ ...body, status }));
+  expect(stand.shapes()).toEqual([
+    expect.objectContaining({
+      ...{ level: 'info', msg: 'a delivery had a body of a new shape', ...kind, outcome: 'accepted' },
+      shape: [
+        ...['(body): object', '/driver: null', '/order_id: number', '/status: text'],
+        ...['/stops: list', '/stops/*: object', '/stops/*/at: text'],
+      ],
+    }),
+  ]);
+  await stand.post(JSON.stringify({ ...body, driver: 'Ada' }));
+  expect(stand.shapes().at(-1)?.shape).toContain('/driver: text');
+  expect(await stand.page()).toContain(`faretrail_new_shapes_total{${labels},outcome="accepted"} 2`);
+});
+
+it('a refused delivery leaves its shape, and a line with the outcome', async () => {
+  const stand = await aLoggingStand({ verification: { mode: 'header', name: 'X-Secret' } });
+  await stand.post('{"order_id":1}');
+  await stand.post('no JSON');
+  await stand.post('{}', { headers: { 'content-encoding': 'gzip' } });
+  await stand.post('{"order_id":1}', { address: `${stand.addressOf().slice(0, -1)}x` });
+  expect(stand.shapes().map(({ outcome }) => outcome)).toEqual(['wrongSecret']);
+  expect(stand.refusals().map(({ outcome }) => outcome)).toEqual(['wrongSecret', 'notJson', 'encoded', 'notFound']);
+  expect(await stand.page()).toContain(`faretrail_deliveries_total{${labels},outcome="wrongSecret"} 1`);
+});
+
+it('no value, secret or part of an address reaches the log, whatever stands in names', async () => {
+  const stand = await aLoggingStand();
+  const mac = stand.addressOf().split('.').at(-1) ?? '';
+  const values = ['Ada Lovelace', '+4915112345678', 'Elm Street 5', secretId, mac, 'tok_9f8e7d6c5b4a', '4711-0815'];
+  const [name, phone, street, secret, path, token, orderId] = values;
+  const nested = { passenger: { name, phone }, [String(phone)]: { street }, [secretId]: 1, [mac]: [path], token };
+  const headers = { 'x-secret': String(secret), authorization: `Bearer ${token}`, [`x-${secretId}`]: '1' };
+  await stand.post(JSON.stringify({ order_id: orderId, nested }), { headers });
+  await stand.post(JSON.stringify({ wrong: nested, id: orderId }), { headers });
+  await stand.post(`{"a":"${name}","a":"${phone}"}`, { headers });
+  expect(stand.shapes()).toHaveLength(3);
+  for (const value of [...values, stand.url.slice(7)]) expect(stand.text() + (await stand.page())).not.toContain(value);
+});
+
+it('refusals are logged at once and then once a minute for each outcome, with their number', () => {
+  vi.useFakeTimers({ now: 0 });
+  const { observer, refusals } = anObserver();
+  const after = (ms: number, outcome: 'tooMany' | 'ended' | 'accepted' = 'tooMany') => {
+    vi.advanceTimersByTime(ms);
+    observer.delivery({ ...kind, outcome, seconds: 0 });
+  };
+  after(0, 'accepted');
+  expect(refusals()).toEqual([]);
+  after(0);
+  for (let sent = 0; sent < 59; sent += 1) after(1_000);
+  after(0, 'accepted');
+  expect(refusals().map(({ count }) => count)).toEqual([1]);
+  after(0, 'ended');
+  after(1_000);
+  expect(refusals().map(({ outcome, count }) => [outcome, count])).toEqual([
+    ['tooMany', 1],
+    ['ended', 1],
+    ['tooMany', 60],
+  ]);
+});
+
+/** What a process finds, with a clock that stands still unless the test moves it. */
+function aSearch() {
+  const clock = { now: 0 };
+  const find = createNewShapes(() => clock.now);
+  const letters = (number: number) => [...String(number)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+  const long = (number: number) => letters(number).padEnd(40, 'x');
+  const fields = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [long(1_000 + at), at]));
+  return {
+    clock,
+    /** A large body, with a shape of its own for each turn. */
+    wide: (turn: number) => Array.from({ length: 6 }).reduce<object>((inner) => ({ [long(turn)]: inner }), fields),
+    find: (body: object, outcome: 'accepted' | 'ended' = 'accepted') => find({ ...kind, outcome }, body as never),
+  };
+}
+
+it('a sender who knows an address fills neither log nor memory, and hides no shape of other outcomes', () => {
+  const { clock, wide, find } = aSearch();
+  const found = Array.from({ length: 50 }, (_, turn) => {
+    clock.now += 1_000;
+    return find(wide(turn));
+  });
+  const shown = found.flatMap((one) => (one?.shape ? [one.shape] : []));
+  expect(shown).toHaveLength(20);
+  for (const shape of shown) expect(shape.join('').length).toBeLessThan(7_000);
+  expect(shown[0]?.at(-1)).toBe('(the body holds more)');
+  expect(found.filter((one) => one?.shape === null)).toHaveLength(30);
+  clock.now += 1_000;
+  expect(find(wide(0)), 'seen before').toBeNull();
+  expect(find({ order_id: '1' }, 'ended')?.shape).toEqual(['(body): object', '/order_id: text']);
+});
+
+it('the ingress looks at ten bodies a second of an account, event type and outcome', () => {
+  const { clock, wide, find } = aSearch();
+  const findMany = () => Array.from({ length: 100 }, (_, turn) => find(wide(clock.now + turn))).filter(Boolean);
+  expect(findMany()).toHaveLength(10);
+  expect(find({}, 'ended')).not.toBeNull();
+  clock.now += 1_000;
+  expect(findMany()).toHaveLength(10);
+});
