@@ -8,6 +8,12 @@ const unread = /^Fetching history failed: Status \{ code: (Unavailable|DeadlineE
 /** A worker was paused for as long as the SDK lets workflow code run. */
 const paused = 'Script execution timed out after 5000ms';
 
+/**
+ * The SDK accepted an update once more, which it had accepted in an earlier task of the run. Temporal takes no such answer and repeats the
+ * task, for which the worker loads the run anew (sdk-typescript issue 1966). Workflow code cannot accept an update.
+ */
+const acceptedAgain = /: received \*update\.Acceptance message while in state Accepted$/;
+
 /** Do cause and message of a failed workflow task show that neither workflow nor worker is at fault? */
 export const isNoFault = (cause: string, message: string): boolean =>
-  cause === overtaken || cause === crowded || message === paused || unread.test(message);
+  cause === overtaken || cause === crowded || message === paused || unread.test(message) || acceptedAgain.test(message);
