@@ -27,7 +27,6 @@ const vocabulary: readonly Entry[] = [
     say: 'follow',
     not: ['track', 'tracks', 'tracked', 'tracking'],
     where: ['src/', 'local/'],
-    except: [{ path: 'src/', line: /^ {2}track: 'order follow',$/, why: 'the old command' }],
   },
   { say: 'account', not: ['tenant', 'tenants'], where: everywhere },
   { say: 'interface', not: ['backend', 'backends'], where: everywhere },
