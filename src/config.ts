@@ -14,12 +14,12 @@ import {
   createEnvReader,
   type Env,
   type EnvReader,
+  findUnknownSettings,
   type ReadFile,
   readFileFromDisk,
   type SettingsSource,
 } from './settings/env-reader.js';
 import { type NotifySettings, noNotify, readNotify } from './settings/notify.js';
-import { findUnknownSettings } from './settings/unknown-settings.js';
 
 /** Which version of which worker deployment a worker is (Temporal's Worker Versioning). */
 interface DeploymentVersion {

@@ -71,31 +71,6 @@ const entries: readonly Entry[] = [
   addCodec,
 ];
 
-/** The former names of commands. The CLI answers each with an error that names the new command. */
-const formerNames: Readonly<Record<string, string>> = {
-  track: 'order follow',
-  show: 'order show',
-  watch: 'order watch',
-  refresh: 'order refresh',
-  stop: 'order stop',
-  list: 'order list',
-  'list --attention': 'attention',
-  ride: 'ride request',
-  'update-ride': 'ride update',
-  'cancel-ride': 'ride cancel',
-  'resolve-ride': 'ride resolve',
-  subscribe: 'subscription create',
-  subscriptions: 'subscription list',
-  rotate: 'subscription rotate',
-  move: 'subscription move',
-  unsubscribe: 'subscription end',
-  parked: 'delivery parked',
-  route: 'delivery route',
-  discard: 'delivery discard',
-  deliver: 'delivery send',
-  tokens: 'token list',
-};
-
 const helpEnd = `
 To see the commands of a noun: faretrail order --help
 Settings come from the environment: TEMPORAL_* and FARETRAIL_*. Every command
@@ -126,28 +101,12 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
       exitCode = await act(context, { ...Object.fromEntries(given), ...command.opts() } as Given);
     };
   try {
-    const program = createProgram(run, process);
-    refuseFormerName(argv, program);
-    await program.parseAsync([...argv], { from: 'user' });
+    await createProgram(run, process).parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done; // help and version
     return tellError(error, argv, process, inTheirWords);
   }
-}
-
-function refuseFormerName([word = '', ...more]: readonly string[], program: Command): void {
-  const verbs = program.commands.find((command) => command.name() === word)?.commands.map((verb) => verb.name());
-  // `ride` is a former name and a noun: an account followed the former name, a verb follows the noun.
-  const isInUse = verbs !== undefined && (more.length === 0 || [...verbs, '--help'].includes(more[0] ?? ''));
-  const former = word === 'list' && more.includes('--attention') ? 'list --attention' : word;
-  if (isInUse || !Object.hasOwn(formerNames, former)) return;
-  const shown = verbs === undefined ? former : `${word} ${more[0]}`;
-  throw new CommanderError(
-    exitCodes.usage,
-    'faretrail.formerName',
-    `there is no command "${shown}"; use this one: faretrail ${formerNames[former]}`,
-  );
 }
 
 function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Command {

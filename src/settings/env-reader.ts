@@ -47,7 +47,7 @@ export function createEnvReader({ env, readFile, problems }: SettingsSource) {
   /** 0 takes any free port. */
   function port(name: string): number | undefined {
     // A Kubernetes service of a matching name sets these variables to an address such as tcp://10.0.0.1:80.
-    if (/^(tcp|udp|sctp):\/\//.test(text(name) ?? ''))
+    if (serviceAddress.test(text(name) ?? ''))
       return refuse(name, 'set by a Kubernetes service link, not by you; add enableServiceLinks: false to the pod');
     return integer(name, { min: 0, max: 65_535 });
   }
@@ -152,4 +152,24 @@ function createFileReaders({ readFile, text, refuse }: FileReaderParts) {
   }
 
   return { keyRing, secret, isSecretSet, secretFile, jsonFile };
+}
+
+/** Settings of the sandbox and of the tests are theirs to check. */
+const foreign = /^FARETRAIL_(SANDBOX|TEST)_/;
+
+/** Kubernetes adds these for every service whose name begins with "faretrail". */
+const serviceLink = /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
+const serviceAddress = /^(tcp|udp|sctp):\/\//;
+
+/** One problem for each variable that begins with `FARETRAIL_` and that no reader has looked up; a misspelt setting is a silent default. */
+export function findUnknownSettings(env: Env, ...known: readonly ReadonlySet<string>[]): string[] {
+  const isKnown = (name: string): boolean => foreign.test(name) || known.some((names) => names.has(name));
+  const isServiceLink = (name: string, value: string): boolean =>
+    serviceLink.test(name) || (name.endsWith('_PORT') && serviceAddress.test(value));
+  return Object.entries(env)
+    .filter(([name, value]) => name.startsWith('FARETRAIL_') && value && !isKnown(name) && !isServiceLink(name, value))
+    .map(
+      ([name]) =>
+        `${name}: not a setting; correct it (docs/reference/settings.md) or unset it, or name it in FARETRAIL_ACCOUNTS_FILE as the place of a secret`,
+    );
 }

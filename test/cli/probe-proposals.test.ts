@@ -14,7 +14,12 @@ describe('an answer about an order', () => {
     judge(body).changes.flatMap((one) => (one.kind === 'pointer' ? [`${one.value} ${one.pointer}`] : []));
 
   it.each<[what: string, body: unknown, pointers: string[]]>([
-    ['outside of lists', { ride: { state: 'Driving', stops: [{ state: 'Waiting' }] } }, ['status /ride/state']],
+    [
+      'outside of lists',
+      { ride: { ref: '42', state: 'Driving', stops: [{ state: 'Waiting' }] } },
+      ['orderId /ride/ref', 'status /ride/state'],
+    ],
+    ['without the id of the order beside it', { ride: { state: 'Driving' } }, []],
     [
       'in a list alone',
       { rides: [{ ref: '42', state: 'Driving' }] },
@@ -39,7 +44,13 @@ describe('an answer about an order', () => {
     const said = judge({ id: '42', status: 'EnRoute', supplier: { status: 'Confirmed' } });
     expect(said).toMatchObject({ verdict: 'open', changes: [{ kind: 'verified' }], matched: { isKnownStatus: false } });
     expect(said.remarks).toEqual([
-      'the word at /status is no status that we know; known words stand at /supplier/status',
+      'the word "EnRoute" at /status is no status that we know; known words stand at /supplier/status',
+    ]);
+  });
+
+  it('with a value that is no plain word is judged without showing it', () => {
+    expect(judge({ id: '42', status: 'Pat Example' }).remarks).toEqual([
+      'the word at /status is no status that we know',
     ]);
   });
 

@@ -73,7 +73,7 @@ describe('wrong usage', () => {
 
   it.each([
     [['order', 'show', 'Partner', '42'], /account/],
-    [['tokens'], /token list$/],
+    [['tokens'], /^unknown command 'tokens' \(Did you mean token\?\)$/],
   ])('%j --json is reported as JSON', async (argv, message) => {
     const { exitCode, stderr } = await runHere([...argv, '--json']);
     expect(exitCode).toBe(2);
@@ -102,37 +102,6 @@ describe('a duration', () => {
 
   it.each(['', '5', '-1s', '1.5h', '1 h', '2w', '1h30m', '99999999999d'])('"%s" is refused by name', (text) => {
     expect(() => toDurationMs(text, '--grace')).toThrow('--grace: must be a duration');
-  });
-});
-
-describe('a command by its former name', () => {
-  it.each([
-    ['track partner 42 --watch', 'order follow'],
-    ['show partner 42', 'order show'],
-    ['watch partner 42', 'order watch'],
-    ['refresh partner 42', 'order refresh'],
-    ['stop partner 42 --reason x', 'order stop'],
-    ['list --running', 'order list'],
-    ['list --attention', 'attention'],
-    ['ride business --input order.json', 'ride request'],
-    ['ride --input order.json business', 'ride request'],
-    ['cancel-ride business trip-9', 'ride cancel'],
-    ['update-ride business trip-9 --input change.json', 'ride update'],
-    ['resolve-ride business trip-9 --try-again', 'ride resolve'],
-    ['subscribe business status_changed', 'subscription create'],
-    ['subscriptions', 'subscription list'],
-    ['rotate business status_changed', 'subscription rotate'],
-    ['move business status_changed', 'subscription move'],
-    ['unsubscribe business status_changed', 'subscription end'],
-    ['parked', 'delivery parked'],
-    ['route business id', 'delivery route'],
-    ['discard business id', 'delivery discard'],
-    ['deliver business status_changed', 'delivery send'],
-    ['tokens --help', 'token list'],
-  ])('%s ends with 2 and one error that names %s', async (line, name) => {
-    const { exitCode, stdout, stderr } = await runHere(line.split(' '));
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toMatch(new RegExp(`^error: there is no command "[a-z -]+"; use this one: faretrail ${name}\\n$`));
   });
 });
 

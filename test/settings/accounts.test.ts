@@ -110,7 +110,7 @@ describe('the accounts file', () => {
       { acme: { ...acme, clientSecret: 'word' } },
       [
         `${at}.acme.clientSecret: must be {"env": "NAME"} or {"file": "PATH"}; a secret itself does not belong in this file, move it there and rotate it`,
-        'FARETRAIL_ACME_SECRET: not a setting; unset it, or name it in FARETRAIL_ACCOUNTS_FILE as the place of a secret',
+        'FARETRAIL_ACME_SECRET: not a setting; correct it (docs/reference/settings.md) or unset it, or name it in FARETRAIL_ACCOUNTS_FILE as the place of a secret',
       ],
     ],
     [

@@ -149,17 +149,6 @@ describe('a secret is not shown', () => {
     );
   });
 
-  it('in a problem that suggests a name: a secret may stand where the accounts file names a variable', () => {
-    const mistaken = 'FARETRAIL_hunter2';
-    const acme = { interface: 'partner', baseUrl: 'https://a.example', clientId: 'a', clientSecret: { env: mistaken } };
-    const env: Env = { FARETRAIL_ACCOUNTS_FILE: 'accounts.json', FARETRAIL_hunter: 'x' };
-    const error = configErrorOf(() =>
-      loadConfig(env, files({ 'accounts.json': JSON.stringify({ accounts: { acme } }) })),
-    );
-    expect(error.problems.join()).toContain('FARETRAIL_hunter: not a setting');
-    expect(print(error)).not.toContain(mistaken);
-  });
-
   it('in a problem of the accounts file', () => {
     const account = fc.record(
       {

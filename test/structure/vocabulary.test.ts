@@ -27,7 +27,6 @@ const vocabulary: readonly Entry[] = [
     say: 'follow',
     not: ['track', 'tracks', 'tracked', 'tracking'],
     where: ['src/', 'local/'],
-    except: [{ path: 'src/', line: /^ {2}track: 'order follow',$/, why: 'the old command' }],
   },
   { say: 'account', not: ['tenant', 'tenants'], where: everywhere },
   { say: 'interface', not: ['backend', 'backends'], where: everywhere },
@@ -50,10 +49,7 @@ const vocabulary: readonly Entry[] = [
     say: 'passenger',
     not: ['customer', 'customers'],
     where: everywhere,
-    except: [
-      { path: '', line: /[Cc]ustomer ?[Cc]are/, why: 'a status of the service, and its attention code' },
-      { path: 'src/cli/probe/came.ts', line: /\|customer\|/, why: 'what a field of the service may be called' },
-    ],
+    except: [{ path: '', line: /[Cc]ustomer ?[Cc]are/, why: 'a status of the service, and its attention code' }],
   },
   { say: 'on-demand, scheduled', not: ['asap', 'prebook', 'prebooked'], where: everywhere },
   {

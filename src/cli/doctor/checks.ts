@@ -1,18 +1,22 @@
-import { connect as connectTcp, isIP } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import type { ConfigError } from '../../config.js';
-import type { ContractProfile } from '../../contracts/contract-profile.js';
+import { buildConnector } from 'undici';
+import { createTokenSource, TokenUnavailable } from '../../activities/token-source.js';
+import type { CliConfig, ConfigError } from '../../config.js';
+import { interfaceTerms } from '../../contracts/interface-terms.js';
 import { isJsonObject } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError } from '../../domain/errors.js';
-import { type AccountName, type Scope, toScope } from '../../domain/keys.js';
 import { searchAttributeNames } from '../../domain/search-attribute-names.js';
-import { createRideApi } from '../../ride-api/ride-api.js';
+import type { SealedToken } from '../../domain/token/lease.js';
+import { operationScope } from '../../ride-api/operation-request.js';
+import { createSealer, SealingError } from '../../sealing/sealer.js';
 import { connectNative, loadTemporalSettings } from '../../temporal/connection.js';
 import { ensureSearchAttributes, type SearchAttributeServices } from '../../temporal/search-attributes.js';
+import { createTokenLeases } from '../../temporal/token-leases.js';
+import { inBrackets } from '../arguments.js';
 import type { CommandContext, Session } from '../command.js';
 import { toCliError } from '../failure.js';
+import { ingressUrl, judgeIngress } from '../ingress-reachability.js';
 import { accountQueue, findWatch, hasWorker, mainQueue, noWorkerText } from '../workers-alive.js';
 
 /** One line of the doctor. The message of a failed check ends with the remedy. */
@@ -22,50 +26,54 @@ export interface Check {
   message: string;
 }
 
+/** A check that cannot be made from here. */
+export const skipped = (name: string, why: string): Check => ({
+  name,
+  result: 'skipped',
+  message: `not checked: ${why}`,
+});
+
 /** Makes a check of what `act` finds; an error of `act` is a failed check. */
 const checked = async (name: string, act: () => Promise<Omit<Check, 'name'>>): Promise<Check> => ({
   name,
   ...(await act().catch((error: unknown) => ({ result: 'failed' as const, message: toCliError(error).message }))),
 });
 
-/** Can changes be recorded? Makes the tables where there are none, as a worker does. */
-export const checkStore = (url: string): Promise<Check> =>
-  checked('store', async () => {
-    const { openStore } = await import('../../store/store.js');
-    const store = openStore(url);
-    const { host } = new URL(url);
-    try {
-      await store.prepare();
-      return { result: 'ok', message: `PostgreSQL at ${host} takes changes` };
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      const remedy = 'check FARETRAIL_STORE_URL, and that its user may create the schema faretrail';
-      return { result: 'failed', message: `PostgreSQL at ${host} does not take changes${code}; ${remedy}` };
-    } finally {
-      await store.close();
-    }
-  });
-
-/** The checks of the settings, and the accounts for the further checks. */
-export interface SettingsCheck {
-  checks: Check[];
+/** What the settings give to the further checks. */
+export interface Examined {
+  /** Null when the settings cannot be used at all. */
+  config: CliConfig | null;
   /** With their secrets; empty when a secret could not be read. */
   accounts: readonly Account[];
-  /** Of all accounts, even when a secret could not be read; null when the settings cannot be used at all. */
-  accountNames: readonly AccountName[] | null;
+  /** Is the contract profile one that is not in force? */
+  isTrial: boolean;
 }
 
 /** Reads the settings as a worker does, with the client secrets; if that fails, as the other commands do. */
-export function checkSettings(context: CommandContext): SettingsCheck {
+export function checkSettings({
+  loadSettings,
+  loadSettingsWithSecrets,
+}: CommandContext): Omit<Examined, 'isTrial'> & { checks: Check[] } {
+  const name = 'settings';
+  const config = loaded(loadSettingsWithSecrets);
+  if ('accounts' in config) {
+    const names = config.accounts.map((account) => account.name).join(', ');
+    const message = names === '' ? 'usable; no account is set here' : `usable; accounts: ${names}`;
+    return { checks: [{ name, result: 'ok', message }], config, accounts: config.accounts };
+  }
+  const checks = config.problems.map((message): Check => ({ name, result: 'failed', message }));
+  const withoutSecrets = loaded(loadSettings);
+  return { checks, config: 'accounts' in withoutSecrets ? withoutSecrets : null, accounts: [] };
+}
+
+/** The settings, or why they cannot be used. */
+function loaded<Settings>(load: () => Settings): Settings | Pick<ConfigError, 'problems'> {
   try {
-    const { accounts } = context.loadSettingsWithSecrets();
-    const names = accounts.map(({ name }) => name);
-    const message = names.length === 0 ? 'usable; no account is set here' : `usable; accounts: ${names.join(', ')}`;
-    return { checks: [{ name: 'settings', result: 'ok', message }], accounts, accountNames: names };
+    return load();
   } catch (error) {
-    if (!isConfigError(error)) throw error;
-    const checks = error.problems.map((message): Check => ({ name: 'settings', result: 'failed', message }));
-    return { checks, accounts: [], accountNames: namesWithoutSecrets(context) };
+    // The class itself belongs to the process files.
+    if (error instanceof FaretrailError && error.code === 'ConfigError') return error as ConfigError;
+    throw error;
   }
 }
 
@@ -99,24 +107,13 @@ export function withContract(context: CommandContext, file: string): CommandCont
 }
 
 /** Says in which fields a profile differs from the one in force. None where the settings cannot be used: the settings then say why. */
-export function checkContract(context: CommandContext, tried: CommandContext): Check[] {
-  const name = 'contract profile';
-  const [inForce, profile] = [context, tried].map((one) => {
-    try {
-      return one.loadSettings().profile;
-    } catch (error) {
-      if (isConfigError(error)) return null;
-      throw error;
-    }
-  });
-  if (!profile) return [];
-  const fields = inForce ? differences(inForce, profile) : null;
-  if (fields === null) return [{ name, result: 'ok', message: 'usable; the one in force is not' }];
-  const message =
-    fields.length === 0
-      ? 'usable, and the same as the one that this environment has in force'
-      : `usable, not in force here yet; differs in ${fields.join(', ')}`;
-  return [{ name, result: 'ok', message }];
+export function checkContract(inForce: CommandContext, tried: CommandContext): Check[] {
+  const [before, after] = [loaded(inForce.loadSettings), loaded(tried.loadSettings)];
+  if (!('profile' in after)) return [];
+  const fields = 'profile' in before ? differences(before.profile, after.profile) : null;
+  const others = fields?.length ? `, not in force here yet; differs in ${fields.join(', ')}` : null;
+  const same = fields ? ', and the same as the one that this environment has in force' : '; the one in force is not';
+  return [{ name: 'contract profile', result: 'ok', message: `usable${others ?? same}` }];
 }
 
 /** The fields in which two profiles differ, by their path. Lists count as one field. */
@@ -126,33 +123,21 @@ function differences(one: unknown, other: unknown, at = ''): string[] {
   return names.flatMap((name) => differences(one[name], other[name], at === '' ? name : `${at}.${name}`));
 }
 
-// The class itself belongs to the process files.
-const isConfigError = (error: unknown): error is ConfigError =>
-  error instanceof FaretrailError && error.code === 'ConfigError';
-
-function namesWithoutSecrets(context: CommandContext): AccountName[] | null {
-  try {
-    return context.loadSettings().accounts.map(({ name }) => name);
-  } catch (error) {
-    if (isConfigError(error)) return null;
-    throw error;
-  }
-}
-
 /** Checks the namespace and its search attributes. Registers nothing: that is for a worker or an operator. */
-export async function checkSearchAttributes({ connection, namespace }: Session): Promise<Check> {
+export async function checkSearchAttributes({ connection, namespace }: Session): Promise<Check[]> {
   const { workflowService, operatorService } = connection;
   const services: SearchAttributeServices = {
     workflowService,
     operatorService: Object.assign(Object.create(operatorService), { addSearchAttributes: refuseToAdd }),
     withDeadline: (deadline, act) => connection.withDeadline(deadline, act),
   };
-  return await checked('search attributes', async () => {
+  const check = checked('search attributes', async () => {
     const { checkedBy } = await ensureSearchAttributes(services, namespace);
     return checkedBy === 'nothing'
       ? { result: 'skipped', message: 'this server does not show which are registered' }
       : { result: 'ok', message: Object.values(searchAttributeNames).join(', ') };
   });
+  return [await check];
 }
 
 const refuseToAdd = (): Promise<never> => Promise.reject(new Error('the doctor registers nothing'));
@@ -170,8 +155,9 @@ export async function checkWorkerConnection({ env, connectWithinMs }: CommandCon
 }
 
 /** Does a worker poll the main queue and the queue of each account? */
-export async function checkWorkers(session: Session, accounts: readonly AccountName[]): Promise<Check[]> {
-  const ofAccounts = accounts.map((one) => ({ name: `worker for ${one}`, queue: accountQueue(session, one) }));
+export async function checkWorkers(session: Session): Promise<Check[]> {
+  const { accounts } = session.config;
+  const ofAccounts = accounts.map(({ name }) => ({ name: `worker for ${name}`, queue: accountQueue(session, name) }));
   const checks = [{ name: 'worker', queue: mainQueue(session) }, ...ofAccounts].map(({ name, queue }) =>
     checked(name, async () =>
       (await hasWorker(session, queue))
@@ -207,67 +193,101 @@ export async function checkWatches(session: Session): Promise<Check[]> {
 const lateRemedy =
   'unless attention shows trouble of the account, its budget is used up: raise requestsPerSecond, or slow the polls (poll)';
 
-/** Does something take connections at the addresses of the accounts? Sends no request. */
-export async function checkAddresses(accounts: readonly Account[]): Promise<Check[]> {
-  const addresses = accounts.flatMap(({ name, baseUrl, authUrl }) => [
-    { name: `base URL of ${name}`, url: baseUrl },
-    ...(new URL(authUrl).origin === new URL(baseUrl).origin ? [] : [{ name: `token URL of ${name}`, url: authUrl }]),
-  ]);
-  return await Promise.all(
-    addresses.map(async ({ name, url }): Promise<Check> => {
-      const { origin } = new URL(url);
-      const obstacle = await findObstacle(url);
-      if (obstacle === null) return { name, result: 'ok', message: `${origin} takes connections` };
-      const remedy = 'check the address, the network and its certificate';
-      return { name, result: 'failed', message: `no connection to ${origin} (${obstacle}); ${remedy}` };
-    }),
-  );
-}
+/** Above the 10 s for which a token source waits. */
+const tokenTimeoutMs = 20_000;
 
-/** Requests a token for each scope of each account from the service, one after the other, in the form that the profile says. */
-export async function checkScopes(accounts: readonly Account[], profile: ContractProfile): Promise<Check[]> {
-  const rideApi = createRideApi({ profile });
-  const checks: Check[] = [];
-  for (const account of accounts) {
-    for (const scope of scopesOf(account, profile)) {
-      const what = scope === '' ? 'without scope' : `for scope ${scope}`;
-      const found = await rideApi.requestToken(account, scope).then(
-        () => ({ result: 'ok' as const, message: `${what}: the service grants it` }),
-        (error: unknown) => ({ result: 'failed' as const, message: `${what}: ${toCliError(error).message}` }),
-      );
-      checks.push({ name: `token of ${account.name}`, ...found });
+/** Gets a token for each account as a worker does, through the fleet's lease: a usable token is not requested again. */
+export async function checkTokens(session: Session, { accounts, isTrial }: Examined): Promise<Check[]> {
+  const { client, config } = session;
+  const { sealingKeys } = config;
+  const skip = (why: string): Check[] => [skipped('tokens', why)];
+  if (isTrial) return skip('those of the fleet are of the profile in force');
+  if (!(await hasWorker(session, mainQueue(session)).catch(() => false))) return skip('only a worker requests them');
+  if (accounts.length === 0) return skip('no credentials are set here');
+  if (!sealingKeys) return skip('FARETRAIL_SEALING_KEYS is not set here');
+  const sealer = createSealer(sealingKeys);
+  const leases = createTokenLeases(client, config.taskQueue);
+  const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
+  const unseal = ({ sealed }: SealedToken, leaseId: string): Promise<string> => sealer.unseal(sealed, leaseId);
+  const source = createTokenSource({ leases, unseal, credentialId });
+
+  const checks = accounts.map(async (account): Promise<Check> => {
+    const name = `token of ${account.name}`;
+    const scope = operationScope(account, interfaceTerms[account.interface].readOperation, config.profile);
+    const what = scope === '' ? 'without scope' : `for scope ${scope}`;
+    try {
+      const lease = await session.within(tokenTimeoutMs, async () => {
+        await source.get(account, scope);
+        return await leases.read({ account: account.name, scope, credentialId: credentialId(account) });
+      });
+      // The service may have rejected a token before its expiry, and then refused the renewal.
+      if (lease?.failure) return { name, result: 'failed', message: `${what}: ${lease.failure.message}` };
+      return { name, result: 'ok', message: `${what}, by the fleet's lease` };
+    } catch (error) {
+      return { name, result: 'failed', message: `${what}: ${whyNoToken(error)}` };
     }
+  });
+  return await Promise.all(checks);
+}
+
+function whyNoToken(error: unknown): string {
+  if (error instanceof TokenUnavailable && error.code === 'upstreamUnavailable') {
+    return `${error.message} Check that a worker with the same credentials and sealing keys runs, and see: faretrail token list`;
   }
-  await rideApi.close();
-  return checks;
+  if (error instanceof SealingError) return `${error.message} (FARETRAIL_SEALING_KEYS must be those of the workers)`;
+  return toCliError(error).message;
 }
 
-/** The scopes of all operations that this account can ask for. */
-function scopesOf(account: Account, { operations }: ContractProfile): Scope[] {
-  const offered = Object.values(operations).filter(
-    (one) => one.interface === account.interface && one.enabled !== false,
-  );
-  return [...new Set(offered.map(({ scope }) => toScope(scope)))];
+/** Does something take connections at the addresses of the accounts? Sends no request. */
+export async function checkAddresses({ accounts }: Examined): Promise<Check[]> {
+  const addresses = accounts.flatMap(({ name, baseUrl, authUrl }) => {
+    const [base, auth] = [new URL(baseUrl), new URL(authUrl)];
+    const ofTokens = auth.origin === base.origin ? [] : [{ name: `token URL of ${name}`, url: auth }];
+    return [{ name: `base URL of ${name}`, url: base }, ...ofTokens];
+  });
+  const checks = addresses.map(async ({ name, url }): Promise<Check> => {
+    const obstacle = await findObstacle(url);
+    if (obstacle === null) return { name, result: 'ok', message: `${url.origin} takes connections` };
+    const remedy = 'check the address, the network and its certificate';
+    return { name, result: 'failed', message: `no connection to ${url.origin} (${obstacle}); ${remedy}` };
+  });
+  return await Promise.all(checks);
 }
 
-const withinMs = 5_000;
+const connect = buildConnector({ timeout: 5_000, autoSelectFamilyAttemptTimeout: 1_000 }); // as calls of the service connect
 
 /** Opens a TCP or, for https, a TLS connection and closes it. Gives the system's error code, or null when it works. */
-function findObstacle(url: string): Promise<string | null> {
-  const { protocol, hostname, port } = new URL(url);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const isTls = protocol === 'https:';
-  const at = { host, port: Number(port) || (isTls ? 443 : 80) };
-  return new Promise((resolve) => {
-    const finish = (obstacle: string | null): void => {
-      socket.destroy();
-      resolve(obstacle);
-    };
-    const open = (): void => finish(null);
-    const socket = isTls
-      ? connectTls({ ...at, ...(isIP(host) === 0 ? { servername: host } : {}) }, open)
-      : connectTcp(at, open);
-    socket.setTimeout(withinMs, () => finish('no answer'));
-    socket.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.message));
+const findObstacle = ({ protocol, host, hostname, port }: URL): Promise<string | null> =>
+  new Promise((resolve) => {
+    // A socket takes an IPv6 address without its brackets.
+    connect({ protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }, (error, socket) => {
+      socket?.destroy();
+      resolve(error && ('code' in error ? String(error.code) : error.message));
+    });
   });
+
+/** Can changes be recorded? Makes the tables where there are none, as a worker does. */
+export async function checkStore({ config }: Examined): Promise<Check[]> {
+  if (typeof config?.store !== 'object') return [];
+  const { openStore } = await import('../../store/store.js');
+  const store = openStore(config.store.url);
+  const at = `PostgreSQL at ${new URL(config.store.url).host}`;
+  const remedy = 'check FARETRAIL_STORE_URL, and that its user may create the schema faretrail';
+  const check = await store.prepare().then(
+    () => ({ result: 'ok' as const, message: `${at} takes changes` }),
+    (error: unknown) => ({
+      result: 'failed' as const,
+      message: `${at} does not take changes${inBrackets(error)}; ${remedy}`,
+    }),
+  );
+  await store.close();
+  return [{ name: 'store', ...check }];
+}
+
+/** Does the ingress take deliveries? None runs with settings that lack its keys. */
+export async function checkIngress({ config }: Examined): Promise<Check[]> {
+  if (!config?.webhookKeys) return [];
+  const url = ingressUrl(config);
+  const message = 'FARETRAIL_INGRESS_PORT is 0, so the ingress may listen at any port; set FARETRAIL_PUBLIC_URL';
+  return [{ name: 'ingress', ...(url === null ? { result: 'skipped', message } : await judgeIngress(url)) }];
 }

@@ -77,7 +77,8 @@ export const attentionLine = (attention: Attention | null, paint: Paint = withou
     ? paint('good', 'attention cleared')
     : `${paint('bad', 'attention:')} ${attentionText(attention, paint)}`;
 
-const attentionText = ({ code, message, since }: Attention, paint: Paint): string =>
+/** Why a run needs a person, and since when. */
+export const attentionText = ({ code, message, since }: Attention, paint: Paint): string =>
   `${paint('bad', code)} since ${utc(since)} UTC: ${plain(message)}`;
 
 /** The whole trail for a terminal of 100 columns; times in UTC. Safe whatever words the service used. */

@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { type BodyShape, bodyShape } from '../../contracts/body-shape.js';
 import type { ContractProfile, Operation, OperationName } from '../../contracts/contract-profile.js';
 import { interfaceTerms } from '../../contracts/interface-terms.js';
 import { ownValue } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError } from '../../domain/errors.js';
-import { shownText } from '../../domain/json.js';
 import { type OrderId, type Scope, toScope } from '../../domain/keys.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import type { ApiReply, ApiRequest, Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
 import { defaultMaxWaitMs } from '../../ride-api/retry-decision.js';
 import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
-import { type Came, cameOf, withoutSecrets } from './came.js';
 import { type Change, changed, type Judgement } from './judging.js';
 
 /** What the profile expects of one request. */
@@ -31,15 +30,24 @@ export interface Finding extends Judgement {
   expected: Expected;
   /** Null where the question was not asked, or no answer came. */
   came: Came | null;
-  /** Of a token: its form, its lifetime, the spelling of its type and the granted scope; never the token. */
-  token?: TokenFacts;
 }
 
-interface TokenFacts {
-  form: string;
-  expiresIn: string;
-  tokenType: string;
-  grantedScope: string;
+/** An answer as the probe shows it: never a value of the body. */
+interface Came {
+  /** The HTTP status; null where none was readable. */
+  status: number | null;
+  /** Names of the headers that say something about limits, ids of requests and versions. */
+  headerNames: string[];
+  /** Null where there was no body that can be read. */
+  body: BodyShape | null;
+}
+
+const tellingHeader =
+  /^(?=[a-z0-9-]{1,60}$).*(rate-?limit|retry-after|quota|throttl|request-id|correlation|trace|version|sunset|allow$)/;
+
+function cameOf({ status, headerNames = [], body }: ApiReply): Came {
+  const shown = headerNames.filter((name) => tellingHeader.test(name)).sort();
+  return { status, headerNames: shown.slice(0, 20), body: body === undefined ? null : bodyShape(body) };
 }
 
 type Answer = { reply: ApiReply } | { failed: Judgement };
@@ -49,17 +57,15 @@ export interface Talk {
   account: Account;
   /** The profile in force, with what the answers have changed so far. */
   profile: ContractProfile;
-  withValues: boolean;
   tokens: Map<Scope, string>;
   /** Sends a request when its turn has come. `toCheck`: what may be wrong where the answer cannot be read. */
   send(request: ApiRequest, toCheck: string): Promise<Answer>;
 }
 
 /** Begins a probe. */
-export const openTalk = (
-  { account, profile, withValues }: Pick<Talk, 'account' | 'profile' | 'withValues'>,
-  http: Http,
-): Talk => ({ account, profile, withValues, tokens: new Map(), send: createSend(account, http) });
+export const openTalk = ({ account, profile }: Pick<Talk, 'account' | 'profile'>, http: Http): Talk => ({
+  ...{ account, profile, tokens: new Map(), send: createSend(account, http) },
+});
 
 /** Puts the changes of a finding into the profile of the probe. Gives the finding as it may be shown. */
 export function learn(talk: Talk, finding: Finding): Finding {
@@ -119,15 +125,11 @@ async function askToken(talk: Talk, scope: Scope): Promise<{ finding: Finding; a
   const answer = await talk.send(tokenRequest(account, scope, profile), 'the base URL');
   if ('failed' in answer) return { finding: { ...base, came: null, ...answer.failed } };
   const { reply } = answer;
-  // `expires_in` and the like are shown as facts; no value of a body that holds a token is.
-  const came = cameOf(reply, false);
+  const came = cameOf(reply);
   try {
     const context = { account, scope, profile, now: Date.now(), maxWaitMs: defaultMaxWaitMs };
-    const { accessToken } = interpretTokenReply(reply, context);
-    const remarks = lifetimeRemarks(reply.body);
-    const verdict = remarks.length === 0 ? ('fits' as const) : ('open' as const);
-    const token = tokenFacts(reply.body, accessToken);
-    return { finding: { ...base, came, token, verdict, remarks, changes: [] }, accessToken };
+    const { accessToken, lifetimeMs } = interpretTokenReply(reply, context);
+    return { finding: { ...base, came, ...judgeLifetime(reply.body, lifetimeMs) }, accessToken };
   } catch (error) {
     if (!(error instanceof FaretrailError)) throw error;
     const verdict = error instanceof RideApiError && error.retryable ? 'unanswered' : 'wrong';
@@ -135,25 +137,10 @@ async function askToken(talk: Talk, scope: Scope): Promise<{ finding: Finding; a
   }
 }
 
-const lifetimeRemarks = (body: unknown): string[] => {
-  const isNamed = ['number', 'string'].includes(typeof ownValue(body, 'expires_in'));
-  return isNamed ? [] : ['the answer names no lifetime: tokens.fallbackLifetimeMs holds'];
-};
-
-function tokenFacts(body: unknown, accessToken: string): TokenFacts {
-  const said = (name: string): string => {
-    const value = ownValue(body, name);
-    return typeof value === 'string' || typeof value === 'number'
-      ? shownText(String(value).slice(0, 100))
-      : 'not named';
-  };
-  const isSigned = /^[\w-]+\.[\w-]+\.[\w-]*$/.test(accessToken);
-  return {
-    form: isSigned ? 'three parts with dots between (RFC 7519)' : 'opaque text',
-    expiresIn: said('expires_in'),
-    tokenType: said('token_type'),
-    grantedScope: said('scope'),
-  };
+function judgeLifetime(body: unknown, lifetimeMs: number): Judgement {
+  return ['number', 'string'].includes(typeof ownValue(body, 'expires_in'))
+    ? { verdict: 'fits', remarks: [`the token serves for ${lifetimeMs / 1_000} s`], changes: [] }
+    : { verdict: 'open', remarks: ['the answer names no lifetime: tokens.fallbackLifetimeMs holds'], changes: [] };
 }
 
 /** One call of an operation of the profile. */
@@ -173,7 +160,7 @@ export async function askOperation(
   talk: Talk,
   question: Question,
 ): Promise<{ finding: Finding; reply: ApiReply | null }> {
-  const { account, profile, withValues } = talk;
+  const { account, profile } = talk;
   const { asks, operation, orderId, judge } = question;
   const { method, path, scope, success, source } = profile.operations[operation];
   const base = { asks, expected: { method, path, scope, success, source, ...question.expected } };
@@ -188,10 +175,31 @@ export async function askOperation(
   const answer = await talk.send(request, `operations.${operation}.path and the base URL`);
   if ('failed' in answer) return { finding: { ...base, came: null, ...answer.failed }, reply: null };
   const { reply } = answer;
-  return { finding: { ...base, came: cameOf(reply, withValues), ...judge(reply) }, reply };
+  return { finding: { ...base, came: cameOf(reply), ...judge(reply) }, reply };
 }
 
 function obstacleOf(method: string, accessToken: string | undefined): string | undefined {
   if (method !== 'GET') return `not asked: a ${method} may change something`;
   return accessToken === undefined ? 'not asked: there is no token for it' : undefined;
+}
+
+const hidden = '[secret]';
+const shortestSecret = 8;
+/** Shorter parts of a secret may be ordinary words. */
+const tellingPart = /[\w.~+/=-]{12,}/g;
+
+/** A copy in which no text and no name holds one of the secrets: a service may repeat what it was sent. */
+function withoutSecrets<T>(shown: T, secrets: readonly string[]): T {
+  const whole = secrets.filter((secret) => secret.length >= shortestSecret);
+  const clean = (text: string): string =>
+    whole
+      .reduce((rest, secret) => rest.replaceAll(secret, hidden), text)
+      .replaceAll(tellingPart, (part) => (whole.some((secret) => secret.includes(part)) ? hidden : part));
+  const copy = (value: unknown): unknown => {
+    if (typeof value === 'string') return clean(value);
+    if (Array.isArray(value)) return value.map(copy);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [clean(name), copy(one)]));
+  };
+  return copy(shown) as T;
 }

@@ -77,27 +77,15 @@ function codeOf({ body }: ApiReply): string {
 /** What a refusal says about the profile's idea of this operation. */
 function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
   const { status } = reply;
-  const field = `operations.${name}`;
-  const path = `check ${field}.path`;
-  if (status === 429) return judged('unanswered', 'the rate limit is reached; try again later');
-  if (status >= 500) return judged('unanswered', `the service failed (HTTP ${status}); try again later`);
-  if (status < 300) return judged('wrong', `an error in an answer with HTTP ${status}: ${path}`);
-  if (status < 400) return judged('wrong', `the service redirects: ${path} and the base URL`);
-  if (status === 400 || status === 422)
-    return judged(
-      'wrong',
-      `the service does not accept the request${codeOf(reply)}: ${path}, and the id of the company in it`,
-    );
-  if (status === 401)
-    return judged('wrong', `the service does not accept the token${codeOf(reply)}: check ${field}.scope`);
+  if (status === 429 || status >= 500) return judged('unanswered', `HTTP ${status}; try again later`);
   if (status === 402) return judged('open', 'the service wants a payment first');
-  if (status === 403)
-    return judged(
-      'wrong',
-      `not allowed${codeOf(reply)}: check ${field}.scope, and what the client may do for this company`,
-    );
-  if (status === 405) return judged('wrong', `the method is not allowed: ${path} and ${field}.method`);
-  return judged('wrong', `refused with HTTP ${status}${codeOf(reply)}: ${path} and ${field}.method`);
+  const field = `operations.${name}`;
+  const suspects =
+    status === 401 || status === 403
+      ? `${field}.scope, and what the client may do for this company`
+      : `${field}.path and ${field}.method, the base URL, and the id of the company`;
+  const what = status < 300 ? 'an error in an answer with' : 'refused with';
+  return judged('wrong', `${what} HTTP ${status}${codeOf(reply)}: check ${suspects}`);
 }
 
 /** Where a success code came that the profile does not list, it is to be added. */
@@ -220,25 +208,6 @@ const plainName = /\/((current|latest|order|ride|trip|journey)_?)?(status|state|
 const isOfOther = (pointer: string): boolean =>
   /(status|state|phase|stage)$/i.test(pointer) && !plainName.test(pointer);
 
-/** The top place, if all others stand below its object: they are then about its parts. Where its name does not say that it is a status,
- *  the others must be in lists. */
-function topOfOneObject(places: readonly string[]): string[] {
-  const [top, ...others] = places.toSorted((one, other) => one.split('/').length - other.split('/').length);
-  if (top === undefined) return [];
-  const object = parentPointer(top);
-  const isPart = (place: string): boolean => place.startsWith(`${object}/`) && parentPointer(place) !== object;
-  const isClear = plainName.test(top) || others.every((place) => listSteps(place) > listSteps(top));
-  return others.every(isPart) && isClear ? [top] : [];
-}
-
-/** Is there nothing else in the objects around those that hold these places? Without the order's id, another object may be about another thing. */
-const areWrapped = (body: unknown, places: readonly string[]): boolean =>
-  places.every((place) => {
-    const names = parentPointer(place).split('/');
-    const around = names.slice(1).map((_, at) => valueAt(body, names.slice(0, at + 1).join('/')));
-    return around.every((value) => isJsonObject(value) && Object.keys(value).length === 1);
-  });
-
 /** Proposes the first set that leaves no choice; otherwise names all `places` for a person. */
 function proposal(
   { operation, value }: { operation: OrderRead; value: 'status' | 'orderId' },
@@ -266,7 +235,8 @@ interface StatusSearch {
   matched: NonNullable<Judgement['matched']>;
 }
 
-/** The place of a known status word, where the body leaves no doubt about it: a wrong place could end the following of an order. */
+/** The place of a status word beside the order's id, where the body leaves no doubt about it: a wrong place could end the following of
+ *  an order. */
 function proposeStatus(
   body: unknown,
   { operation, idPlaces, matched: { status: matched, isKnownStatus } }: StatusSearch,
@@ -282,9 +252,7 @@ function proposeStatus(
   const unknown = plain.length > 0 ? [] : leastListed(own.filter((at) => isBesideId(at) && plainName.test(at)));
   const hasRival = known.some((place) => !beside.includes(place) && plainName.test(place) && listSteps(place) === 0);
   if (matched === null) {
-    const ofNoOrder = parents.length > 0 ? [] : [known, topOfOneObject(known)].filter((set) => areWrapped(body, set));
-    const sets = [plain, unknown, ...ofNoOrder, hasRival ? [] : beside];
-    return proposal({ operation, value: 'status' }, sets, leastListed(words));
+    return proposal({ operation, value: 'status' }, [plain, unknown, hasRival ? [] : beside], leastListed(words));
   }
   if (isKnownStatus) {
     const [beside] = isBesideId(matched) ? [] : plain;
@@ -295,7 +263,8 @@ function proposeStatus(
   if (!isBesideId(matched) && plain.length + unknown.length === 1)
     return proposal({ operation, value: 'status' }, [plain, unknown], plain);
   const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
-  return { changes: [], remarks: [`the word at ${matched} is no status that we know${others}`] };
+  const said = own.includes(matched) ? `the word "${valueAt(body, matched)}"` : 'the word';
+  return { changes: [], remarks: [`${said} at ${matched} is no status that we know${others}`] };
 }
 
 /** The word of an order that has ended, as the operator says; `found` is undefined where the profile finds none. */

@@ -6,7 +6,7 @@ import { InvalidInput } from '../../domain/errors.js';
 import { type AccountName, type OrderId, toOrderId } from '../../domain/keys.js';
 import type { EndStatus } from '../../domain/order/status.js';
 import { createHttp } from '../../ride-api/http.js';
-import { checked } from '../arguments.js';
+import { checked, inBrackets } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { type Finding, openTalk, type Talk } from './asking.js';
@@ -18,7 +18,8 @@ const help = `
 Asks the service itself, without Temporal: a token for each scope, each read
 that the contract profile offers, and an order id that cannot exist. It asks
 each once, at most four times a second, and changes nothing. It shows what the
-profile expects beside what came: names and types of a body, never a value.
+profile expects beside what came: names and types of a body, and of its values
+none but a word of a status that we do not know.
 
 fits: as expected. wrong: a guess of the profile is wrong, with the field to
 change. open: the answer proves nothing. unanswered: the service gave none.
@@ -34,7 +35,6 @@ interface Given {
   completed?: OrderId;
   cancelled?: OrderId;
   rejected?: OrderId;
-  values?: true;
   write?: string;
   overwrite?: true;
 }
@@ -50,7 +50,6 @@ export const addProbe: AddCommand = (program, run) => {
     .option(...endedOption('completed'))
     .option(...endedOption('cancelled'))
     .option(...endedOption('rejected'))
-    .option('--values', 'show values of the bodies, too, where they are not about persons')
     .option('--write <file>', 'write the contract profile that fits the answers')
     .option('--overwrite', 'let --write replace a file')
     .action(run(probe));
@@ -66,7 +65,7 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
   refuseToReplace(given);
   const orders = knownOrders(given);
   const http = createHttp();
-  const talk = openTalk({ account, profile, withValues: given.values === true }, http);
+  const talk = openTalk({ account, profile }, http);
   const { findings, tell } = createTeller(context);
   try {
     for await (const finding of askAll(talk, orders)) tell(finding);
@@ -126,7 +125,6 @@ function write(file: string, profile: ContractProfile, { overwrite }: Given): st
     writeFileSync(file, `${JSON.stringify(overrides, null, 2)}\n`, { flag: overwrite ? 'w' : 'wx' });
     return file;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new InvalidInput(`--write: ${file} cannot be written${code}`);
+    throw new InvalidInput(`--write: ${file} cannot be written${inBrackets(error)}`);
   }
 }

@@ -1,7 +1,6 @@
 import { shapeLines } from '../../contracts/body-shape.js';
 import { type Paint, type Pair, pairsText, plain, tableText } from '../text.js';
 import type { Finding } from './asking.js';
-import { limitHeadersOf } from './came.js';
 import { changeText, type Verdict } from './judging.js';
 
 const tones = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' } as const satisfies Record<
@@ -20,25 +19,18 @@ export function findingText(finding: Finding, paint: Paint): string {
     came.body === null
       ? ['body', '  none that can be read']
       : ['body', ...shapeLines(came.body).map((line) => `  ${line}`)];
-  const values = Object.entries(came.values ?? {}).map(([pointer, value]) => `  ${pointer} = ${value}`);
-  const shown = [...body, ...(values.length > 0 ? ['values', ...values] : []), ...said];
-  return [title, ...table.split('\n'), ...shown.map(plain)]
-    .map((line, at) => (at === 0 ? line : `  ${line}`))
-    .join('\n');
+  return [title, ...[...table.split('\n'), ...[...body, ...said].map(plain)].map((line) => `  ${line}`)].join('\n');
 }
 
-function rowsOf({ expected, came, matched, token, changes }: Finding): string[][] {
+function rowsOf({ expected, came, matched, changes }: Finding): string[][] {
   const { method, path, scope, success, source, pointers } = expected;
-  const names = came?.headerNames ?? [];
   const rows = [
     ['request', `${method} ${path}`, ''],
     ['known how', source, changes.some(({ kind }) => kind === 'verified') ? 'it works' : ''],
-    ['scope', scope === '' ? 'none' : scope, token === undefined ? '' : token.grantedScope || 'none'],
+    ['scope', scope === '' ? 'none' : scope, ''],
     ['HTTP status', success.join(' or '), String(came?.status ?? '-')],
     ...(pointers === undefined ? [] : pointerRows(pointers, matched)),
-    ...(token === undefined ? [] : tokenRows(token)),
-    ['rate limit headers', 'unknown', limitHeadersOf(names).join(', ') || 'none'],
-    ['other headers', '', names.filter((name) => limitHeadersOf([name]).length === 0).join(', ') || 'none of interest'],
+    ['headers', 'unknown', came?.headerNames.join(', ') || 'none'],
   ];
   return rows.map((row) => row.map(plain));
 }
@@ -53,26 +45,12 @@ function pointerRows(pointers: NonNullable<Finding['expected']['pointers']>, mat
   ];
 }
 
-const tokenRows = ({ form, expiresIn, tokenType }: NonNullable<Finding['token']>): string[][] => [
-  ['token', 'any', form],
-  ['expires_in', 'seconds', expiresIn],
-  ['token_type', 'bearer, in any spelling', tokenType],
-];
-
-/** What is to be done after all questions. */
+/** The result of all questions. */
 export function closingText(findings: readonly Finding[], written: string | null, paint: Paint): string {
-  const asksOf = (verdict: Verdict): string | null => {
+  const byVerdict = Object.keys(tones).map((verdict): Pair => {
     const asks = findings.filter((one) => one.verdict === verdict).map((one) => one.asks);
-    return asks.length === 0 ? null : plain(asks.join(', '));
-  };
-  const limits = limitHeadersOf([...new Set(findings.flatMap(({ came }) => came?.headerNames ?? []))]);
-  const pairs: Pair[] = [
-    ['fits', asksOf('fits')],
-    ['wrong', asksOf('wrong')],
-    ['open', asksOf('open')],
-    ['unanswered', asksOf('unanswered')],
-    ['rate limit headers', limits.length === 0 ? 'none' : plain(limits.join(', '))],
-    ['written', written === null ? null : plain(`${written}; name it in FARETRAIL_CONTRACT_FILE`)],
-  ];
-  return pairsText(pairs, paint);
+    return [verdict, asks.length === 0 ? null : plain(asks.join(', '))];
+  });
+  const hint = written === null ? null : plain(`${written}; name it in FARETRAIL_CONTRACT_FILE`);
+  return pairsText([...byVerdict, ['written', hint]], paint);
 }

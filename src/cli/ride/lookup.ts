@@ -7,7 +7,7 @@ import { exitCodes } from '../failure.js';
 import { decisionsOf, decisionsText, knownOf, runLine } from '../order/show.js';
 import { clip, type Paint, plain, tableText, utc } from '../text.js';
 import { listRuns, moreText, newestRunsQuery, type RunFilter } from '../visibility.js';
-import { readRideRun, resultText, standingText, watchRide } from './view.js';
+import { type RideRun, readRideRun, resultText, rideHead, standingText, watchRide } from './view.js';
 
 /** `ride show <account> <requestId>`: where a ride stands, or how it ended. */
 export const addRideShow: AddCommand = (ride, run) => {
@@ -25,8 +25,6 @@ async function show(session: Session, key: RequestRideKey): Promise<number> {
   return exitCodes.done;
 }
 
-type RideRun = Awaited<ReturnType<typeof readRideRun>>;
-
 function runText({ commandLine, paint }: Session, key: RequestRideKey, run: RideRun): string {
   const { found, standing, result, failure } = run;
   const line = paint('faint', runLine(found));
@@ -35,8 +33,7 @@ function runText({ commandLine, paint }: Session, key: RequestRideKey, run: Ride
   const why = failure
     ? `${failure.code}: ${plain(failure.message)}`
     : 'No worker answered. To see where the ride stands, start a worker: npm run worker';
-  const head = paint('strong', `Ride ${plain(key.requestId)} of account ${key.account}`);
-  return [head, line, '', paint('bad', why)].join('\n');
+  return [rideHead(key, paint), line, '', paint('bad', why)].join('\n');
 }
 
 /** `ride watch <account> <requestId>`: each change as it comes, until the end. */

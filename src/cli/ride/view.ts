@@ -6,8 +6,8 @@ import { failureBehind } from '../../temporal/run-errors.js';
 import type { FoundRun } from '../../temporal/runs.js';
 import { type CommandLine, callTimeoutMs, queryTimeoutMs, type Session } from '../command.js';
 import { CliFailure, type RunFailure, tellFailure, toRunFailure } from '../failure.js';
-import { trailText } from '../order/show.js';
-import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
+import { attentionText, trailText } from '../order/show.js';
+import { type Paint, type Pair, pairsText, plain, toLines } from '../text.js';
 import { watchRun } from '../watching.js';
 
 /** The run of a ride, open or ended. Throws `CliFailure` NotRequested. */
@@ -21,7 +21,7 @@ export async function getRide(session: Session, { account, requestId }: RequestR
 }
 
 /** The run of a ride. Open: `standing` is null when no worker answered. Ended: `result` is null when the run failed. */
-interface RideRun {
+export interface RideRun {
   found: FoundRun;
   standing: RideStanding | null;
   result: RideResult | null;
@@ -47,7 +47,8 @@ export async function readRideRun(session: Session, key: RequestRideKey): Promis
 export const readRideResult = ({ rides, within }: Session, key: RequestRideKey): Promise<RideResult> =>
   within(callTimeoutMs, () => rides.getRide(key.account, key.requestId).result()).catch(tellFailure);
 
-const head = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
+/** What the text of a ride begins with. */
+export const rideHead = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
 
 /** The state of a ride, and the command that helps when the ride needs a person. */
@@ -59,15 +60,15 @@ export function standingText(standing: RideStanding, commandLine: CommandLine, p
     ['status', plain(status ?? '-')],
     ['outcome', outcome],
     ['following', followedAgain && plain(followedAgainText(followedAgain))],
-    ['ride', orderAttention && paint('bad', attentionText(orderAttention))],
+    ['ride', orderAttention && attentionText(orderAttention, paint)],
     ['workflow', plain(requestRideId({ account: toAccountName(account), requestId }))],
   ];
-  const lines = [head(standing, paint), pairsText(pairs, paint)];
+  const lines = [rideHead(standing, paint), pairsText(pairs, paint)];
   if (attention === null) return lines.join('\n');
   const resolve = plain(commandLine('ride', 'resolve', account, requestId));
   return [
     ...lines,
-    paint('bad', attentionText(attention)),
+    attentionText(attention, paint),
     ...(attention.code === 'outcomeUnknown'
       ? [`  decide    ${resolve} --order ID | --try-again | --give-up REASON`]
       : []),
@@ -77,7 +78,7 @@ export function standingText(standing: RideStanding, commandLine: CommandLine, p
 /** How a ride ended: its outcome, the trail of its order and its receipt. */
 export function resultText(result: RideResult, paint: Paint): string {
   const { outcome, trail, receipt } = result;
-  const ended = `${head(result, paint)}: ${outcome ?? 'ended'}`;
+  const ended = `${rideHead(result, paint)}: ${outcome ?? 'ended'}`;
   const bill = receipt === null ? [] : ['', paint('faint', 'receipt'), toLines(JSON.stringify(receipt, null, 2))];
   return [ended, ...(trail === null ? [] : [trailText(trail, paint)]), ...bill].join('\n');
 }
@@ -104,9 +105,6 @@ export function watchRide(session: Session, key: RequestRideKey): Promise<number
     },
   });
 }
-
-const attentionText = ({ code, since, message }: NonNullable<RideStanding['attention']>): string =>
-  `${code} since ${utc(since)} UTC: ${plain(message)}`;
 
 const lineOf = ({ stage, orderId, status, attention, orderAttention, followedAgain }: RideStanding): string =>
   [
