@@ -75,6 +75,8 @@ export interface WatchPulse {
   pollsPerSecond: number;
   /** ISO instant at which this worker took the watch. */
   since: string;
+  /** The worker has stopped polling, and hands the watch over. */
+  isLeft?: true;
 }
 
 /** The same as Markdown for the Temporal UI. */

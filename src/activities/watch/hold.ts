@@ -35,6 +35,8 @@ export interface WatchPace {
   idle: number;
   /** Without Temporal for so long, another process may hold the watch. */
   contact: number;
+  /** For so long a process may not have heard yet that Temporal has taken its watch away. */
+  overlap: number;
   /** A process that Temporal does not reach goes on for so long: what it finds it tells later. */
   detached: number;
 }
@@ -62,6 +64,8 @@ export class Hold {
   readonly listed: Promise<void>;
   /** Attempts of the activity; none while Temporal does not hear of this process. */
   attempts = 0;
+  /** Until then the process that held the watch before may poll, too, in milliseconds since the epoch. */
+  overlapsUntil = Number.NEGATIVE_INFINITY;
   readonly #ports: HoldPorts;
   readonly #process: WatchProcess;
   readonly #idleMs: number;
@@ -92,7 +96,8 @@ export class Hold {
     // What this process sends other processes send, too, each as much; and hints and new orders tell of reads wherever they are made.
     const used = (): number =>
       Math.max(usage.perSecond(name) * Math.max(1, this.#processes), this.#heardOf.perSecond(name));
-    const standing = () => ({ used: used(), isOnlyOne: this.attempts > 0 && process.isSure() });
+    const isOnlyOne = (): boolean => this.attempts > 0 && process.isSure() && now() >= this.overlapsUntil;
+    const standing = () => ({ used: used(), isOnlyOne: isOnlyOne() });
     const events: PollEvents = {
       ...ports.events,
       hinted: (account) => {

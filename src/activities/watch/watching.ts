@@ -1,9 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Context, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, Context, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Account } from '../../domain/account.js';
 import type { AccountName } from '../../domain/keys.js';
-import type { AccountWatchInput, WatchEnd, WatchOrderInput } from '../../domain/watch.js';
+import type { AccountWatchInput, WatchEnd, WatchOrderInput, WatchPulse } from '../../domain/watch.js';
 import { plainFailure } from '../failures.js';
 import { Hold, type HoldPorts, type WatchPace } from './hold.js';
 import { WatchProcess } from './watch-process.js';
@@ -22,6 +22,7 @@ const defaultPace: WatchPace = {
   processes: 60_000,
   idle: 60_000,
   contact: 25_000,
+  overlap: 10_000,
   detached: 180_000,
 };
 
@@ -98,6 +99,7 @@ export class Watching {
     const hold = this.#holdOf(account);
     const until = this.#ports.now() + renewMs;
     hold.attempts += 1;
+    if (!isHandedOver()) hold.overlapsUntil = this.#ports.now() + this.#pace.overlap;
     try {
       const stop = AbortSignal.any([cancellationSignal(), this.#process.leaving]);
       const rest = (ms: number): Promise<void> =>
@@ -105,7 +107,7 @@ export class Watching {
       await Promise.race([hold.listed, rest(firstListWithinMs)]);
       for (;;) {
         heartbeat(hold.pulse());
-        if (this.#ports.isLeaving()) throw handedOver();
+        if (this.#ports.isLeaving()) throw handedOver(hold);
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
         if (this.#ports.now() >= until) return 'renew';
@@ -157,10 +159,19 @@ export class Watching {
   }
 }
 
-const handedOver = () =>
-  plainFailure({
+/** Temporal hands the last heartbeat to the next attempt. */
+function handedOver(hold: Hold): Error {
+  heartbeat({ ...hold.pulse(), isLeft: true } satisfies WatchPulse);
+  return plainFailure({
     type: 'HandedOver',
     message: 'This worker stops; another one takes the watch.',
     category: 'BENIGN',
     nextRetryDelay: 1,
   });
+}
+
+/** Has nobody held the watch before, or did the worker that held it leave it? Otherwise its time ran out. */
+function isHandedOver(): boolean {
+  const { attempt, heartbeatDetails } = activityInfo();
+  return attempt === 1 || (heartbeatDetails as WatchPulse | undefined)?.isLeft === true;
+}

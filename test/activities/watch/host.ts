@@ -101,9 +101,10 @@ export class HostStage {
     return this.listed;
   }
 
-  /** Temporal hands one attempt of the activity to this process. */
-  attempt(): Running {
-    const environment = new MockActivityEnvironment({}, { logger });
+  /** Temporal hands one attempt of the activity to this process. `before`: the last heartbeat of the attempt before. */
+  attempt(before?: WatchPulse): Running {
+    const info = before === undefined ? {} : { attempt: 2, heartbeatDetails: before };
+    const environment = new MockActivityEnvironment(info, { logger });
     const running: Running = {
       ...{ end: undefined, error: undefined, isOver: false, pulses: [] },
       cancel: (details = { timedOut: true }) =>

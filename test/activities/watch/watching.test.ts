@@ -1,6 +1,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it, vi } from 'vitest';
-import { minute, second, start } from '../temporal.js';
+import { iso, minute, second, start } from '../temporal.js';
 import { HostStage, orderOf } from './host.js';
 import { ended } from './stage.js';
 import { pass, useOwnTime } from './time.js';
@@ -158,6 +158,28 @@ describe('a watch that Temporal hears no more of', () => {
     expect([next.isOver, host.served, host.watching.held().length]).toEqual([false, ['serving'], 1]);
     expect(next.pulses[0]).toMatchObject({ orders: 1 });
     expect(host.lists.length - length, 'no list of its own').toBeLessThanOrEqual(2);
+  });
+
+  it('is taken over slowly, since the process that held it may poll on for some seconds', async () => {
+    const host = new HostStage();
+    host.listed = Array.from({ length: 500 }, (_, id) => orderOf(String(id)));
+    const before = { orders: 500, lateMs: 0, pollsPerSecond: 14, since: iso(Date.now()) };
+    host.attempt(before);
+    expect(await host.polledWithin(9 * second)).toBeLessThanOrEqual(41);
+    await pass(2 * second);
+    expect(await host.polledWithin(10 * second)).toBeGreaterThan(130);
+  });
+
+  it('is taken over at once from a worker that has left it', async () => {
+    const leaving = new HostStage();
+    const { pulses } = await leaving.watching1();
+    leaving.isLeaving = true;
+    await pass(second);
+    const host = new HostStage();
+    host.listed = Array.from({ length: 500 }, (_, id) => orderOf(String(id)));
+    host.attempt(pulses.at(-1));
+    await pass(second);
+    expect(await host.polledWithin(8 * second)).toBeGreaterThan(100);
   });
 
   it('polls slowly while Temporal does not answer, since another process may hold it, and fast again', async () => {
