@@ -5,6 +5,9 @@ const crowded = 'WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND';
 /** Temporal went away while the SDK read a history, so the SDK fails the task before it runs our code. */
 const unread = /^Fetching history failed: Status \{ code: (Unavailable|DeadlineExceeded|Cancelled),/;
 
+/** A server that had just taken the run over gave out a history with a gap, so the SDK fails the task before it runs our code. */
+const gapped = /^Fatal error in workflow machines: History is out of order\./;
+
 /** A worker was paused for as long as the SDK lets workflow code run. */
 const paused = 'Script execution timed out after 5000ms';
 
@@ -16,4 +19,6 @@ const acceptedAgain = /: received \*update\.Acceptance message while in state Ac
 
 /** Do cause and message of a failed workflow task show that neither workflow nor worker is at fault? */
 export const isNoFault = (cause: string, message: string): boolean =>
-  cause === overtaken || cause === crowded || message === paused || unread.test(message) || acceptedAgain.test(message);
+  [overtaken, crowded].includes(cause) ||
+  message === paused ||
+  [unread, gapped, acceptedAgain].some((known) => known.test(message));

@@ -38,3 +38,20 @@ export function createFleet(client: Client, now: () => number = Date.now): Fleet
     },
   };
 }
+
+const rememberedMs = 600_000;
+
+/**
+ * How many processes poll a task queue, at least one. A server that takes the queue over from another one learns of each process only at its
+ * next poll, up to a minute later: so of the last ten minutes the most counts.
+ */
+export function createProcessCount({ pollersOf }: Fleet, now: () => number = Date.now) {
+  const most = new Map<string, { count: number; at: number }>();
+  return async (taskQueue: string): Promise<number> => {
+    const { length } = await pollersOf(taskQueue);
+    const before = most.get(taskQueue);
+    if (before && before.count > length && now() - before.at < rememberedMs) return before.count;
+    most.set(taskQueue, { count: Math.max(1, length), at: now() });
+    return Math.max(1, length);
+  };
+}

@@ -9,7 +9,7 @@ import { accountQueueOf } from '../domain/task-queues.js';
 import type { AccountWatchInput, WatchOrderInput, WatchPulse, WatchStatus } from '../domain/watch.js';
 import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
 import { changeSeenSignal, changesCountedSignal, leftByRunQuery, watchToldSignal } from '../workflows/messages.js';
-import { createFleet } from './fleet.js';
+import { createFleet, createProcessCount } from './fleet.js';
 import { decodeAll } from './payloads.js';
 import { runOf } from './runs.js';
 
@@ -33,7 +33,7 @@ const shownOf = (attributes: SearchAttributes) => {
 
 /** Temporal, as the watches of this process need it. */
 export function createWatchPort(client: Client, taskQueue: string): WatchPort {
-  const fleet = createFleet(client);
+  const countProcesses = createProcessCount(createFleet(client));
   return {
     async list(account) {
       const conditions = [
@@ -103,7 +103,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
       return holder === null || (holder.worker !== null && holder.worker !== client.options.identity);
     },
 
-    processes: async (account) => (await fleet.pollersOf(accountQueueOf(taskQueue, account))).length,
+    processes: (account) => countProcesses(accountQueueOf(taskQueue, account)),
     ping: () =>
       client.withDeadline(Date.now() + withinMs, async () => void (await client.workflowService.getSystemInfo({}))),
   };

@@ -253,6 +253,7 @@ it.each([
   ['the worker was paused', unhandled, 'Script execution timed out after 5000ms', true],
   ['Temporal does not know the history', unhandled, unfetched('NotFound'), false],
   ['our code threw', unhandled, 'cannot read properties of undefined', false],
+  ['a history had a gap', 'UNHANDLED', 'Fatal error in workflow machines: History is out of order. Last: 1', true],
   ['an update was accepted again', 'BAD_UPDATE', ': received *update.Acceptance message while in state Accepted', true],
   ['its history does not replay', 'WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR', 'Nondeterminism', false],
 ])('the chaos run knows whether a workflow task failed by a fault of ours: %s', (_why, cause, message, isExcused) => {

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { createFleet } from '../../src/temporal/fleet.js';
+import { createFleet, createProcessCount } from '../../src/temporal/fleet.js';
 
 const now = 1_000_000_000;
 
@@ -24,4 +24,14 @@ it('each worker that has polled within the length of a poll is listed once, by o
   const { fleet, asked } = stage(['a', 20], ['a', 50], ['b', 74], ['c', 76]);
   expect(await fleet.pollersOf('q')).toEqual(['a', 'b']);
   expect(asked).toEqual([{ namespace: 'rides', taskQueue: { name: 'q' }, taskQueueType: 2 }]);
+});
+
+it('processes are counted on for ten minutes while a server does not know them yet, and one is there at least', async () => {
+  let [at, pollers] = [0, ['a', 'b', 'c']];
+  const count = createProcessCount({ pollersOf: async () => pollers }, () => at);
+  expect(await count('q')).toBe(3);
+  [at, pollers] = [599_000, ['a']];
+  expect([await count('q'), await count('other')]).toEqual([3, 1]);
+  [at, pollers] = [600_000, []];
+  expect(await count('q')).toBe(1);
 });

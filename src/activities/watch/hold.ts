@@ -20,7 +20,7 @@ export interface WatchPort extends WatchedRuns {
   tellCounts(account: AccountName, counts: ChangeCounts): Promise<void>;
   /** Does another process hold the watch, or has its run ended? */
   isElsewhere(account: AccountName): Promise<boolean>;
-  /** How many processes make calls of the account. */
+  /** How many processes make calls of the account, at least one. */
   processes(account: AccountName): Promise<number>;
   ping(): Promise<void>;
 }
@@ -94,8 +94,7 @@ export class Hold {
     this.#sent = { at: now(), polls: 0, perSecond: 0 };
     this.#heardOf = createUsage(now);
     // What this process sends other processes send, too, each as much; and hints and new orders tell of reads wherever they are made.
-    const used = (): number =>
-      Math.max(usage.perSecond(name) * Math.max(1, this.#processes), this.#heardOf.perSecond(name));
+    const used = (): number => Math.max(usage.perSecond(name) * this.#processes, this.#heardOf.perSecond(name));
     const isOnlyOne = (): boolean => this.attempts > 0 && process.isSure() && now() >= this.overlapsUntil;
     const standing = () => ({ used: used(), isOnlyOne: isOnlyOne() });
     const events: PollEvents = {
