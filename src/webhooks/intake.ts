@@ -138,7 +138,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
         const delivery = readRawDelivery({ headers, rawBody });
         if (delivery === null) return { outcome: 'notJson' };
         const answer = await takeReadable(arrival, delivery);
-        const found = findNewShape({ ...arrival, outcome: answer.outcome }, delivery.body);
+        const found = findNewShape(arrival, answer.outcome, rawBody);
         if (found !== null) observer.newShape(found);
         return answer;
       } catch (error) {

@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
 import { bodyShape, shapeLines } from '../contracts/body-shape.js';
-import type { JsonObject } from '../contracts/json.js';
-import type { DeliveryFact, NewShape } from './ingress-observer.js';
+import { readIncomingJson } from '../contracts/json.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import type { IntakeOutcome, NewShape } from './ingress-observer.js';
 
 /** Gives the shape of a delivered body that this process has not seen yet, otherwise null. Never throws. */
-type FindNewShape = (
-  about: Pick<DeliveryFact, 'account' | 'eventType' | 'outcome'>,
-  body: JsonObject,
-) => NewShape | null;
+type FindNewShape = (key: SubscriptionKey, outcome: IntakeOutcome, rawBody: Buffer) => NewShape | null;
 
 /** What this process knows of one account, event type and outcome. Those are closed lists, so refused deliveries use up nothing of those
  *  that were taken. */
@@ -29,28 +27,37 @@ const maxCharacters = 6_000;
 export function createNewShapes(now: () => number = Date.now): FindNewShape {
   const kinds = new Map<string, Kind>();
 
+  function kindOf({ account, eventType }: SubscriptionKey, outcome: IntakeOutcome): Kind {
+    const name = `${account}/${eventType}/${outcome}`;
+    const known = kinds.get(name);
+    if (known) return known;
+    const kind = { second: 0, looks: 0, seen: new Set<string>() };
+    kinds.set(name, kind);
+    return kind;
+  }
+
   function mayLook(kind: Kind): boolean {
     const second = Math.floor(now() / 1_000);
-    if (second !== kind.second) Object.assign(kind, { second, looks: 0 });
+    if (second !== kind.second) [kind.second, kind.looks] = [second, 0];
     kind.looks += 1;
     return kind.looks <= looksPerSecond;
   }
 
-  return ({ account, eventType, outcome }, body) => {
-    const name = `${account}/${eventType}/${outcome}`;
-    const kind = kinds.get(name) ?? { second: 0, looks: 0, seen: new Set() };
-    kinds.set(name, kind);
+  // Each delivery comes here. The body is parsed again for a look, so that none is held until its delivery is durable.
+  return (key, outcome, rawBody) => {
+    const kind = kindOf(key, outcome);
     if (!mayLook(kind)) return null;
-    const shape = boundedShape(body);
+    const shape = boundedShape(readIncomingJson(rawBody, { mustBeUtf8: true })?.value);
     const id = hash('sha256', shape.join('\n'), 'base64');
     if (kind.seen.has(id)) return null;
     const isShown = kind.seen.size < maxSeen;
     if (isShown) kind.seen.add(id);
+    const { account, eventType } = key;
     return { account, eventType, outcome, shape: isShown ? shape : null };
   };
 }
 
-function boundedShape(body: JsonObject): string[] {
+function boundedShape(body: unknown): string[] {
   const { fields, isCut } = bodyShape(body);
   let room = maxCharacters;
   const kept = fields.filter((field) => {

@@ -113,7 +113,8 @@ function aSearch() {
     clock,
     /** A large body, with a shape of its own for each turn. */
     wide: (turn: number) => Array.from({ length: 6 }).reduce<object>((inner) => ({ [long(turn)]: inner }), fields),
-    find: (body: object, outcome: 'accepted' | 'ended' = 'accepted') => find({ ...kind, outcome }, body as never),
+    find: (body: object, outcome: 'accepted' | 'ended' = 'accepted') =>
+      find(kind, outcome, Buffer.from(JSON.stringify(body))),
   };
 }
 
