@@ -42,16 +42,17 @@ export function createFleet(client: Client, now: () => number = Date.now): Fleet
 const rememberedMs = 600_000;
 
 /**
- * How many processes poll a task queue, at least one. A server that takes the queue over from another one learns of each process only at its
- * next poll, up to a minute later: so of the last ten minutes the most counts.
+ * Counts the processes that poll a task queue. A server that takes the queue over from another one learns of each process only at its next
+ * poll, up to a minute later: so of the last ten minutes the most counts, and in the first minute another process is taken for granted.
  */
 export function createProcessCount({ pollersOf }: Fleet, now: () => number = Date.now) {
-  const most = new Map<string, { count: number; at: number }>();
+  const queues = new Map<string, { firstAt: number; most: number; at: number }>();
   return async (taskQueue: string): Promise<number> => {
     const { length } = await pollersOf(taskQueue);
-    const before = most.get(taskQueue);
-    if (before && before.count > length && now() - before.at < rememberedMs) return before.count;
-    most.set(taskQueue, { count: Math.max(1, length), at: now() });
-    return Math.max(1, length);
+    const before = queues.get(taskQueue) ?? { firstAt: now(), most: 0, at: now() };
+    const isMost = length >= before.most || now() - before.at >= rememberedMs;
+    const after = isMost ? { ...before, most: length, at: now() } : before;
+    queues.set(taskQueue, after);
+    return Math.max(after.most, now() - after.firstAt < freshMs ? 2 : 1);
   };
 }

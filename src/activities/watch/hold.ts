@@ -74,7 +74,7 @@ export class Hold {
   readonly #served: Promise<{ stop(): Promise<void> }>;
   /** Reads of runs. */
   readonly #heardOf: Usage;
-  #processes = 1;
+  #processes = 2; // until they were counted
   #emptySince: number | null;
   #isListedEmpty = false;
   #told: string | undefined;
