@@ -139,7 +139,6 @@ async function migrate(connectionString: string): Promise<void> {
     await runner({
       dbClient,
       dir: fileURLToPath(new URL('migrations', import.meta.url)),
-      ignorePattern: '.*\\.(d\\.ts|map)$',
       direction: 'up',
       ...{ schema, createSchema: true, migrationsSchema: schema, migrationsTable: 'migrations' },
       advisoryLockMode: 'wait',

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { runner } from 'node-pg-migrate';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import type { Attention } from '../../src/domain/attention.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
@@ -35,7 +33,7 @@ async function recordRide(requestId: string, told: string): Promise<void> {
   await store.record({ run: 'run', notice: Number(notice), at, type: 'ride.changed', change });
 }
 
-/** A change of an order, as a worker records it that knows nothing of rides. */
+/** A change of an order. */
 const orderChange = (notice: number, orderId: string, more: object = {}): StoredChange => {
   const at = secondOf(notice);
   const change = { account, orderId, status: 'Driving', rawStatus: `word ${notice}`, since: at, terminal: false };
@@ -58,21 +56,10 @@ const late = [
 ];
 
 beforeAll(async () => {
-  await runner({
-    databaseUrl: postgres.url,
-    dir: fileURLToPath(new URL('../../src/store/migrations', import.meta.url)),
-    ...{ direction: 'up', count: 1, schema: 'faretrail', createSchema: true, migrationsSchema: 'faretrail' },
-    ...{ migrationsTable: 'migrations', log: () => undefined },
-  });
-  await postgres.rows('select faretrail.record_order_changes($1)', [JSON.stringify(late)]);
   store = openStore(postgres.url);
+  for (const change of late) await store.record(change);
 });
 afterAll(() => store.close());
-
-it('attention that was recorded before there was a table of it is in that table', async () => {
-  const upgraded = { timeout: 10_000 }; // before anything is recorded
-  await vi.waitFor(async () => expect(await periodsOf('late')).toEqual(['latePickup over', 'customerCare']), upgraded);
-});
 
 it('attention about an order is one period until it goes, or until the order is followed no longer', async () => {
   const concern = { attention: attention('latePickup', secondOf(5)) };
