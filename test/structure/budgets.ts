@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 252, lines: 27_935 },
-  test: { lines: 39_622 },
+  src: { files: 250, lines: 27_646 },
+  test: { lines: 39_619 },
   file: { p95: 300, cap: 400 },
   function: { p95: 50, cap: 80 },
   /** A file with fewer lines and a single importer belongs into that importer. */
