@@ -224,7 +224,7 @@ function createActivities(
   const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
   const tokens = createTokenSource({
     leases: createTokenLeases(client, config.taskQueue),
-    unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
+    unseal: sealer.unseal,
     credentialId,
     now,
   });
@@ -254,7 +254,7 @@ function createActivities(
   const tokenActivities = createTokenActivities({
     accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
     rideApi,
-    seal: (accessToken, leaseId) => sealer.seal(accessToken, leaseId),
+    seal: sealer.seal,
     refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
     now,
   });

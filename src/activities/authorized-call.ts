@@ -2,7 +2,7 @@ import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
-import type { AccessToken, TokenSource } from './token-source.js';
+import type { TokenSource } from './token-source.js';
 import type { Usage } from './watch/share.js';
 
 /** The account must wait, because the service asked for it or for the account's budget: the worker sent nothing. */
@@ -54,11 +54,10 @@ export interface CallManner {
   isPoll?: boolean;
 }
 
-/** One call with the fleet's token; `operation` names it. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. */
+/** One call with the fleet's token. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. */
 export type AuthorizedCall = <T>(
   account: Account,
   scope: Scope,
-  operation: string,
   send: (accessToken: string) => Promise<T>,
   manner?: CallManner,
 ) => Promise<T>;
@@ -78,71 +77,36 @@ const anotherTurnMs = 100;
 
 const isTokenRejected = (error: unknown): boolean => error instanceof RideApiError && error.code === 'TOKEN_REJECTED';
 
-/** Two are enough, unless the second one is also from before the rejection. */
+/** Two would do, but the service may have ended the second one together with the first. The lease sees to it that calls which are rejected
+ *  whatever the token cost few requests. */
 const mostTokens = 3;
 
-/**
- * Repeats the call with another token after a 401 (given). If the service rejects a token that was requested after the 401, it rejects
- * this call: the call fails, and the fleet replaces no more tokens for it.
- */
+/** Repeats the call with another token after a 401 (given). */
 export function createAuthorizedCall({
   tokens,
   quietTimes,
   usage,
   now = Date.now,
 }: AuthorizedCallPorts): AuthorizedCall {
-  return async (account, scope, operation, send, { isThrough = false, isPoll = false } = {}) => {
+  return async (account, scope, send, { isThrough = false, isPoll = false } = {}) => {
     if (!isThrough) quietTimes.check(account.name);
     const askedAt = now();
-    const token = await tokens.get(account, scope);
+    let token = await tokens.get(account, scope);
     if (!isThrough) {
       if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
       quietTimes.check(account.name); // a wait may have begun meanwhile
     }
     if (!isPoll) usage?.count(account.name);
-    try {
-      return await sendWith(token, {
-        ...{ operation, send, now },
-        another: ({ id, served }) =>
-          tokens.get(account, scope, { tokenId: id, operation, hasServed: served.has(operation) }),
-        rejectAfresh: ({ id }) => tokens.rejectAfresh(account, scope, { tokenId: id, operation }),
-      });
-    } catch (error) {
-      if (error instanceof RideApiError && error.retryAfterMs !== undefined) {
-        quietTimes.begin(account.name, error.retryAfterMs);
+    for (let left = mostTokens; ; left -= 1) {
+      try {
+        return await send(token.value);
+      } catch (error) {
+        if (error instanceof RideApiError && error.retryAfterMs !== undefined) {
+          quietTimes.begin(account.name, error.retryAfterMs);
+        }
+        if (!isTokenRejected(error) || left === 1) throw error;
       }
-      throw error;
+      token = await tokens.get(account, scope, token.id);
     }
   };
-}
-
-interface Sending<T> {
-  operation: string;
-  send(accessToken: string): Promise<T>;
-  another(rejected: AccessToken): Promise<AccessToken>;
-  rejectAfresh(rejected: AccessToken): Promise<void>;
-  now(): number;
-}
-
-async function sendWith<T>(
-  first: AccessToken,
-  { operation, send, another, rejectAfresh, now }: Sending<T>,
-): Promise<T> {
-  let token = first;
-  let rejectedAt = Number.POSITIVE_INFINITY;
-  for (let left = mostTokens; ; left -= 1) {
-    try {
-      const answer = await send(token.value);
-      token.served.add(operation);
-      return answer;
-    } catch (error) {
-      if (!isTokenRejected(error)) throw error;
-      const isAfresh = token.askedAt >= rejectedAt;
-      // If the token serves other calls of this operation, only one of several servers may have rejected it.
-      if (isAfresh && !token.served.has(operation)) await rejectAfresh(token);
-      if (isAfresh || left === 1) throw error;
-      rejectedAt = Math.min(rejectedAt, now());
-      token = await another(token);
-    }
-  }
 }

@@ -82,7 +82,7 @@ export function createCallActivities(ports: CallActivityPorts) {
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
       if (isReadFirst) {
         const read = (token: string) => rideApi.readEffect(account, call, token);
-        const result = await authorized(account, rideApi.scopeOf(account, 'orderDetails'), 'readOrder', read);
+        const result = await authorized(account, rideApi.scopeOf(account, 'orderDetails'), read);
         return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
       if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
@@ -91,7 +91,7 @@ export function createCallActivities(ports: CallActivityPorts) {
       if (isWithdrawn) return (await claim('the withdrawal')) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
       let isClaimed = !isCreate;
       const scope = rideApi.scopeOf(account, operation);
-      const result = await authorized(account, scope, operation, async (token) => {
+      const result = await authorized(account, scope, async (token) => {
         isClaimed ||= await claim();
         if (!isClaimed) return null;
         sent = 'unknown';
@@ -121,7 +121,7 @@ export function createCallActivities(ports: CallActivityPorts) {
         const account = accountOf(given.account);
         const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
         const send = (token: string) => rideApi.callOperation(account, call, token, cancellationSignal());
-        return await authorized(account, rideApi.scopeOf(account, operation), operation, send);
+        return await authorized(account, rideApi.scopeOf(account, operation), send);
       } catch (error) {
         const trouble = toCallTrouble(error, given, now(), pauseAfterMs(activityInfo().attempt));
         throw trouble ? toFailure(trouble) : error;

@@ -50,7 +50,7 @@ export const createOrderReader =
   async (account, orderId, { signal, ...manner } = {}) => {
     const scope = rideApi.scopeOf(account, interfaceTerms[account.interface].readOperation);
     const read = (token: string) => rideApi.readOrder(account, orderId, token, signal);
-    const reading = await call(account, scope, 'readOrder', read, manner);
+    const reading = await call(account, scope, read, manner);
     provenPaths.prove(account.name, orderId);
     return reading;
   };

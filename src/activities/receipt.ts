@@ -28,7 +28,7 @@ interface ReceiptReaderPorts {
 export const createReceiptReader =
   ({ rideApi, call }: ReceiptReaderPorts): ReceiptReader =>
   (account, orderId, signal) =>
-    call(account, rideApi.scopeOf(account, 'orderReceipt'), 'readReceipt', (token) =>
+    call(account, rideApi.scopeOf(account, 'orderReceipt'), (token) =>
       rideApi.readReceipt(account, orderId, token, signal),
     );
 

@@ -90,7 +90,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
     const deliveryAddress = addressOf(address);
     const account = accountOf(address.account);
     const scope = rideApi.scopeOf(account, 'listSubscribers');
-    const listed = await call(account, scope, 'listSubscribers', (token) => rideApi.listSubscribers(account, token));
+    const listed = await call(account, scope, (token) => rideApi.listSubscribers(account, token));
     const found = listed.findLast((subscriber) => subscriber.deliveryAddress === deliveryAddress);
     return found && (await toRegistration(found, address));
   }
@@ -108,7 +108,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
       const account = accountOf(address.account);
       const subscriber = { deliveryAddress: addressOf(address), eventType: address.eventType };
       const scope = rideApi.scopeOf(account, 'createSubscriber');
-      const created = await call(account, scope, 'createSubscriber', async (token) => {
+      const created = await call(account, scope, async (token) => {
         isClaimed ||= await mayAsk();
         if (!isClaimed) return undefined;
         sending.isSent = true;
@@ -126,7 +126,7 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
       if (!enabled.delete) return { kind: 'registered', subscriberId };
       const account = accountOf(input.account);
       const scope = rideApi.scopeOf(account, 'deleteSubscriber');
-      await call(account, scope, 'deleteSubscriber', (token) => rideApi.deleteSubscriber(account, subscriberId, token));
+      await call(account, scope, (token) => rideApi.deleteSubscriber(account, subscriberId, token));
       return { kind: 'removed', subscriberId };
     },
   };

@@ -3,7 +3,8 @@ import { type Attention, isConcernCode } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import type { AccountName } from '../domain/keys.js';
-import { publishedDelivery, publishedLease } from '../domain/published.js';
+import { publishedDelivery } from '../domain/published.js';
+import { publishedLease } from '../domain/token-lease.js';
 import {
   type BusinessCallKey,
   fromAccessTokenId,

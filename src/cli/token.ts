@@ -1,5 +1,4 @@
-import { publishedLease } from '../domain/published.js';
-import { isUsable, type TokenLease } from '../domain/token/lease.js';
+import { isUsable, publishedLease, type TokenLease } from '../domain/token-lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
 import type { RunTimes } from '../temporal/runs.js';
 import { type AddCommand, addCommand, inSession, type Session } from './command.js';
@@ -46,7 +45,6 @@ interface ListedToken extends AccessTokenKey {
   obtainedAt: string | null;
   renewFrom: string | null;
   expiresAt: string | null;
-  grantedScope: string | null;
   tokensSoFar: number;
   failure: { code: string; message: string; at: string; retryAt: string } | null;
 }
@@ -67,7 +65,6 @@ export function toListedToken(
     obtainedAt: token?.requestedAt ?? null,
     renewFrom: token?.renewAt ?? null,
     expiresAt: token?.expiresAt ?? null,
-    grantedScope: token?.grantedScope ?? null,
     tokensSoFar: renewals,
     failure: failure && { code: failure.code, message: failure.message, at: failure.at, retryAt: failure.retryAt },
   };

@@ -1,4 +1,3 @@
-import { shownText } from '../domain/json.js';
 import { type Scope, toScope } from '../domain/keys.js';
 import { ownValue } from './json.js';
 import { UnusableReply } from './unusable-reply.js';
@@ -8,15 +7,12 @@ export interface TokenReply {
   accessToken: string;
   /** The lifetime in the reply, in milliseconds, or the fallback. */
   lifetimeMs: number;
-  /** Sorted scope values, empty for the unscoped token; null if the reply names none, which means the requested scope. */
-  grantedScope: string | null;
 }
 
 // VSCHAR without the blank (RFC 6749 A.12): an Authorization header takes no other characters.
 const sendableToken = /^[\x21-\x7e]{1,16384}$/;
 const numericText = /^\d+(\.\d+)?$/;
 const maxLifetimeMs = 7 * 86_400_000; // Longer is of no use: a 401 ends the token anyway.
-const maxScopeLength = 1000;
 
 function lifetimeOf(expiresIn: unknown, fallbackMs: number): number {
   const isNumeric = typeof expiresIn === 'string' && numericText.test(expiresIn.trim());
@@ -43,11 +39,8 @@ export function parseTokenReply(
   const scope = ownValue(body, 'scope');
   if (typeof accessToken !== 'string' || !sendableToken.test(accessToken)) throw new UnusableReply('NO_TOKEN');
   if (!isBearer(ownValue(body, 'token_type'))) throw new UnusableReply('WRONG_TOKEN_TYPE');
-  const granted = typeof scope === 'string' ? toScope(scope) : null;
-  if (granted !== null && !grants(granted, expected.wantedScope)) throw new UnusableReply('SCOPE_NOT_GRANTED');
-  return {
-    accessToken,
-    lifetimeMs: lifetimeOf(ownValue(body, 'expires_in'), expected.fallbackLifetimeMs),
-    grantedScope: granted === null ? null : shownText(granted.slice(0, maxScopeLength)),
-  };
+  // A reply that names no scope means the requested one (RFC 6749 section 5.1).
+  if (typeof scope === 'string' && !grants(toScope(scope), expected.wantedScope))
+    throw new UnusableReply('SCOPE_NOT_GRANTED');
+  return { accessToken, lifetimeMs: lifetimeOf(ownValue(body, 'expires_in'), expected.fallbackLifetimeMs) };
 }

@@ -9,7 +9,6 @@ import {
   SubscriptionMemoSchema,
   subscriptionMemoField,
 } from './subscription/subscription.js';
-import { readTokenLease, type TokenLease } from './token/lease.js';
 
 // Memos and results of runs. Any program may have started a run under such an id, so each reader answers null for a value that
 // none of our runs has written.
@@ -23,10 +22,6 @@ function found<T>(schema: s.Schema<unknown, unknown>, value: unknown): T | null 
     return null;
   }
 }
-
-/** The token lease in the memo of `accessToken`; null: none is published. */
-export const publishedLease = (memo: Record<string, unknown> | undefined): TokenLease | null =>
-  readTokenLease(memo?.lease) ?? null;
 
 /** The addresses in the memo of `subscription`; null: none are published. */
 export const publishedAddresses = (memo: Record<string, unknown> | undefined): SubscriptionMemo | null =>

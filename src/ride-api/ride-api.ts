@@ -23,18 +23,13 @@ import {
 } from './subscription.js';
 import { interpretTokenReply, tokenRequest } from './token.js';
 
-/** A token as obtained. Its lifetime counts from `requestedAt`, epoch milliseconds when the request was sent. */
-export interface ObtainedToken extends TokenReply {
-  requestedAt: number;
-}
-
 /** The service as the rest of the worker sees it. Each call is one exchange; waiting and repeating are Temporal's.
  *  All of them throw `RideApiUnreachable`, `RideApiGarbled`, or the reason of an aborted `signal`. */
 export interface RideApi {
   /** The scope of the token that an operation needs. Throws `InvalidInput` where the account cannot ask for the operation. */
   scopeOf(account: Account, operation: OperationName): Scope;
   /** Throws `TokenRefused`, `RideApiError`, `UnusableReply` NO_TOKEN. */
-  requestToken(account: Account, scope: Scope, signal?: AbortSignal): Promise<ObtainedToken>;
+  requestToken(account: Account, scope: Scope, signal?: AbortSignal): Promise<TokenReply>;
   /** Throws `RideApiError`, `UnusableReply`; `InvalidInput` for an order id or a profile that makes no request. */
   readOrder(account: Account, orderId: OrderId, accessToken: string, signal?: AbortSignal): Promise<OrderReading>;
   /** The receipt of an order, or what is kept of it. Throws `RideApiError`; `InvalidInput` where there are no receipts. */
@@ -88,9 +83,8 @@ export function createRideApi({
   return {
     scopeOf: (account, operation) => operationScope(account, operation, profile),
     async requestToken(account, scope, signal) {
-      const requestedAt = now();
       const reply = await http.send(tokenRequest(account, scope, profile), signal);
-      return { ...interpretTokenReply(reply, { account, scope, profile, ...terms() }), requestedAt };
+      return interpretTokenReply(reply, { account, scope, profile, ...terms() });
     },
     async readOrder(account, orderId, accessToken, signal) {
       const reply = await http.send(orderRequest(account, orderId, accessToken, profile), signal);

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token-source.js';
-import { publishedLease } from '../domain/published.js';
+import { publishedLease, type RenewalRequest } from '../domain/token-lease.js';
 import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
-import { type RenewalRequest, renewTokenSignal } from '../workflows/messages.js';
+import { renewTokenSignal } from '../workflows/messages.js';
 import { runOf } from './runs.js';
 
 /** Short, since every call of an account waits for the lease. */
@@ -25,14 +25,14 @@ export function createTokenLeases(
       const found = await runOf(client, accessTokenId(key)).find({ withinMs: deadlineMs });
       return found ? publishedLease(found.memo) : null;
     },
-    async renew(key, wish) {
+    async renew(key, insteadOf) {
       await client.withDeadline(Date.now() + deadlineMs, () =>
         client.workflow.signalWithStart<typeof accessToken, [RenewalRequest]>('accessToken', {
           workflowId: accessTokenId(key),
           taskQueue,
           args: [key],
           signal: renewTokenSignal,
-          signalArgs: [wish],
+          signalArgs: [{ insteadOf }],
           priority: { priorityKey: 1 }, // a worker that takes over thousands of runs does the tasks of leases before theirs
           staticSummary: `Access token of account ${key.account}, ${key.scope === '' ? 'without scope' : `scope ${key.scope}`}`,
         }),

@@ -8,7 +8,7 @@ import type { CompanyReport } from '../domain/report.js';
 import type { RideStanding } from '../domain/ride/ride.js';
 import type { ChangeCounts } from '../domain/subscription/silence.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
-import type { RenewalWish, TokenLease } from '../domain/token/lease.js';
+import type { RenewalRequest, TokenLease } from '../domain/token-lease.js';
 import type { SeenChange, WatchStatus, WatchTold } from '../domain/watch.js';
 import { rideOrderChanged } from '../domain/workflow-ids.js';
 
@@ -93,9 +93,6 @@ export const endSubscriptionUpdate = defineUpdate<SubscriptionEnd, [{ reason: st
 
 /** The addresses and what needs a person; never a path or a secret. */
 export const subscriptionStatusQuery = defineQuery<SubscriptionStatus>('subscriptionStatus');
-
-/** Why a caller wants another token: only `insteadOf` is needed. */
-export type RenewalRequest = Pick<RenewalWish, 'insteadOf'> & Partial<RenewalWish>;
 
 /** Asks for a new token if `insteadOf` still names the current one; null: the caller knows none. */
 export const renewTokenSignal = defineSignal<[RenewalRequest]>('renewToken');

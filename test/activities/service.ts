@@ -1,4 +1,4 @@
-import type { AccessToken, RejectedCall } from '../../src/activities/token-source.js';
+import type { AccessToken } from '../../src/activities/token-source.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { toScope } from '../../src/domain/keys.js';
 import { RideApiError, type RideApiErrorCode } from '../../src/ride-api/errors.js';
@@ -63,29 +63,20 @@ export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
   ...parts,
 });
 
-type Rejected = Pick<RejectedCall, 'tokenId' | 'operation'>;
-
-/** A source that serves `token-1` until a call names it as rejected, then `token-2`, and so on. The worker asked for the tokens at
- *  these times, and for later ones after everything else. */
-export function tokensInOrder(askedAt: readonly number[] = []) {
+/** A source that serves `token-1` until a call names it as rejected, then `token-2`, and so on. */
+export function tokensInOrder() {
   const calls: (string | undefined)[] = [];
   const scopes: string[] = [];
-  const rejectedAfresh: Rejected[] = [];
   let current = 1;
   return {
     /** The rejected token that each call names. */
     calls,
     scopes,
-    rejectedAfresh,
-    async get(_account: unknown, scope: string, rejected?: RejectedCall): Promise<AccessToken> {
-      calls.push(rejected?.tokenId);
+    async get(_account: unknown, scope: string, rejected?: string): Promise<AccessToken> {
+      calls.push(rejected);
       scopes.push(scope);
-      if (rejected?.tokenId === `token-${current}`) current += 1;
-      const at = askedAt[current - 1] ?? Number.MAX_SAFE_INTEGER;
-      return { id: `token-${current}`, value: `clear token-${current}`, askedAt: at, served: new Set() };
-    },
-    async rejectAfresh(_account: unknown, _scope: unknown, rejected: Rejected): Promise<void> {
-      rejectedAfresh.push(rejected);
+      if (rejected === `token-${current}`) current += 1;
+      return { id: `token-${current}`, value: `clear token-${current}` };
     },
   };
 }

@@ -10,7 +10,7 @@ import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
 import { quote } from '../../src/domain/search-attribute-names.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
-import { emptyLease, type TokenLease } from '../../src/domain/token/lease.js';
+import { emptyLease, type TokenLease } from '../../src/domain/token-lease.js';
 
 describe('a query', () => {
   it('of order list asks for runs of orders, each once, that fit the options', () => {
@@ -179,7 +179,6 @@ const token = {
   requestedAt: '2026-05-01T08:00:00.000Z',
   renewAt: '2026-05-01T08:59:00.000Z',
   expiresAt: '2026-05-01T09:00:00.000Z',
-  grantedScope: 'demand_partner',
 };
 const lease: TokenLease = { ...emptyLease, token, renewals: 3 };
 const refused: TokenLease = {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { UndecodablePayload } from '../../src/domain/input-fields.js';
 import { parkedMemoField } from '../../src/domain/parked.js';
-import { publishedAddresses, publishedDelivery, publishedLease, readTrail } from '../../src/domain/published.js';
+import { publishedAddresses, publishedDelivery, readTrail } from '../../src/domain/published.js';
 import { subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
-import { emptyLease } from '../../src/domain/token/lease.js';
+import { emptyLease, publishedLease } from '../../src/domain/token-lease.js';
 
 const at = '2031-05-01T10:00:00.000Z';
-const token = { id: 't1', sealed: 's', requestedAt: at, renewAt: at, expiresAt: at, grantedScope: null };
+const token = { id: 't1', sealed: 's', requestedAt: at, renewAt: at, expiresAt: at };
 const lease = { ...emptyLease, token, failure: { code: 'upstreamUnavailable', message: 'm', at, retryAt: at } };
 const generation = { generation: 'abc', until: null, secrets: ['s'], isSecretLost: false };
 const parked = {

@@ -5,7 +5,7 @@ import { projectRoot } from '../../local/temporal/project-root.js';
 import { figuresOf } from '../../pictures/figures.js';
 import { essence, origins, outdatedPictures, pictureFolder } from '../../pictures/manifest.js';
 import type { RideStanding } from '../../src/domain/ride/ride.js';
-import type { renewalReason } from '../../src/domain/token/lease.js';
+import type { renewalReason } from '../../src/domain/token-lease.js';
 import { filesBelow } from './project-files.js';
 
 const read = (path: string) => readFileSync(join(projectRoot, path), 'utf8');

@@ -7,7 +7,6 @@ import { isJsonObject } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError } from '../../domain/errors.js';
 import { searchAttributeNames } from '../../domain/search-attribute-names.js';
-import type { SealedToken } from '../../domain/token/lease.js';
 import { operationScope } from '../../ride-api/operation-request.js';
 import { createSealer, SealingError } from '../../sealing/sealer.js';
 import { connectNative, loadTemporalSettings } from '../../temporal/connection.js';
@@ -208,8 +207,7 @@ export async function checkTokens(session: Session, { accounts, isTrial }: Exami
   const sealer = createSealer(sealingKeys);
   const leases = createTokenLeases(client, config.taskQueue);
   const credentialId = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
-  const unseal = ({ sealed }: SealedToken, leaseId: string): Promise<string> => sealer.unseal(sealed, leaseId);
-  const source = createTokenSource({ leases, unseal, credentialId });
+  const source = createTokenSource({ leases, unseal: sealer.unseal, credentialId });
 
   const checks = accounts.map(async (account): Promise<Check> => {
     const name = `token of ${account.name}`;

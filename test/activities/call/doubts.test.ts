@@ -38,7 +38,7 @@ it('a create is in doubt when its repeat is refused: the first request may have 
 });
 
 it('a repeatable create that is in doubt is repeated after its token was rejected', async () => {
-  const { failures, result } = await played(create, [lost(), reply(401), reply(401), created], repeatable);
+  const { failures, result } = await played(create, [lost(), ...Array(3).fill(reply(401)), created], repeatable);
   expect(failures).toHaveLength(2);
   expect(result).toMatchObject({ orderId: 'o-1' });
 });

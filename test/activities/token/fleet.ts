@@ -1,23 +1,16 @@
-import {
-  createTokenSource,
-  type RejectedCall,
-  type TokenLeases,
-  type TokenSource,
-} from '../../../src/activities/token-source.js';
+import { createTokenSource, type TokenLeases, type TokenSource } from '../../../src/activities/token-source.js';
 import { toScope } from '../../../src/domain/keys.js';
 import {
   emptyLease,
-  judgeWishes,
-  onLeaseClock,
-  type RenewalWish,
+  isAboutCurrent,
+  refusalOf,
   renewAheadMs,
   type SealedToken,
-  type TokenFailure,
   type TokenLease,
-  toTokenFailure,
-  withFailure,
+  type TokenRequestTrouble,
   withToken,
-} from '../../../src/domain/token/lease.js';
+  withTrouble,
+} from '../../../src/domain/token-lease.js';
 import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
 import { iso } from '../temporal.js';
@@ -35,13 +28,9 @@ export interface TokenRequest {
   isFirstOfRun: boolean;
 }
 
-/** Of a call that was answered with 401 on this token. */
-export const rejectedCall = (tokenId: string | undefined, operation = 'readOrder'): RejectedCall | undefined =>
-  tokenId === undefined ? undefined : { tokenId, operation, hasServed: false };
-
 interface Run {
   lease: TokenLease;
-  wishes: RenewalWish[];
+  isAsked: boolean;
   isOpen: boolean;
   isBusy: boolean;
 }
@@ -51,29 +40,27 @@ export class TokenFleet {
   readonly requests: TokenRequest[] = [];
   reads = 0;
   /** Tokens that another one was asked for, in order. */
-  readonly wishes: (string | null)[] = [];
+  readonly asked: (string | null)[] = [];
   lifetimeMs = 3_600_000;
   /** How long the service takes to answer. */
   answerMs = 200;
   /** What it answers instead of a token. */
-  trouble: { code: TokenFailure['code']; retryAfterMs: number | null } | null = null;
+  trouble: Omit<TokenRequestTrouble, 'message'> | null = null;
   /** What reading a lease throws. */
   unreadable: Error | null = null;
-  /** By how much the clock of the process that requests tokens goes ahead. */
-  requesterAheadMs = 0;
   readonly leases: TokenLeases = {
     read: async () => {
       this.reads += 1;
       if (this.unreadable) throw this.unreadable;
       return structuredClone(this.memo);
     },
-    renew: async (_key, wish) => {
-      this.wishes.push(wish.insteadOf);
+    renew: async (_key, insteadOf) => {
+      this.asked.push(insteadOf);
       if (!this.run?.isOpen) {
-        this.run = { lease: emptyLease, wishes: [], isOpen: true, isBusy: false };
+        this.run = { lease: emptyLease, isAsked: false, isOpen: true, isBusy: false };
         this.memo = null; // a run that has just started has no memo, and it is the one that `describe` finds
       }
-      this.run.wishes.push(wish);
+      this.run.isAsked ||= isAboutCurrent(this.run.lease, { insteadOf });
       void this.work();
     },
   };
@@ -101,10 +88,9 @@ export class TokenFleet {
     const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
     return createTokenSource({
       leases: this.leases,
-      unseal: async ({ sealed, id }, leaseId) => {
+      unseal: async (sealed, leaseId) => {
         if (leaseId !== ownLease) throw new Error('not sealed for it');
-        if (sealed !== `sealed ${id}`) throw new Error('altered');
-        return `clear ${id}`;
+        return sealed.replace('sealed', 'clear');
       },
       credentialId: () => 'c-1',
       now: () => this.clock.now() + aheadMs,
@@ -112,53 +98,36 @@ export class TokenFleet {
     });
   }
 
-  /** The loop of the workflow: one round for all wishes that came meanwhile. */
+  /** The loop of the workflow: see `src/workflows/access-token.ts`. */
   private async work(): Promise<void> {
     const { run } = this;
     if (!run || run.isBusy) return;
     run.isBusy = true;
-    while (run.isOpen && this.hasWorker && run.wishes.length > 0) {
-      const verdict = judgeWishes(run.lease, run.wishes.splice(0), this.clock.now());
-      if (verdict.act === 'ignore') continue;
-      let { lease } = run;
-      if (verdict.act === 'request') lease = await this.renewed(lease);
-      if (verdict.act === 'fail') lease = { ...lease, failure: verdict.failure };
+    while (run.isOpen && this.hasWorker && run.isAsked) {
+      const lease = await this.renewed(run.lease);
       if (!run.isOpen) break;
+      run.isAsked = false;
       run.lease = { ...lease, publishedAt: iso(this.clock.now()) };
       this.memo = structuredClone(run.lease);
     }
     run.isBusy = false;
   }
 
-  /** As the workflow renews: see `src/workflows/access-token.ts`. */
   private async renewed(lease: TokenLease): Promise<TokenLease> {
-    const token = await this.requestToken(lease);
-    const now = this.clock.now();
-    if (token) return withToken(lease, token, now);
-    const { code, retryAfterMs } = this.trouble ?? { code: 'upstreamUnavailable', retryAfterMs: null };
-    return withFailure(lease, toTokenFailure({ code, message: `${code} it is`, retryAfterMs }, lease, now));
-  }
-
-  private async requestToken(lease: TokenLease): Promise<SealedToken | null> {
     const { clock, lifetimeMs, answerMs } = this;
-    const requestedAt = clock.now() + this.requesterAheadMs;
+    const refusal = refusalOf(lease, clock.now());
+    if (refusal) return { ...lease, failure: refusal };
     const isFirstOfRun = lease.renewals === 0;
     const request: TokenRequest = { at: clock.now(), before: lease.token, obtained: null, isFirstOfRun };
     this.requests.push(request);
     const id = `token-${this.requests.length}`;
     if (answerMs > 0) await clock.sleep(answerMs);
-    if (this.trouble) return null;
-    const expiresAt = requestedAt + lifetimeMs;
-    const obtained = {
-      id,
-      sealed: `sealed ${id}`,
-      requestedAt: iso(requestedAt),
-      renewAt: iso(expiresAt - renewAheadMs(lifetimeMs, 60_000)),
-      expiresAt: iso(expiresAt),
-      grantedScope: null,
-      ageMs: answerMs,
-    };
-    request.obtained = onLeaseClock(obtained, clock.now());
-    return request.obtained;
+    const { trouble } = this;
+    if (trouble) return withTrouble(lease, { ...trouble, message: `${trouble.code} it is` }, clock.now());
+    const renewAfterMs = lifetimeMs - renewAheadMs(lifetimeMs, 60_000);
+    const obtained = { id, sealed: `sealed ${id}`, ageMs: answerMs, renewAfterMs, lifetimeMs };
+    const after = withToken(lease, obtained, clock.now());
+    request.obtained = after.token;
+    return after;
   }
 }

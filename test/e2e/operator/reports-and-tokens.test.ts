@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import type { CompanyReport } from '../../../src/domain/report.js';
-import type { TokenLease } from '../../../src/domain/token/lease.js';
+import type { TokenLease } from '../../../src/domain/token-lease.js';
 import { deliver, newReport, reported } from '../../support/delivery/deliveries.js';
 import { useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type ActivityAction, activityActions, actOn, resetPoints, resetRun } from '../../support/operator.js';
@@ -71,7 +71,7 @@ it('a lease goes on after a reset of its run to each of its tasks, with a reques
   /** A caller asks for another token than the lease has, twice. */
   const goesOn = async (after: string): Promise<void> => {
     const [insteadOf, before] = [await tokenId(), requests()];
-    for (let sent = 0; sent < 2; sent += 1) await current.signal('renewToken', { insteadOf, hasServed: true });
+    for (let sent = 0; sent < 2; sent += 1) await current.signal('renewToken', { insteadOf });
     await vi.waitFor(async () => expect(await tokenId()).not.toBe(insteadOf), patient);
     expect(requests() - before, after).toBeLessThan(2); // none: the reset run had asked before
     expect((await current.describe()).memo).toMatchObject({ lease: { token: { id: await tokenId() } } });

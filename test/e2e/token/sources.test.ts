@@ -5,11 +5,9 @@ import { toAccountName, toScope } from '../../../src/domain/keys.js';
 import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
-import type { accessToken } from '../../../src/workflows/access-token.js';
-import { renewTokenSignal } from '../../../src/workflows/messages.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { continued, eventsOf } from '../../support/runs.js';
+import { eventsOf } from '../../support/runs.js';
 import { leaseStart } from '../../support/token/leases.js';
 
 /** Of each queue. */
@@ -34,7 +32,7 @@ function sources(count: number): TokenSource[] {
   return Array.from({ length: count }, () =>
     createTokenSource({
       leases,
-      unseal: ({ sealed }, leaseId) => sealer.unseal(sealed, leaseId),
+      unseal: sealer.unseal,
       credentialId: ({ clientId, clientSecret }) => sealer.keyedHash(clientId, clientSecret),
       now: slowly,
     }),
@@ -48,27 +46,6 @@ it('500 cold token sources at once cost one token request, and all are served', 
   expect(tokenRequests()).toBe(1);
 });
 
-it('one scope has one token, however its values are ordered', async () => {
-  const account = business();
-  const [source] = sources(1);
-  const one = await source?.get(account, toScope('finance order'));
-  const other = await source?.get(account, toScope('order finance'));
-  expect(other?.value).toBe(one?.value);
-  expect(tokenRequests()).toBe(1);
-});
-
-it('a lease continues as new after so many events, and its token can be read all the time', async () => {
-  const handle = await stack.client.workflow.start<typeof accessToken>(
-    'accessToken',
-    leaseStart(stack, { maxEvents: 8 }),
-  );
-  await handle.signal(renewTokenSignal, { insteadOf: null });
-  const latest = stack.client.workflow.getHandle(handle.workflowId);
-  await continued(handle);
-  expect((await latest.describe()).memo).toMatchObject({ lease: { token: { id: expect.any(String) } } });
-  await latest.terminate();
-});
-
 it('a lease requests its token on the queue of its account', async () => {
   const lease = await stack.client.workflow.start('accessToken', leaseStart(stack));
   await lease.signal('renewToken', { insteadOf: null });
@@ -79,32 +56,12 @@ it('a lease requests its token on the queue of its account', async () => {
   expect(queues).toEqual([`${stack.config.taskQueue}.business.token`]);
 });
 
-it('a renewal of no shape is counted, costs no token, and does not keep the lease from its work', async () => {
-  const lease = await stack.client.workflow.start('accessToken', leaseStart(stack, { maxSignals: 14 }));
-  const garbage = [5, 'x', null, [], {}, { insteadOf: 5 }, { insteadOf: ['a'] }, { insteadOf: null, cause: 'fun' }];
-  for (const one of garbage) await lease.signal('renewToken', one);
-  await lease.signal('renewToken');
-  expect(await lease.query('tokenStatus')).toMatchObject({ renewals: 0 }); // the run has seen them all
-  const events = await eventsOf(lease);
-  expect(events.filter((event) => event.activityTaskScheduledEventAttributes)).toEqual([]);
-  await lease.signal('renewToken', { insteadOf: null, operation: { a: 1 }, more: true });
-  const latest = stack.client.workflow.getHandle(lease.workflowId);
-  await expect.poll(async () => (await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
-  expect(tokenRequests()).toBe(1);
-  for (const one of garbage) await latest.signal('renewToken', one);
-  await continued(lease);
-  expect((await latest.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
-  expect(tokenRequests()).toBe(1);
-  await latest.terminate();
-});
-
 it('a lease goes ahead of the runs that waited for a worker longer', async () => {
   await stack.stopWorker();
   const orderIds = Array.from({ length: 150 }, () => stack.newOrder('business', [['Driving', 0]]));
   const orders = await Promise.all(orderIds.map((orderId) => stack.follow('business', orderId)));
   const key = { account: toAccountName('business'), scope: toScope(randomUUID()), credentialId: randomUUID() };
-  const wish = { insteadOf: null, cause: 'due', operation: null, hasServed: false } as const;
-  await createTokenLeases(stack.client, stack.config.taskQueue).renew(key, wish);
+  await createTokenLeases(stack.client, stack.config.taskQueue).renew(key, null);
   const lease = stack.client.workflow.getHandle(accessTokenId(key));
 
   await stack.startWorker();

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { toAccountName, toScope } from '../../../src/domain/keys.js';
-import type { AccessTokenInput } from '../../../src/domain/token/input.js';
-import type { RenewalCause, TokenLease } from '../../../src/domain/token/lease.js';
+import type { AccessTokenInput, TokenLease } from '../../../src/domain/token-lease.js';
 import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
@@ -27,8 +26,7 @@ async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}
   return {
     handle,
     published,
-    renew: (insteadOf: string | null, cause: RenewalCause = 'rejected') =>
-      handle.signal('renewToken', { insteadOf, cause, operation: 'readOrder' }),
+    renew: (insteadOf: string | null) => handle.signal('renewToken', { insteadOf }),
     failure: (code: string) => vi.waitFor(async () => expect((await published())?.failure?.code).toBe(code), patient),
     tokenOtherThan: (before: string | undefined): Promise<string> =>
       vi.waitFor(async () => {
@@ -59,32 +57,30 @@ export const tokenPaths: Paths = {
     await renew(first);
     await tokenOtherThan(first);
   }),
-  'token-refused': withLease(async ({ renew, failure }, { sandbox }) => {
+  'token-refused': withLease(async ({ renew, failure, published }, { sandbox }) => {
     const fault = sandbox.setFault({ kind: 'invalidClient' });
     await renew(null);
     await failure('credentialsRejected');
     sandbox.clearFault(fault);
-  }),
-  'token-rejected-afresh': withLease(async ({ renew, tokenOtherThan, failure }) => {
-    await renew(null);
-    const first = await tokenOtherThan(undefined);
-    await renew(first);
-    await renew(await tokenOtherThan(first), 'rejectedAfresh');
-    await failure('credentialsRejected');
-  }),
-  'token-that-stands': withLease(async ({ renew, tokenOtherThan, published }) => {
-    await renew(null);
-    const token = await tokenOtherThan(undefined);
     const { publishedAt } = (await published()) ?? {};
-    await renew(token, 'due');
+    await renew(null); // within the cool-down
     await vi.waitFor(async () => expect((await published())?.publishedAt).not.toBe(publishedAt), patient);
   }),
-  'token-with-bad-input': withLease(({ handle }) => ended(handle), { maxSignals: 0 }),
+  'token-rejected-again': withLease(async ({ renew, tokenOtherThan, failure }) => {
+    await renew(null);
+    let token = await tokenOtherThan(undefined);
+    for (let times = 0; times < 2; times += 1) {
+      await renew(token);
+      token = await tokenOtherThan(token);
+    }
+    await renew(token);
+    await failure('credentialsRejected');
+  }),
+  'token-with-bad-input': withLease(({ handle }) => ended(handle), { maxEvents: 0 }),
   async 'token-continued-as-new'(stack) {
-    const { handle, renew, tokenOtherThan } = await openLease(stack, { maxSignals: 2 });
+    const { handle, renew, tokenOtherThan } = await openLease(stack, { maxEvents: 8 });
     await renew(null);
     const first = await tokenOtherThan(undefined);
-    await renew('another');
     await continued(handle);
     expect(await tokenOtherThan(undefined), 'readers find the token all the time').toBe(first);
     return firstRunOf(handle);

@@ -7,17 +7,18 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { inject, type RunnerTask, vi } from 'vitest';
 import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
+import type { TokenReply } from '../../../src/contracts/token-reply.js';
 import { type OrderId, toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
 import type { FollowOrderInput } from '../../../src/domain/order/input.js';
 import { toRideStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
 import { watchQueueOf } from '../../../src/domain/task-queues.js';
-import type { AccessTokenInput } from '../../../src/domain/token/input.js';
+import type { AccessTokenInput } from '../../../src/domain/token-lease.js';
 import type { SeenChange, WatchOrderInput } from '../../../src/domain/watch.js';
 import { accessTokenId, followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../../src/order-worker.js';
-import { createRideApi, type ObtainedToken, type RideApi } from '../../../src/ride-api/ride-api.js';
+import { createRideApi, type RideApi } from '../../../src/ride-api/ride-api.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
@@ -63,7 +64,7 @@ interface Played {
   reads: number[];
   tokenRequests: number[];
   /** What a token request does; default: a token of an hour. */
-  onTokenRequest: (now: number) => Omit<ObtainedToken, 'requestedAt'>;
+  onTokenRequest: (now: number) => TokenReply;
   /** When each order was read first. */
   firstReads: Map<string, number>;
   /** What runs handed to the watch. */
@@ -125,7 +126,7 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
   const stack: Played = {
     reads: [],
     tokenRequests: [],
-    onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeMs: 3_600_000, grantedScope: null }),
+    onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeMs: 3_600_000 }),
     firstReads: new Map(),
     taken: [],
     hasWatch: true,
@@ -264,7 +265,7 @@ async function startWorker(
     ...createRideApi({ profile: config.profile }),
     async requestToken() {
       stack.tokenRequests.push(now());
-      return { ...stack.onTokenRequest(now()), requestedAt: now() };
+      return stack.onTokenRequest(now());
     },
     async readOrder(_account, orderId) {
       stack.reads.push(now());

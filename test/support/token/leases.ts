@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toAccountName, toScope } from '../../../src/domain/keys.js';
-import type { AccessTokenInput } from '../../../src/domain/token/input.js';
+import type { AccessTokenInput } from '../../../src/domain/token-lease.js';
 import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import type { OrderStack } from '../order/stack.js';

@@ -1,0 +1,214 @@
+import { readInput } from './input-fields.js';
+import { iso, PublishedInstantSchema } from './instant.js';
+import { AccountNameSchema, toScope } from './keys.js';
+import * as s from './schema.js';
+
+/** A text of whatever length, but not empty. */
+const filled = s.matching(/[\s\S]/, 'must be a text');
+
+const SealedTokenSchema = s.answerOf({
+  // A random name of the token.
+  id: filled,
+  // Compact JWE of the access token.
+  sealed: filled,
+  // When the request was sent: the lifetime counts from here.
+  requestedAt: PublishedInstantSchema,
+  // From this instant on the fleet renews it, while it is still usable.
+  renewAt: PublishedInstantSchema,
+  expiresAt: PublishedInstantSchema,
+});
+/** A sealed token, as Temporal stores it. */
+export type SealedToken = s.Read<typeof SealedTokenSchema>;
+
+/** A token as the activity obtained it. It tells times, not instants, since clocks of workers differ. */
+export interface RequestedToken extends Pick<SealedToken, 'id' | 'sealed'> {
+  /** How long ago the request was sent. */
+  ageMs: number;
+  /** These two count from the sending of the request. */
+  renewAfterMs: number;
+  lifetimeMs: number;
+}
+
+const TokenFailureSchema = s.answerOf({
+  code: s.wordOf(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable']),
+  message: s.answered(),
+  at: PublishedInstantSchema,
+  // Until then the lease requests nothing.
+  retryAt: PublishedInstantSchema,
+});
+/** Why there is no (new) token, and when to try again. */
+export type TokenFailure = s.Read<typeof TokenFailureSchema>;
+
+/** Why a token request failed. */
+export interface TokenRequestTrouble extends Pick<TokenFailure, 'code' | 'message'> {
+  /** The service asked for this pause. */
+  retryAfterMs: number | null;
+}
+
+const amount = s.wholeNumber(0);
+const TokenLeaseSchema = s.answerOf({
+  token: s.nullable(SealedTokenSchema),
+  failure: s.nullable(TokenFailureSchema),
+  // Tokens obtained so far.
+  renewals: amount,
+  // Failed requests since the last token; the back-off grows with them.
+  failuresInRow: amount,
+  // Each token that is replaced before its time moves this instant on; see `refusalOf`.
+  pacedUntil: s.nullable(PublishedInstantSchema),
+  // Each publication is the answer to the requests before it.
+  publishedAt: s.nullable(PublishedInstantSchema),
+});
+/** What the fleet shares about one token: the memo of its `accessToken` run. Instants are by the clock of the Temporal server. */
+export type TokenLease = s.Read<typeof TokenLeaseSchema>;
+
+export const emptyLease: TokenLease = {
+  token: null,
+  failure: null,
+  renewals: 0,
+  failuresInRow: 0,
+  pacedUntil: null,
+  publishedAt: null,
+};
+
+/** The lease in the memo of `accessToken`. Null if none of our runs has written it: any program may start a run with the id of a lease. */
+export const publishedLease = (memo: Record<string, unknown> | undefined): TokenLease | null =>
+  s.readOr(TokenLeaseSchema, memo?.lease, null);
+
+const maxScope = 1_000;
+const scopeRule = `must be sorted scope values with one blank between, ${maxScope} characters at most`;
+
+const AccessTokenInputSchema = s.inputOf({
+  account: AccountNameSchema,
+  scope: s.mapped(
+    s.checked(s.answered(), (scope) => scope.length <= maxScope && toScope(scope) === scope, scopeRule),
+    toScope,
+  ),
+  credentialId: s.matching(/^[0-9a-f]{16}$/, 'must be 16 hex digits'),
+  // What the previous run of this lease knew.
+  lease: s.optional(TokenLeaseSchema),
+  // The run continues as new after so many events.
+  maxEvents: s.optional(s.positive),
+});
+/** The input of `accessToken`. */
+export type AccessTokenInput = s.Read<typeof AccessTokenInputSchema>;
+
+/** Reads the input of `accessToken`. Throws `InvalidInput` that names the field. */
+export const parseAccessTokenInput = (value: unknown): AccessTokenInput => readInput(AccessTokenInputSchema, value);
+
+/** A caller's request for another token. */
+export interface RenewalRequest {
+  /** Id of the token to replace; null: the caller knows none. */
+  insteadOf: string | null;
+}
+
+const RenewalRequestSchema = s.answerOf({ insteadOf: s.nullable(s.answered()) });
+
+/** The compare of the compare-and-swap: does the request name the current token? False for what is no request. */
+export function isAboutCurrent({ token }: TokenLease, request: unknown): boolean {
+  const read = s.readOr(RenewalRequestSchema, request, null);
+  return read !== null && (token === null || token.id === read.insteadOf);
+}
+
+/** The pause after refused credentials, and the longest one while the service is unreachable and names none. */
+const coolDownMs = 60_000;
+
+/** The longest wait before the next try, whatever the service or a memo says. */
+export const longestWaitMs = 600_000;
+
+const lifetimeShareAhead = 5;
+
+/** How long before its end a token is renewed: `earlyMs`, or a fifth of a short lifetime. */
+export const renewAheadMs = (lifetimeMs: number, earlyMs: number): number =>
+  Math.min(earlyMs, lifetimeMs / lifetimeShareAhead);
+
+const isAfter = (instant: string, now: number): boolean => Date.parse(instant) > now;
+
+/** May the token still be sent? */
+export const isUsable = (token: SealedToken, now: number): boolean => isAfter(token.expiresAt, now);
+
+/** Is it time to renew the token? */
+const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renewAt, now);
+
+/** Is it too early to try again after this failure? */
+export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
+
+/** Two tokens at once may be replaced before their time, and then one in half a minute: the service may end a token at any
+ *  time, but if it rejects calls whatever the token, new ones do not help. */
+const paceMs = 30_000;
+const atOnce = 2;
+
+const refused =
+  'The service rejects tokens before their end, faster than they may be replaced. Check that base URL and token URL belong together, ' +
+  'path and scope of the operations that it answers with 401, and that no other program ends tokens of this client.';
+
+/** Why a lease that is asked for another token requests none now; null: it requests one. */
+export function refusalOf({ token, failure, pacedUntil }: TokenLease, now: number): TokenFailure | null {
+  if (failure && isCoolingDown(failure, now)) return failure;
+  if (token === null || pacedUntil === null || isDue(token, now)) return null;
+  const againAt = Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
+  if (againAt <= now) return null;
+  const retryAt = iso(Math.min(againAt, Date.parse(token.renewAt)));
+  return { code: 'credentialsRejected', message: refused, at: iso(now), retryAt };
+}
+
+/** The lease after a token was obtained. */
+export function withToken(lease: TokenLease, requested: RequestedToken, now: number): TokenLease {
+  const { ageMs, renewAfterMs, lifetimeMs, ...token } = requested;
+  const requestedMs = now - ageMs;
+  const isEarly = lease.token !== null && !isDue(lease.token, now);
+  const pacedMs = Math.max(now, Date.parse(lease.pacedUntil ?? iso(now))) + paceMs;
+  return {
+    ...lease,
+    token: {
+      ...token,
+      requestedAt: iso(requestedMs),
+      renewAt: iso(requestedMs + renewAfterMs),
+      expiresAt: iso(requestedMs + lifetimeMs),
+    },
+    failure: null,
+    renewals: lease.renewals + 1,
+    failuresInRow: 0,
+    pacedUntil: isEarly ? iso(pacedMs) : lease.pacedUntil,
+  };
+}
+
+const firstBackOffMs = 1_000;
+
+/** The lease after a failed request. An old token stays usable until its end. There is a cool-down after a refusal, and a growing pause
+ *  while the service is unreachable. */
+export function withTrouble(lease: TokenLease, trouble: TokenRequestTrouble, now: number): TokenLease {
+  const { code, message, retryAfterMs } = trouble;
+  const backOffMs = Math.min(firstBackOffMs * 2 ** lease.failuresInRow, coolDownMs);
+  const askedForMs = Math.min(Math.max(retryAfterMs ?? 0, backOffMs), longestWaitMs);
+  const waitMs = code === 'upstreamUnavailable' ? askedForMs : coolDownMs;
+  const failure = { code, message, at: iso(now), retryAt: iso(now + waitMs) };
+  return { ...lease, failure, failuresInRow: lease.failuresInRow + 1 };
+}
+
+/** Why the lease requests a token, for the metric. */
+export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {
+  if (token === null) return 'first';
+  if (!isUsable(token, now)) return 'expired';
+  return isDue(token, now) ? 'ahead' : 'rejected';
+}
+
+/** How long a lease waits for requests before its run ends: two lifetimes of the token. */
+export function idleMs({ token }: TokenLease): number {
+  const lifetimeMs = token === null ? 0 : Date.parse(token.expiresAt) - Date.parse(token.requestedAt);
+  return 2 * Math.max(lifetimeMs, coolDownMs);
+}
+
+/** The lease as Markdown for the Temporal UI. Holds times and the reason of a failure, never a token. */
+export function describeLease(lease: TokenLease): string {
+  const { token, failure, renewals } = lease;
+  const rows = [
+    ['token', token === null ? 'none yet' : token.id],
+    ['obtained', token?.requestedAt ?? '-'],
+    ['renewed from', token?.renewAt ?? '-'],
+    ['expires', token?.expiresAt ?? '-'],
+    ['tokens so far', String(renewals)],
+  ];
+  const table = ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
+  if (failure === null) return table;
+  return `**Attention: ${failure.code}** since ${failure.at}: ${failure.message} Asked again from ${failure.retryAt}.\n\n${table}`;
+}
