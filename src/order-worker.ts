@@ -14,7 +14,6 @@ import {
   createAuthorizedCall,
   createCallActivities,
   createDeliveryActivities,
-  createEarlierRunActivities,
   createFollowingActivities,
   createNotifyActivities,
   createOrderActivities,
@@ -51,7 +50,6 @@ import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import { createEarlierRunReader } from './temporal/order-runs.js';
 import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
@@ -274,7 +272,6 @@ function createActivities(
     tokenActivities,
     watching,
     mainActivities: {
-      ...createEarlierRunActivities({ readRun: createEarlierRunReader(client) }),
       ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue), stores }),
       ...createNotifyActivities({ send }),
       ...createReplayActivities({ replay: replayAside }),

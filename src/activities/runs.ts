@@ -1,6 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
 import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
-import type { EarlierRun, EarlierRunKey } from '../domain/order/earlier-run.js';
 import type { OrderTrail } from '../domain/order/trail.js';
 import type { HandOverInput } from '../domain/parked.js';
 import type { ChangeRideInput } from '../domain/ride/input.js';
@@ -50,17 +49,6 @@ export const createFollowingActivities = ({ orders, stores }: { orders: Followed
   },
 
   refreshFollowed: (key: FollowOrderKey): Promise<OrderTrail | null> => orders.refresh(key),
-});
-
-/** Queries a run that has ended. Null if Temporal has forgotten it or it cannot answer. Throws while Temporal is unavailable. */
-export type EarlierRunReader = (key: EarlierRunKey) => Promise<EarlierRun | null>;
-
-/** The activity by which a run continues an earlier one, as workflows see it. */
-export type EarlierRunActivities = ReturnType<typeof createEarlierRunActivities>;
-
-/** See `EarlierRunActivities`. */
-export const createEarlierRunActivities = ({ readRun }: { readRun: EarlierRunReader }) => ({
-  readEarlierRun: (key: EarlierRunKey): Promise<EarlierRun | null> => readRun(key),
 });
 
 /** One update of a ride. The ride recognizes a repeated update by its id. */

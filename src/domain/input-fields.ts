@@ -50,11 +50,12 @@ const nothing = s.inputOf({});
 /** Reads the argument of a message that takes none: nothing, or an empty object. Throws `InvalidInput`. */
 export const parseNoInput = (value: unknown): void => void readInput(nothing, value ?? {});
 
-/** What a caller may put into the second argument of a run. Only a run that continues as new sets other fields. */
+/** What a starter may put into the second argument of a run; `followOrder` checks `left`. Only a run that continues as new sets other
+ *  fields. */
 const progressOfStarters = s.inputOf({
   limits: s.absentOr(s.anything),
   maxEvents: s.optional(s.anything),
-  continues: s.absentOr(s.anything),
+  left: s.absentOr(s.anything),
 });
 
 /**
@@ -63,8 +64,7 @@ const progressOfStarters = s.inputOf({
  */
 export function checkProgress(value: unknown, isContinued: boolean): void {
   if (isContinued || value === undefined || value === null) return;
-  const { limits = {}, maxEvents = 1, continues } = readInput(progressOfStarters, value, 'progress');
+  const { limits = {}, maxEvents = 1 } = readInput(progressOfStarters, value, 'progress');
   for (const [field, given] of [...Object.entries(toInputObject(limits, 'limits')), ['maxEvents', maxEvents] as const])
     readInput(s.positive, given, field.slice(0, 40));
-  if (continues !== undefined) readInput(s.text(), continues, 'continues');
 }

@@ -1,13 +1,31 @@
 import type { Client } from '@temporalio/client';
-import { FaretrailError } from '../domain/errors.js';
-import { isFollowedAgain, type OrderEnd } from '../domain/order/earlier-run.js';
-import type { FollowOrderInput, FollowRequest } from '../domain/order/input.js';
-import { outcomes } from '../domain/order/trail.js';
+import { readDeliveries } from '../domain/delivery.js';
+import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { UndecodablePayload } from '../domain/input-fields.js';
+import { iso } from '../domain/instant.js';
+import {
+  atStart,
+  type FollowedOrder,
+  goOnFrom,
+  isFollowedAgain,
+  type OrderEnd,
+  withDeliveries,
+  withObservation,
+  withRequest,
+} from '../domain/order/earlier-run.js';
+import {
+  type FollowOrderInput,
+  type FollowRequest,
+  parseFollowOrderInput,
+  readFollowRequest,
+} from '../domain/order/input.js';
+import { type OrderObservation, outcomes, seenBy } from '../domain/order/trail.js';
 import { type FollowOrderKey, followOrderId } from '../domain/workflow-ids.js';
-import { followRequestedSignal } from '../workflows/messages.js';
+import { deliveryReceivedSignal, followRequestedSignal } from '../workflows/messages.js';
 import type { FollowOrderProgress, followOrder } from '../workflows/order/follow-order.js';
-import { FaretrailClientError, grpcErrorOf, hasCode } from './run-errors.js';
-import { runOf, unlessEnded } from './runs.js';
+import { decodeAll } from './payloads.js';
+import { FaretrailClientError, grpcErrorOf, hasCode, isGrpc } from './run-errors.js';
+import { type HistoryEvents, runOf, unlessEnded } from './runs.js';
 import { singleRunStart } from './starts.js';
 
 /** Options of a start of `followOrder`, also with a signal. */
@@ -20,17 +38,21 @@ type OrderStart = Omit<ReturnType<typeof orderStart>, 'args' | 'workflowIdReuseP
 export const orderStart = (input: FollowOrderInput, taskQueue: string) =>
   singleRunStart(followOrderId(input), input, taskQueue, `Order ${input.orderId} of account ${input.account}`);
 
-/** The same after a run that ended before its order did: the new run continues its timeline. */
-const orderRestart = (
+/** The same after a run that ended before its order did: the new run goes on with what that run left. */
+function orderRestart(
   input: FollowOrderInput,
   taskQueue: string,
-  { runId, hasResult }: { runId: string; hasResult: boolean },
-): OrderStart => ({
-  ...orderStart(input, taskQueue),
-  args: [input, { continues: runId }],
-  // Another caller may start its run first, and that run may already have completed: a failed run is followed by one success only.
-  workflowIdReusePolicy: hasResult ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
-});
+  { end, before }: { end: OrderEnd; before: FollowedOrder | 'nothing' | 'unreadable' },
+): OrderStart {
+  const options = orderStart(input, taskQueue);
+  const goesOn = typeof before === 'object' && goOnFrom(before, end, input);
+  return {
+    ...options,
+    args: goesOn ? [goesOn.input, { left: goesOn.left }] : options.args,
+    // Another caller may start its run first, and that run may already have completed: a failed run is followed by one success only.
+    workflowIdReusePolicy: end === 'brokenOff' ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'ALLOW_DUPLICATE',
+  };
+}
 
 /** The newest run of an order. `open`: it is running, or continuing as new. */
 type LastRun = { kind: 'none' } | { kind: 'open' } | { kind: 'ended'; runId: string; end: OrderEnd };
@@ -62,8 +84,9 @@ export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>
     const last = await readLastRun(client, input);
     if (last.kind !== 'ended') continue; // another caller has just started a run, or Temporal has just forgotten the last one
     if (!isStartedAgain(last.end)) return { stays: last.end };
-    const { runId, end } = last;
-    const again = await unlessEnded(start(orderRestart(input, taskQueue, { runId, hasResult: end !== 'brokenOff' })));
+    const before = await readLeft(client, input, last.runId);
+    if (before === 'unreadable' && !isStartedAgain(before)) return { stays: before };
+    const again = await unlessEnded(start(orderRestart(input, taskQueue, { end: last.end, before })));
     if (again) return again;
   }
   throw new FaretrailError('OrderContended', `other callers keep starting and ending ${followOrderId(input)}`);
@@ -113,4 +136,61 @@ const brokenOffStates: readonly string[] = ['FAILED', 'CANCELLED', 'TERMINATED',
 function toEnd(result: unknown): OrderEnd {
   const { outcome } = (result ?? {}) as { outcome?: unknown };
   return outcomes.find((known) => known === outcome) ?? 'unreadable';
+}
+
+/**
+ * What a run that has ended leaves to the next one. Its history tells, so no worker has to live. `nothing`: Temporal has forgotten the
+ * run, or its input was wrong. `unreadable`: this process lacks the key of its payloads, or may not read histories.
+ */
+export async function readLeft(
+  client: Client,
+  key: FollowOrderKey,
+  runId: string,
+): Promise<FollowedOrder | 'nothing' | 'unreadable'> {
+  const events = await readEvents(client, key, runId);
+  if (events === 'unreadable') return events;
+  let order: FollowedOrder | 'nothing' = 'nothing';
+  try {
+    for (const event of events) order = await after(event, order, { client, events });
+    return order;
+  } catch (error) {
+    return error instanceof InvalidInput ? 'nothing' : 'unreadable';
+  }
+}
+
+async function readEvents(client: Client, key: FollowOrderKey, runId: string): Promise<HistoryEvents | 'unreadable'> {
+  try {
+    return await runOf(client, followOrderId(key), runId).events();
+  } catch (error) {
+    if (hasCode(error, 'NotFound')) return [];
+    if (isGrpc(error, 'PERMISSION_DENIED')) return 'unreadable'; // to a narrow authorizer for ingresses
+    throw error;
+  }
+}
+
+/** Records an event as the run has recorded it. */
+async function after(
+  event: HistoryEvents[number],
+  before: FollowedOrder | 'nothing',
+  { client, events }: { client: Client; events: HistoryEvents },
+): Promise<FollowedOrder | 'nothing'> {
+  const at = iso(Number(event.eventTime?.seconds) * 1_000 + Math.floor(Number(event.eventTime?.nanos) / 1e6));
+  const start = event.workflowExecutionStartedEventAttributes;
+  if (start) {
+    const [input, progress] = await decodeAll(client, start.input?.payloads);
+    return atStart(parseFollowOrderInput(input), at, (progress as FollowOrderProgress | undefined)?.left);
+  }
+  if (before === 'nothing') return before;
+  const signal = event.workflowExecutionSignaledEventAttributes;
+  const [argument] = await decodeAll(client, signal?.input?.payloads);
+  if (argument instanceof UndecodablePayload) return before;
+  if (signal?.signalName === deliveryReceivedSignal.name)
+    return { ...before, ...withDeliveries(before, readDeliveries(argument, at)) };
+  if (signal?.signalName === followRequestedSignal.name)
+    return { ...before, ...withRequest(before, readFollowRequest(argument).request) };
+  const done = event.activityTaskCompletedEventAttributes;
+  const asked = done && events[Number(done.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
+  if (asked?.activityType?.name !== 'readOrder') return before;
+  const [seen] = await decodeAll(client, done?.result?.payloads);
+  return { ...before, ...withObservation(before, seenBy(at, seen as OrderObservation), before.claims) };
 }

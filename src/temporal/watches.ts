@@ -3,12 +3,11 @@ import type { SearchAttributes } from '@temporalio/common';
 import type { WatchPort } from '../activities/index.js';
 import { attentionCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
-import { scheduledAt } from '../domain/order/trail.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
 import type { AccountWatchInput, WatchOrderInput, WatchPulse, WatchStatus } from '../domain/watch.js';
 import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
-import { changeSeenSignal, changesCountedSignal, leftByRunQuery, watchToldSignal } from '../workflows/messages.js';
+import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSignal } from '../workflows/messages.js';
 import { createFleet, createProcessCount } from './fleet.js';
 import { decodeAll } from './payloads.js';
 import { runOf } from './runs.js';
@@ -63,13 +62,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
 
     async readOrder(key) {
       try {
-        const { left } = await runOf(client, followOrderId(key)).query(leftByRunQuery, { withinMs: answerWithinMs });
-        const { rawStatus, since, attention, pushed } = left.trail;
-        const pickup = scheduledAt(left.input, left.trail);
-        return {
-          ...{ account: key.account, orderId: key.orderId, rawStatus, since, pushed, scheduledAt: pickup },
-          attention: attention?.code ?? null,
-        };
+        return await runOf(client, followOrderId(key)).query(watchedOrderQuery, { withinMs: answerWithinMs });
       } catch {
         return null; // no worker answers, or the run has ended: the next poll asks again
       }

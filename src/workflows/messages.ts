@@ -1,6 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../domain/delivery.js';
-import type { EarlierRun } from '../domain/order/earlier-run.js';
 import type { FollowRequest } from '../domain/order/input.js';
 import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
 import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
@@ -9,7 +8,7 @@ import type { RideStanding } from '../domain/ride/ride.js';
 import type { ChangeCounts } from '../domain/subscription/silence.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
 import type { RenewalRequest, TokenLease } from '../domain/token-lease.js';
-import type { SeenChange, WatchStatus, WatchTold } from '../domain/watch.js';
+import type { SeenChange, WatchOrderInput, WatchStatus, WatchTold } from '../domain/watch.js';
 import { rideOrderChanged } from '../domain/workflow-ids.js';
 
 /** Deliveries about the order, as hints; each leads to at least one read that starts afterwards (I2). */
@@ -30,8 +29,8 @@ export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');
 /** Ends the run with the outcome `stopped` and answers with the final trail. `reason`: 1 to 200 characters. */
 export const stopFollowingUpdate = defineUpdate<OrderTrail, [{ reason: string }]>('stopFollowing');
 
-/** What this run leaves to a later run of the same order. */
-export const leftByRunQuery = defineQuery<EarlierRun>('leftByRun');
+/** What the watch of the account must know of the order. Internal. */
+export const watchedOrderQuery = defineQuery<WatchOrderInput>('watchedOrder');
 
 /** The worker with the watch tells its run who it is, and the trouble of the account. Internal. */
 export const watchToldSignal = defineSignal<[WatchTold]>('watchTold');

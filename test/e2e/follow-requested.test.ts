@@ -8,7 +8,7 @@ import { startToldWorkflow } from '../support/notify/receiver.js';
 import { slowPolls } from '../support/order/courses.js';
 import { shows, trailOf, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { continued, detailsOf, eventsOf } from '../support/runs.js';
+import { continued, eventsOf } from '../support/runs.js';
 
 // Whatever is seen here was seen because of a message.
 const stack = useOrderStack(slowPolls);
@@ -149,17 +149,14 @@ describe.concurrent('what a caller requests', () => {
     }
   });
 
-  it('of more than fifty receivers is taken as far as fifty, and the details name the others', async () => {
+  it('of more than fifty receivers is taken as far as fifty', async () => {
     const { receiver, course, end } = await startToldWorkflow(stack);
     const strangers = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({ workflowId: `stranger-${from + index}`, signal: 's' }));
     const handle = await follow({ notify: strangers(0, 49) });
     await shows(handle, { status: 'Routing' });
-    await handle.signal('followRequested', { notify: [receiver, ...strangers(0, 49), ...strangers(49, 2)] });
+    await handle.signal('followRequested', { notify: [...strangers(0, 49), receiver, ...strangers(49, 2)] });
     await vi.waitFor(async () => expect(await course()).toEqual([['Routing', null]]), patient);
-    const details = await detailsOf(handle);
-    for (const name of ['stranger-49', 'stranger-50'])
-      expect(details).toContain(`Not notified: ${name} by signal s: more than 50 receivers`);
     await handle.terminate();
     await end();
   });

@@ -25,7 +25,7 @@ const walks: readonly Walk[] = [
       'src/workflows/messages.ts',
       'src/workflows/order/follow-order.ts', // the life of the run
       'src/workflows/order/inbox.ts',
-      'src/workflows/order/looks.ts', // decides when to read
+      'src/workflows/order/reads.ts', // decides when to read
       'src/activities/order.ts', // reads once
       'src/activities/looking.ts', // what a failed read means
       'src/activities/authorized-call.ts',
@@ -67,7 +67,7 @@ const walks: readonly Walk[] = [
       'src/workflows/messages.ts',
       'src/workflows/order/inbox.ts', // the signal arrives
       'src/workflows/order/state.ts', // where it is kept
-      'src/workflows/order/looks.ts', // a read is wanted
+      'src/workflows/order/reads.ts', // a read is wanted
       'src/activities/order.ts',
       'src/activities/authorized-call.ts',
       'src/ride-api/ride-api.ts',

@@ -27,7 +27,7 @@ export interface WatchedRuns {
   /** What the run shows, from the run itself; needs no worker. A run that Temporal has forgotten is not open. */
   readShown(key: FollowOrderKey): Promise<Shown>;
   /** What visibility does not know of an order, from its run; needs a worker. Null: the run cannot say. */
-  readOrder(key: FollowOrderKey): Promise<Omit<WatchOrderInput, 'followedSince'> | null>;
+  readOrder(key: FollowOrderKey): Promise<WatchOrderInput | null>;
   /** A hint. False: no run is open. */
   changeSeen(key: FollowOrderKey, seen: SeenChange): Promise<boolean>;
 }

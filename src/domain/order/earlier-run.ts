@@ -1,8 +1,23 @@
-import { countDeliveries, type DeliveryNotice, type EndParkReason, isReadable } from '../delivery.js';
-import { hostOf, isUrlReceiver, type Notify } from '../notify/receivers.js';
-import type { FollowOrderKey } from '../workflow-ids.js';
+import {
+  countDeliveries,
+  type DeliveryNotice,
+  DeliveryNoticeSchema,
+  type EndParkReason,
+  isReadable,
+} from '../delivery.js';
+import { readInput } from '../input-fields.js';
+import { isUrlReceiver, type Notify, NotifySchema } from '../notify/receivers.js';
+import * as s from '../schema.js';
 import { type FollowOrderInput, type FollowRequest, fillInput } from './input.js';
-import { type OrderTrail, type Outcome, openTrail, withReference } from './trail.js';
+import {
+  type OrderObservation,
+  OrderTrailSchema,
+  type Outcome,
+  openTrail,
+  recordObservation,
+  withoutDriver,
+  withReference,
+} from './trail.js';
 
 /**
  * How the last run of an order ended. `brokenOff`: it failed, or a person cancelled or terminated it, so it left no trail.
@@ -35,70 +50,46 @@ export const isFollowedAgain = (end: OrderEnd, again: boolean): boolean =>
 export const afterEnd = (end: OrderEnd): 'again' | 'late' | EndParkReason => afterEnds[end].deliveries;
 
 /** More than any order needs, so that a caller cannot make a run send notices without end. */
-const maxReceivers = 50;
+export const maxReceivers = 50;
 
-/** Receivers to add to those that a run has: as many as it has room for, each once, and the rest. */
-export function addedReceivers(
-  present: readonly Notify[],
-  more: readonly Notify[],
-): { added: Notify[]; leftOut: Notify[] } {
+/** Receivers to add to those that a run has: each once, and as many as it has room for. */
+export function addedReceivers(present: readonly Notify[], more: readonly Notify[]): Notify[] {
   const known = new Set(present.map(keyOf));
   const newcomers = more.filter((receiver) => !known.has(keyOf(receiver)) && known.add(keyOf(receiver)));
-  const room = Math.max(0, maxReceivers - present.length);
-  return { added: newcomers.slice(0, room), leftOut: newcomers.slice(room) };
+  return newcomers.slice(0, Math.max(0, maxReceivers - present.length));
 }
 
 const keyOf = (receiver: Notify): string =>
   JSON.stringify(isUrlReceiver(receiver) ? [receiver.url] : [receiver.workflowId, receiver.signal]);
 
-/** The details of a run show no more lines. */
-const maxLines = 20;
-
-/** Adds lines, for the UI, about receivers for which the run has no room. */
-export const withLeftOut = (lines: readonly string[], receivers: readonly Notify[]): string[] =>
-  [...new Set([...lines, ...receivers.map(toLine)])].slice(0, maxLines);
-
-const toLine = (receiver: Notify): string => {
-  const name = isUrlReceiver(receiver) ? hostOf(receiver.url) : `${receiver.workflowId} by signal ${receiver.signal}`;
-  return `${name.slice(0, 50)}: more than ${maxReceivers} receivers`;
-};
-
-/** Names a run of `followOrder` that has ended. */
-export interface EarlierRunKey extends FollowOrderKey {
-  runId: string;
-}
-
-/** What a run of `followOrder` leaves to a later run of the same order. Plain JSON. */
-export interface RunLeft {
-  input: FollowOrderInput;
-  trail: OrderTrail;
-  /** Deliveries that no reading has answered. */
-  claims: DeliveryNotice[];
-  /** Ids of deliveries already counted, newest last. */
-  seenDeliveries: string[];
-  receivers: Notify[];
-  /** One line for each receiver for which the run had no room. */
-  leftOut: string[];
-}
-
-/** The answer of an earlier run. */
-export interface EarlierRun {
-  left: RunLeft;
-  /** The run that it had to continue, until that run answered. */
-  continues: string | null;
-}
-
 const maxKept = 1_000;
 
-/** What a run has at its start. */
-export const leftAtStart = (input: FollowOrderInput, startedAt: string): RunLeft => ({
-  input,
-  trail: openTrail(input, startedAt),
-  claims: [],
-  seenDeliveries: [],
-  receivers: input.notify ?? [],
-  leftOut: [],
+const RunLeftSchema = s.inputOf({
+  trail: OrderTrailSchema,
+  // Deliveries that no reading has answered.
+  claims: s.listOf(DeliveryNoticeSchema, maxKept),
+  // Ids of deliveries already counted, newest last.
+  seenDeliveries: s.listOf(s.answered(), maxKept),
+  receivers: s.listOf(NotifySchema, maxReceivers),
 });
+
+/** What a run of `followOrder` leaves to the next run of the same order, beside its input. Plain JSON. */
+export type RunLeft = s.Read<typeof RunLeftSchema>;
+
+/** Reads what the starter of a run has found of an earlier one. Throws `InvalidInput` that names the field. */
+export const parseRunLeft = (value: unknown): RunLeft => readInput(RunLeftSchema, value, 'left');
+
+/** The same with the input, to which callers may have added. */
+export interface FollowedOrder extends RunLeft {
+  input: FollowOrderInput;
+}
+
+/** What a run knows at its start. */
+export const atStart = (input: FollowOrderInput, startedAt: string, left?: RunLeft): FollowedOrder => {
+  const nothing = { trail: openTrail(input, startedAt), claims: [], seenDeliveries: [], receivers: [] };
+  const order = { ...(left ?? nothing), input };
+  return { ...order, ...withRequest(order, input) };
+};
 
 type Recorded = Pick<RunLeft, 'trail' | 'claims' | 'seenDeliveries'>;
 
@@ -114,46 +105,37 @@ export function withDeliveries(before: Recorded, deliveries: readonly DeliveryNo
   };
 }
 
-type Wished = Pick<RunLeft, 'input' | 'trail' | 'receivers' | 'leftOut'>;
+/** Adds what a read found. A reading answers the deliveries `answered`; trouble answers none: the next reading does. */
+export const withObservation = (
+  { trail, claims }: Pick<Recorded, 'trail' | 'claims'>,
+  seen: OrderObservation,
+  answered: DeliveryNotice[],
+): Pick<Recorded, 'trail' | 'claims'> => ({
+  trail: recordObservation(trail, seen, answered, claims.length > 0),
+  claims: seen.kind === 'reading' ? claims.filter((claim) => !answered.includes(claim)) : claims,
+});
+
+type Wished = Pick<FollowedOrder, 'input' | 'trail' | 'receivers'>;
 
 /** Adds what a caller asks for: sets the fields that are not set yet, and adds receivers. */
 export function withRequest(before: Wished, request: FollowRequest): Wished {
   const input = fillInput(before.input, request);
-  const { added, leftOut } = addedReceivers(before.receivers, request.notify ?? []);
-  return {
-    input,
-    trail: withReference(before.trail, input),
-    receivers: [...before.receivers, ...added],
-    leftOut: withLeftOut(before.leftOut, leftOut),
-  };
+  const added = addedReceivers(before.receivers, request.notify ?? []);
+  return { input, trail: withReference(before.trail, input), receivers: [...before.receivers, ...added] };
 }
 
 /**
- * Joins a new run, `now`, which has read nothing yet, with what an earlier run left. The timeline goes on, and an outcome that was not an
- * end at the service is removed. Inputs of the new run take precedence. An expired run does not pass on its `followForMs`, or the new
- * run would expire too.
+ * With what a run starts that follows the order again. What its own caller says takes precedence over what was said to the ended run. An
+ * expired run does not pass on its `followForMs`, or the new run would expire too.
  */
-export function goOnFrom(earlier: RunLeft, now: RunLeft): RunLeft {
-  const { followForMs: _tooShort, ...asked } = earlier.input;
-  const input = fillInput(now.input, earlier.trail.outcome === 'expired' ? asked : earlier.input);
-  const seenBefore = new Set(earlier.seenDeliveries);
-  const again = now.seenDeliveries.filter((id) => id !== '' && seenBefore.has(id)).length;
-  const { added, leftOut } = addedReceivers(earlier.receivers, now.receivers);
+export function goOnFrom(
+  { input: { followForMs, ...asked }, ...left }: FollowedOrder,
+  end: OrderEnd,
+  input: FollowOrderInput,
+): { input: FollowOrderInput; left: RunLeft } {
+  const passedOn = end === 'expired' || followForMs === undefined ? asked : { ...asked, followForMs };
   return {
-    input,
-    trail: {
-      ...withReference(earlier.trail, input),
-      outcome: earlier.trail.terminal ? earlier.trail.outcome : null,
-      pushed: earlier.trail.pushed || now.trail.pushed,
-      reads: earlier.trail.reads + now.trail.reads,
-      deliveries: {
-        received: earlier.trail.deliveries.received + now.trail.deliveries.received,
-        duplicate: earlier.trail.deliveries.duplicate + now.trail.deliveries.duplicate + again,
-      },
-    },
-    claims: [...earlier.claims, ...now.claims].slice(-maxKept),
-    seenDeliveries: [...new Set([...earlier.seenDeliveries, ...now.seenDeliveries])].slice(-maxKept),
-    receivers: [...earlier.receivers, ...added],
-    leftOut: withLeftOut([...earlier.leftOut, ...now.leftOut], leftOut),
+    input: fillInput(input, passedOn),
+    left: { ...left, trail: withoutDriver(left.trail), claims: left.claims.filter(isReadable) },
   };
 }

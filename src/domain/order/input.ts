@@ -1,5 +1,5 @@
 import { InvalidInput } from '../errors.js';
-import { parserOf, readInput, toInputObject } from '../input-fields.js';
+import { parserOf, toInputObject } from '../input-fields.js';
 import { InstantSchema } from '../instant.js';
 import { AccountNameSchema, OrderIdSchema } from '../keys.js';
 import { NotifyListSchema, toReceiver } from '../notify/receivers.js';
@@ -77,14 +77,6 @@ export const fillInput = (input: FollowOrderInput, { notify: _, ...asked }: Foll
   ...asked,
   ...input,
 });
-
-const RunIdSchema = s.matching(
-  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  'must be the run id of an earlier run of this order',
-);
-
-/** Reads the run id of an earlier run of the order. Throws `InvalidInput`. */
-export const toEarlierRunId = (value: unknown): string => readInput(RunIdSchema, value, 'continues');
 
 /** Argument of the update `stopFollowing`. */
 export const StopInputSchema = s.inputOf({ reason: s.text() });

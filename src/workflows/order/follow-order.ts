@@ -1,10 +1,11 @@
 import { ApplicationFailure, allHandlersFinished, condition, isCancellation, sleep } from '@temporalio/workflow';
+import { withObservation } from '../../domain/order/earlier-run.js';
 import type { FollowOrderInput } from '../../domain/order/input.js';
-import { expiresAt, type OrderTrail, recordObservation, seenBy, withoutDriver } from '../../domain/order/trail.js';
+import { expiresAt, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
-import { joinWatch, type Look, mustRead, readOrder, vouchingFor } from './looks.js';
+import { mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
 import {
   countChange,
   countEnd,
@@ -14,7 +15,8 @@ import {
   openFollow,
   showTrail,
 } from './state.js';
-import { continueIfLong, goOn, leaveAnswer, mustContinue } from './succession.js';
+import { continueIfLong, mustContinue } from './succession.js';
+import { joinWatch } from './watch.js';
 
 export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 
@@ -24,10 +26,8 @@ export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
  */
 export async function followOrder(input: FollowOrderInput, progress?: FollowOrderProgress): Promise<OrderTrail> {
   const follow = openFollow(input, progress);
-  leaveAnswer(follow);
   listen(follow);
   try {
-    if (follow.continues !== null) await resume(follow);
     watchExpiry(follow);
     while (!isOver(follow)) {
       joinWatch(follow);
@@ -48,14 +48,6 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
 function forgetDriver(follow: Follow): void {
   follow.trail = withoutDriver(follow.trail);
   follow.show();
-}
-
-/** Continues an earlier run. All receivers get the present state, since that run may have announced its own end. */
-async function resume(follow: Follow): Promise<void> {
-  await goOn(follow);
-  if (isOver(follow)) return; // `close` announces the end
-  showTrail(follow, 'read');
-  follow.notifier.tell(follow.trail);
 }
 
 /** Keeps one timer: an earlier pick-up replaces it, and after a later pick-up another timer runs for the rest. */
@@ -87,20 +79,20 @@ async function read(follow: Follow): Promise<void> {
   if (look) await record(follow, look);
 }
 
-async function record(follow: Follow, { seen: found, serves, ...look }: Look): Promise<void> {
+async function record(follow: Follow, { seen: found, serves, ...read }: OrderRead): Promise<void> {
   const { inbox, trail: before } = follow;
   const seen = seenBy(new Date().toISOString(), found);
   const isReading = seen.kind === 'reading';
   // No read follows an end, so it answers the deliveries that have come meanwhile, too.
-  const claims = isReading && seen.reading.terminal ? inbox.claims : look.claims;
+  const claims = isReading && seen.reading.terminal ? inbox.claims : read.claims;
   if (isReading && seen.stores) follow.notifier.addStore(before);
-  follow.trail = recordObservation(before, seen, claims, inbox.claims.length > 0);
+  const recorded = withObservation({ trail: before, claims: inbox.claims }, seen, claims);
+  follow.trail = recorded.trail;
+  inbox.claims = recorded.claims;
   countChange(before, follow, claims);
   follow.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
   if (isReading) follow.unchangedAt = seen.at;
   inbox.served = serves;
-  // Trouble answers no claim: the next reading does.
-  if (isReading) inbox.claims = inbox.claims.filter((claim) => !claims.includes(claim));
   showTrail(follow, claims.length > 0 ? 'delivery' : 'read');
   // Trouble hides a concern, which may last.
   if (seen.kind !== 'trouble') follow.notifier.tell(follow.trail);

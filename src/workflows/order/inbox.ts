@@ -1,7 +1,7 @@
 import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
-import { withDeliveries, withRequest } from '../../domain/order/earlier-run.js';
+import { maxReceivers, withDeliveries, withRequest } from '../../domain/order/earlier-run.js';
 import { parseStopInput, readFollowRequest } from '../../domain/order/input.js';
 import { readSeenChange } from '../../domain/watch.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
@@ -11,14 +11,17 @@ import {
   orderTrailQuery,
   refreshOrderUpdate,
   stopFollowingUpdate,
+  watchedOrderQuery,
 } from '../messages.js';
 import { onUpdate } from '../run-kit.js';
 import type { Follow } from './state.js';
+import { watchedOrder } from './watch.js';
 
 /** Registers all handlers. Must run before the first await of the run. */
 export function listen(run: Follow): void {
   const { inbox } = run;
   setHandler(orderTrailQuery, () => run.trail);
+  setHandler(watchedOrderQuery, () => watchedOrder(run));
   listenToDeliveries(inbox, (deliveries) => recordDeliveries(run, deliveries));
   setHandler(followRequestedSignal, (request) => {
     inbox.signals += 1;
@@ -56,11 +59,11 @@ function addRequest(run: Follow, given: unknown): void {
   const { inbox } = run;
   const { request, problems } = readFollowRequest(given);
   if (problems.length > 0) log.warn('left out of followRequested', { problems: problems.slice(0, 10) });
-  const { input, trail, receivers, leftOut } = withRequest({ ...inbox, input: run.input, trail: run.trail }, request);
+  const { input, trail, receivers } = withRequest({ ...inbox, input: run.input, trail: run.trail }, request);
+  if (receivers.length === maxReceivers) log.warn('the run takes no more receivers', { receivers: maxReceivers });
   const newcomers = receivers.slice(inbox.receivers.length);
   Object.assign(run, { input, trail });
   inbox.receivers.push(...newcomers);
-  inbox.leftOut = leftOut;
   if (newcomers.length > 0) run.notifier.welcome(newcomers, run.trail);
   run.show();
 }

@@ -2,21 +2,21 @@ import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workfl
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import type { Notify } from '../../domain/notify/receivers.js';
-import { type FollowOrderInput, parseFollowOrderInput, toEarlierRunId } from '../../domain/order/input.js';
+import { atStart, type FollowedOrder, parseRunLeft, type RunLeft } from '../../domain/order/earlier-run.js';
+import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { toKnownStatus } from '../../domain/order/status.js';
 import {
   describeTrail,
   isChange,
   type OrderChange,
   type OrderTrail,
-  openTrail,
   statusLagMs,
   toOrderChange,
   toOrderEvent,
 } from '../../domain/order/trail.js';
 import type { Struggle } from '../../domain/struggle.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
-import { type CarriedDeliveries, carryDeliveries, type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
+import { type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
 import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
 import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
@@ -30,37 +30,11 @@ export interface OrderInbox extends DeliveryInbox {
   stopReason: string | null;
   /** Those of the input and those added since; none is ever removed. */
   receivers: Notify[];
-  /** One line, for the UI, for each receiver for which the run had no room. */
-  leftOut: string[];
   /** The run ends or continues as new, so it answers callers that wait for a read. */
   closing: boolean;
   /** The trail has its outcome, so the run answers callers that wait for the end. */
   ended: boolean;
 }
-
-/** What the next run needs when this one continues as new. */
-export type CarriedInbox = CarriedDeliveries & Pick<OrderInbox, 'claims' | 'stopReason' | 'receivers' | 'leftOut'>;
-
-/** The inbox of a new run, with what the previous run has not answered. */
-export const openInbox = (notify: readonly Notify[] = [], carried?: CarriedInbox): OrderInbox => ({
-  ...openDeliveryInbox(carried),
-  ...(carried ? {} : { asked: 1 }), // the start is a hint
-  refreshing: 0,
-  claims: carried?.claims ?? [],
-  stopReason: carried?.stopReason ?? null,
-  receivers: [...(carried?.receivers ?? notify)],
-  leftOut: carried?.leftOut ?? [],
-  closing: false,
-  ended: false,
-});
-
-export const carryInbox = (inbox: OrderInbox): CarriedInbox => ({
-  ...carryDeliveries(inbox),
-  claims: inbox.claims,
-  stopReason: inbox.stopReason,
-  receivers: inbox.receivers,
-  leftOut: inbox.leftOut,
-});
 
 /** A run continues as new at the server's hint, or after so many events or signals. */
 export interface FollowOrderLimits {
@@ -71,16 +45,17 @@ export interface FollowOrderLimits {
 /** Well below the 10,000 signals after which the server refuses. */
 const defaultLimits: FollowOrderLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000 };
 
-/** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
+/** What a run is started with beside its input. Plain JSON. */
 export interface FollowOrderProgress {
+  /** Tests set it. */
   limits?: FollowOrderLimits;
-  /** Run id of an earlier run that ended before the order did: this run continues its timeline. */
-  continues?: string;
+  /** What the former run of this order left: one that continued as new, or one that ended before the order did. */
+  left?: RunLeft;
+  /** More of a run that continued as new. */
   carried?: {
-    trail: OrderTrail;
     startedAt: string;
     notBefore: string | null;
-    inbox: CarriedInbox;
+    readWanted: boolean;
     deliveryReads: number[];
     watched: { scheduledAt: string | null; isTaken: boolean } | null;
     notices?: NoticeLog;
@@ -94,10 +69,8 @@ export interface Follow {
   readonly limits: FollowOrderLimits;
   readonly startedAt: string;
   readonly inbox: OrderInbox;
-  notifier: Notifier<OrderTrail>;
+  readonly notifier: Notifier<OrderTrail>;
   trail: OrderTrail;
-  /** The earlier run that this one must continue, until that run has answered. */
-  continues: string | null;
   /** No look before this instant, because of the service or our back-off. */
   notBefore: string | null;
   /** The next change of the status happened after this ISO instant; null: that is not known. */
@@ -113,18 +86,17 @@ export interface Follow {
   show(): void;
 }
 
-/** Reads the input and opens or takes over the trail. Fails the run when the input is wrong. */
-export function openFollow(
-  rawInput: FollowOrderInput,
-  { limits, carried, continues }: FollowOrderProgress = {},
-): Follow {
-  const input = refuseBadInput(() => parseFollowOrderInput(rawInput));
-  requireWorkflowId(followOrderId(input));
-  const earlier = (continues ?? null) === null ? null : refuseBadInput(() => toEarlierRunId(continues));
-  const inbox = openInbox(input.notify, carried?.inbox);
+/** Reads the input and opens the trail, or takes over that of the former run. Fails the run when the input is wrong. */
+export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }: FollowOrderProgress = {}): Follow {
+  const given = refuseBadInput(() => parseFollowOrderInput(rawInput));
+  requireWorkflowId(followOrderId(given));
+  const isFollowedAgain = left !== undefined && !carried;
+  const former = isFollowedAgain ? refuseBadInput(() => parseRunLeft(left)) : left;
   const startedAt = carried?.startedAt ?? new Date().toISOString();
-  if (!carried) writeAccount(input.account);
-  const show = (): void => setCurrentDetails(describeTrail(follow.trail, notToldOf(follow)));
+  const order = atStart(given, startedAt, former);
+  const { input, trail } = order;
+  const inbox = openInbox(order, carried?.readWanted ?? true); // a start is a hint
+  const show = (): void => setCurrentDetails(describeTrail(follow.trail, follow.notifier.undelivered()));
   const follow: Follow = {
     input,
     limits: limits ?? defaultLimits,
@@ -132,12 +104,11 @@ export function openFollow(
     inbox,
     notifier: createOrderNotifier({
       receivers: inbox.receivers,
-      told: carried ? toOrderChange(carried.trail) : null,
+      told: carried ? toOrderChange(trail) : null,
       notices: carried?.notices,
       onUndelivered: show,
     }),
-    trail: carried?.trail ?? openTrail(input, startedAt),
-    continues: earlier,
+    trail,
     notBefore: carried?.notBefore ?? null,
     unchangedAt: null,
     struggle: null,
@@ -146,20 +117,38 @@ export function openFollow(
     isExpired: false,
     show,
   };
+  if (!carried) writeAccount(input.account);
+  if (isFollowedAgain) {
+    // To all receivers, since the former run may have announced its own end.
+    showTrail(follow, 'read');
+    follow.notifier.tell(trail);
+  }
   return follow;
 }
 
+const openInbox = ({ claims, seenDeliveries, receivers }: FollowedOrder, readWanted: boolean): OrderInbox => ({
+  ...openDeliveryInbox({ seenDeliveries, readWanted }),
+  claims,
+  receivers,
+  refreshing: 0,
+  stopReason: null,
+  closing: false,
+  ended: false,
+});
+
+/** For the next run. */
+export const leftBy = ({ trail, inbox: { claims, seenDeliveries, receivers } }: Follow): RunLeft => ({
+  ...{ trail, claims, seenDeliveries, receivers },
+});
+
 /** Sends notices of each change of the status and of the end. */
-export const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<OrderTrail> =>
+const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<OrderTrail> =>
   createNotifier(run, {
     toNotice: toOrderChange,
     toEvent: toOrderEvent,
     isNews: isChange,
     maxWaiting: 100, // more changes than an order has
   });
-
-/** One line, for the UI, for each receiver that missed a notice. */
-const notToldOf = ({ inbox, notifier }: Follow): string[] => [...inbox.leftOut, ...notifier.undelivered()];
 
 /** Has the order ended, or has its following stopped or expired? */
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>

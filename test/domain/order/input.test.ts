@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../../src/domain/errors.js';
 import { toInstant } from '../../../src/domain/instant.js';
-import { parseFollowOrderInput, readFollowRequest, toEarlierRunId } from '../../../src/domain/order/input.js';
+import { parseFollowOrderInput, readFollowRequest } from '../../../src/domain/order/input.js';
 import { forAny } from '../../support/for-any.js';
 
 const least = { account: 'partner', orderId: '4711' };
@@ -60,13 +60,6 @@ describe('what a run can read of followRequested', () => {
       expect(parseFollowOrderInput({ ...least, ...request })).toEqual({ ...least, ...request });
     });
   });
-});
-
-it('an earlier run is named by its run id', () => {
-  const runId = '0198c3a4-1b2c-7d3e-8f40-5a6b7c8d9e0f';
-  expect(toEarlierRunId(runId)).toBe(runId);
-  for (const value of ['', 'x', 7, null, {}, `${runId} `])
-    expect(() => toEarlierRunId(value)).toThrow(/^continues: must be the run id/);
 });
 
 describe('an instant', () => {

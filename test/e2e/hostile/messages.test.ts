@@ -99,10 +99,10 @@ describe('a start of any type', () => {
       state: { state: {} },
       limits: { limits: { maxEvents: 'x' } },
       'no limits': { limits: 5 },
-      continues: { continues: 7 },
+      left: { left: 7 },
     };
     const outcomes = await startEach(Object.entries(second).map(([form, value]) => [form, [{}, value]]));
-    expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents|continues): /)).toEqual([]);
+    expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents|left): /)).toEqual([]);
   });
 
   it.each([

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { askedAhead } from '../../../src/domain/errors.js';
-import type { EarlierRun } from '../../../src/domain/order/earlier-run.js';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
 import { type FollowHandle, useOrderStack } from '../../support/order/stack.js';
 import { eventsOf, isWatched } from '../../support/runs.js';
@@ -58,6 +57,4 @@ it('and of a run that was terminated, unless a signal had come that no task has 
   await signalled.terminate();
   await stack.startWorker();
   await expect(asked(signalled)).rejects.toThrow(askedAhead);
-  const left = await signalled.query<EarlierRun>('leftByRun');
-  expect(left).toMatchObject({ left: { trail: { deliveries: { received: 1, duplicate: 0 } } } });
 });

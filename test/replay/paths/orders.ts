@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowRequest } from '../../../src/domain/order/input.js';
-import { followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
+import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { changeSeenSignal } from '../../../src/workflows/messages.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { undecodable } from '../../support/hostile/payloads.js';
+import { followAgain } from '../../support/order/ends.js';
 import type { FollowHandle, OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { attributeOf, continued, isPending } from '../../support/runs.js';
@@ -71,22 +72,12 @@ async function announced(stack: OrderStack, statuses: string[]) {
   return followed;
 }
 
-/** Goes on from an earlier run. */
-function continuing({ client, config }: OrderStack, workflowId: string, continues: string) {
-  const key = fromFollowOrderId(workflowId) ?? expect.fail(`not the id of an order: ${workflowId}`);
-  return client.workflow.start<typeof followOrder>('followOrder', {
-    workflowId,
-    taskQueue: config.taskQueue,
-    args: [key, { continues }],
-  });
-}
-
 async function followedAgain(stack: OrderStack, end: (handle: FollowHandle) => Promise<unknown>): Promise<RecordedRun> {
   const { handle, orderId } = await driving(stack, { notify });
   await deliver(handle, deliveryOf('Driving'));
   await end(handle);
   await ended(handle);
-  const next = await continuing(stack, handle.workflowId, handle.firstExecutionRunId);
+  const next = await followAgain(stack, handle.workflowId);
   await shows(next, 'RideStatus', 'Driving');
   return await completes(stack, { handle: next, orderId });
 }
@@ -193,15 +184,6 @@ const orderPaths: Paths = {
   }),
   'order-followed-again-after-stopped': (stack) => followedAgain(stack, stopped),
   'order-followed-again-after-terminated': (stack) => followedAgain(stack, (handle) => handle.terminate()),
-  async 'order-followed-again-after-its-end'(stack) {
-    const { workflowId, firstExecutionRunId } = await whole(stack);
-    return await completed(continuing(stack, workflowId, firstExecutionRunId));
-  },
-  'order-followed-again-after-nothing': whileDriving(async (handle, stack, orderId) => {
-    await handle.terminate();
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    return await completed(continuing(stack, handle.workflowId, randomUUID()));
-  }),
   'order-that-tells-others': (stack) => whole(stack, { notify }),
   'order-continued-as-new': async (stack) => firstRunOf(await whole(stack, {}, shortRuns)),
   'order-after-continue-as-new': (stack) => whole(stack, {}, shortRuns),

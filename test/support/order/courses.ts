@@ -10,7 +10,8 @@ import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { deliver, newDelivery, portOf } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
-import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, startFollowing, trailOf } from './stack.js';
+import { followAgain } from './ends.js';
+import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, trailOf } from './stack.js';
 
 const pushedMs = 400;
 
@@ -167,8 +168,7 @@ async function take(
     await stack.startWorker();
   } else if (step.do === 'end by mistake and follow again') {
     await handle.terminate();
-    const { runId: continues } = await handle.describe();
-    await startFollowing(stack, { account, orderId: model.orderId }, { limits, continues });
+    await followAgain(stack, handle.workflowId, limits);
   } else {
     await sleep(step.ms);
   }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { goOnFrom } from '../../../src/domain/order/earlier-run.js';
+import { fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
+import { readLeft } from '../../../src/temporal/follow-start.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
-import type { followOrder } from '../../../src/workflows/order/follow-order.js';
+import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
 import { inputOf } from '../runs.js';
-import { type OrderStack, shows } from './stack.js';
+import { type FollowHandle, type OrderStack, shows } from './stack.js';
 
 /** What names an order of the sandbox. */
 export interface AnOrder {
@@ -28,6 +31,23 @@ export async function goesOnAfter(stack: OrderStack, order: AnOrder, before: str
   expect((await run.describe()).runId).not.toBe(before);
   stack.sandbox.setStatus('business', order.orderId, 'Completed');
   expect(await run.result()).toMatchObject({ outcome: 'completed' });
+}
+
+/** Has an order followed again after a run that was broken off or stopped, as every starter of ours does, but with limits of its own. */
+export async function followAgain(
+  { client, config }: OrderStack,
+  workflowId: string,
+  limits?: FollowOrderLimits,
+): Promise<FollowHandle> {
+  const key = fromFollowOrderId(workflowId) ?? expect.fail(`not the id of an order: ${workflowId}`);
+  const { runId } = await client.workflow.getHandle(workflowId).describe();
+  const before = await readLeft(client, key, runId);
+  if (typeof before === 'string') return expect.fail(`what the run left is ${before}`);
+  const { input, left } = goOnFrom(before, 'stopped', key);
+  return await client.workflow.start<typeof followOrder>('followOrder', {
+    ...{ workflowId, taskQueue: config.taskQueue },
+    args: [input, limits ? { left, limits } : { left }],
+  });
 }
 
 /** What the newest run was started with. */

@@ -25,7 +25,7 @@ export interface RideKey {
 
 /** One way to have an order followed. */
 export interface WayToFollow {
-  /** Does the run go on with the timeline of one that ended before? A caller with Temporal's SDK alone starts afresh. */
+  /** Does the run go on with what one that ended before left? A caller with Temporal's SDK alone starts afresh. */
   continues: boolean;
   /** Resolves once Temporal has it. `again`: the caller says that the end of an earlier run was a mistake. */
   follow(input: FollowOrderInput, again?: boolean): Promise<unknown>;

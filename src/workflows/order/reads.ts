@@ -1,18 +1,17 @@
 import { ActivityFailure, isCancellation, log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
-import type { WatchActivities } from '../../activities/watch/watching.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
-import { type OrderObservation, type OrderTrail, scheduledAt, type Vouching } from '../../domain/order/trail.js';
+import type { OrderObservation, OrderTrail, Vouching } from '../../domain/order/trail.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
-import { joinOptions, lookOptions } from '../activity-options.js';
+import { lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
-import { runBeside, unless } from '../run-kit.js';
+import { unless } from '../run-kit.js';
 import type { Follow } from './state.js';
-import { mustContinue } from './succession.js';
+import { shownBy } from './watch.js';
 
-/** What a read found, and why it was made. */
-export interface Look {
+/** What a read found, and what it answers. */
+export interface OrderRead {
   seen: OrderObservation;
   /** The deliveries that this read answers, if it is a reading. */
   claims: DeliveryNotice[];
@@ -50,7 +49,7 @@ function msToShare({ inbox, deliveryReads }: Follow): number {
  * Reads the order. Undefined if `mustLeave` became true first, or a person wants a read, which goes ahead. Further deliveries do not
  * interrupt it, or a stream of them would starve it; they lead to one more.
  */
-export async function readOrder(follow: Follow, mustLeave: () => boolean): Promise<Look | undefined> {
+export async function readOrder(follow: Follow, mustLeave: () => boolean): Promise<OrderRead | undefined> {
   const { inbox } = follow;
   const waitMs = msToShare(follow);
   if (waitMs > 0) {
@@ -114,47 +113,4 @@ const maxTraces = 32;
 function tracesOf(claims: readonly DeliveryNotice[]): { traceparents?: string[] } {
   const traceparents = claims.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxTraces);
   return traceparents.length === 0 ? {} : { traceparents };
-}
-
-const shownBy = ({ input: { account, orderId, ...input }, trail, startedAt }: Follow) => ({
-  ...{ account, orderId },
-  ...{ rawStatus: trail.rawStatus, attention: trail.attention?.code ?? null, since: trail.since },
-  scheduledAt: scheduledAt({ account, orderId, ...input }, trail),
-  followedSince: startedAt,
-});
-
-/** How long the order waits for a worker with the watch: at first about as long as a worker's death takes to show. */
-const firstWaitMs = 60_000;
-const longestWaitMs = 600_000;
-
-/**
- * Hands the order to the watch of the account, which polls it from now on; again when its pick-up has moved, on which the pace depends.
- * A read starts the watch. If no worker takes the order all the same, the run reads again: a slow poll, until one does.
- */
-export function joinWatch(follow: Follow): void {
-  const pickup = scheduledAt(follow.input, follow.trail);
-  if (follow.trail.status === null || follow.watched?.scheduledAt === pickup) return;
-  const watched = { scheduledAt: pickup, isTaken: follow.watched?.isTaken ?? false };
-  follow.watched = watched;
-  runBeside(handOver());
-
-  async function handOver(): Promise<void> {
-    const isReplaced = (): boolean => follow.watched !== watched;
-    for (
-      let waitMs = firstWaitMs;
-      !isReplaced() && !mustContinue(follow);
-      waitMs = Math.min(2 * waitMs, longestWaitMs)
-    ) {
-      const { watchOrder } = proxyActivities<WatchActivities>(joinOptions(follow.input.account, waitMs));
-      try {
-        const order = { ...shownBy(follow), pushed: follow.trail.pushed };
-        watched.isTaken = (await unless(isReplaced, () => watchOrder(order).then(() => true))) ?? false;
-        return;
-      } catch (error) {
-        if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-        log.warn('no worker has taken the order to its watch', { message: error.message });
-        follow.inbox.asked += 1;
-      }
-    }
-  }
 }
