@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { type SampleOrder, sampleOrders } from '../../sandbox/sample-orders.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { changesBetween, changeText } from '../../src/cli/order/watch.js';
+import { changesBetween, changeText } from '../../src/cli/order/show.js';
 import type { Paint } from '../../src/cli/text.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';

@@ -65,29 +65,20 @@ export const reasonOption = ['--reason <text>', 'why, 1 to 200 characters'] as c
 /** Where the ingress is reached from outside. */
 export const publicUrlOption = ['--public-url <url>', 'public https base of the ingress'] as const;
 
-const maxLimit = 1_000;
-
 /** How many entries a list shows. */
-export const limitOption = ['--limit <number>', `how many to show, 1 to ${maxLimit}`, checked(toLimit), 50] as const;
+export const limitOption = [
+  '--limit <number>',
+  'how many to show, 1 to 1000',
+  checked(toNumber, '--limit'),
+  50,
+] as const;
 
-function toLimit(text: string): number {
-  const limit = Number(text);
-  if (!/^\d+$/.test(text) || limit < 1 || limit > maxLimit) {
-    throw new InvalidInput(`--limit: must be a whole number from 1 to ${maxLimit}`);
-  }
-  return limit;
-}
-
-/** How fast a command for many orders goes. */
-export const perSecondOption = (byDefault: number) =>
-  ['--per-second <n>', 'orders a second', checked(toRate), byDefault] as const;
-
-function toRate(text: string): number {
-  const rate = Number(text);
-  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000) {
-    throw new InvalidInput('--per-second: must be a whole number from 1 to 1000');
-  }
-  return rate;
+/** Reads a whole number from 1 to 1000. Throws `InvalidInput` naming `field`. */
+export function toNumber(text: string, field = 'number'): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1 || number > 1_000)
+    throw new InvalidInput(`${field}: must be a whole number from 1 to 1000`);
+  return number;
 }
 
 /** Reads the JSON document of `--input` from a file, or from standard input for "-". Throws `InvalidInput`. */

@@ -6,7 +6,6 @@ import type { AccountName } from '../domain/keys.js';
 import { publishedDelivery } from '../domain/published.js';
 import { publishedLease } from '../domain/token-lease.js';
 import {
-  type BusinessCallKey,
   fromAccessTokenId,
   fromAccountWatchId,
   fromBusinessCallId,
@@ -25,20 +24,11 @@ import {
   watchStatusQuery,
 } from '../workflows/messages.js';
 import { rideAccountKey, rideAttentionKey } from '../workflows/search-attributes.js';
-import { accountOption, checked, limitOption } from './arguments.js';
-import { type AddCommand, addCommand, inSession, quoted, type Session } from './command.js';
-import { exitCodes } from './failure.js';
-import { clip, type Paint, plain, tableText, utc } from './text.js';
-import {
-  attentionQuery,
-  listRuns,
-  moreText,
-  otherAccountsQuery,
-  type RunFilter,
-  readEach,
-  toStatusFilter,
-} from './visibility.js';
-import { accountQueue, findWatch, hasWorker, noWorkerText } from './workers-alive.js';
+import { accountOption, limitOption } from './arguments.js';
+import { type AddCommand, addCommand, quoted, type Session } from './command.js';
+import { attentionQuery, type Found, listing, listRuns, otherAccountsQuery, readEach } from './lists.js';
+import { accountQueue, findWatch, hasWorker, noWorkerText } from './processes.js';
+import { type Columns, utc } from './text.js';
 
 const help = `
 Lists running orders, rides, calls, subscriptions, reports and tokens that need
@@ -52,21 +42,19 @@ export const addAttention: AddCommand = (program, run) => {
   const does = 'list what needs a person, and the command that helps';
   addCommand(program, 'attention', { does, examples: ['', '--account business --json'], more: help })
     .option(...accountOption)
-    .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
     .option(...limitOption)
-    .action(run(inSession(list)));
+    .action(run(listRunsInNeed));
 };
 
-async function list(session: Session, { limit, ...filter }: RunFilter & { limit: number }) {
-  const { found, hasMore } = await listRuns(session, attentionQuery(filter), limit);
+async function findRunsInNeed(
+  session: Session,
+  { account, limit }: { account?: AccountName; limit: number },
+): Promise<Found<RunInNeed>> {
   const until = Date.now() + answersWithinMs;
-  const ofRuns = await readEach(found, (info) => readOne(session, info, until));
-  const accounts = filter.status === undefined ? await accountsInNeed(session, filter) : [];
-  const runs = [...accounts, ...ofRuns.filter(isFirst)];
-  const withCommands = runs.map((one) => ({ ...one, command: commandTextFor(one) }));
-  session.tell({ runs: withCommands, hasMore }, attentionText(runs, session.paint));
-  if (hasMore) session.note(moreText(limit));
-  return exitCodes.done;
+  const query = attentionQuery(account);
+  const { rows, hasMore } = await listRuns(session, { query, limit }, (info) => readOne(session, info, until));
+  const accounts = await accountsInNeed(session, account);
+  return { rows: [...accounts, ...rows.filter(isFirst)], hasMore };
 }
 
 /** False for a token or an order whose trouble the watch of the account shows for all its orders. */
@@ -78,12 +66,14 @@ const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly Ru
 const mostAccounts = 50;
 
 /** The accounts with orders that no worker reads or polls. */
-async function accountsInNeed(session: Session, { account }: RunFilter): Promise<RunInNeed[]> {
+async function accountsInNeed(session: Session, account: AccountName | undefined): Promise<RunInNeed[]> {
   const seen: string[] = [];
   while (seen.length < mostAccounts) {
     const query = otherAccountsQuery(seen, { account, taskQueue: session.config.taskQueue });
-    const { found } = await listRuns(session, query, 1);
-    const name = found[0]?.typedSearchAttributes.get(rideAccountKey);
+    const { rows } = await listRuns(session, { query, limit: 1 }, (info) => [
+      info.typedSearchAttributes.get(rideAccountKey),
+    ]);
+    const [name] = rows;
     if (name === undefined || seen.includes(name)) break;
     seen.push(name);
   }
@@ -91,14 +81,12 @@ async function accountsInNeed(session: Session, { account }: RunFilter): Promise
     const account = name as AccountName;
     const about = { kind: 'account', account, id: name, workflowId: '', since: null } as const;
     const queue = accountQueue(session, account);
-    if (!(await hasWorker(session, queue))) return [{ ...about, code: 'noWorker', message: noWorkerText(queue) }];
+    if (!(await hasWorker(session, queue)))
+      return [withCommand({ ...about, code: 'noWorker', message: noWorkerText(queue) })];
     const watch = await findWatch(session, account);
-    return typeof watch === 'string' ? [{ ...about, code: 'noWatch', message: watch }] : [];
+    return typeof watch === 'string' ? [withCommand({ ...about, code: 'noWatch', message: watch })] : [];
   });
 }
-
-const toCallInNeed = ({ account, operation, key }: BusinessCallKey) =>
-  ({ kind: 'call', account, id: `${operation}/${key}` }) as const;
 
 /** What kind of run needs a person. */
 type RunKind = 'account' | 'watch' | 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
@@ -116,6 +104,8 @@ export interface RunInNeed {
   /** Both null when no worker answered. */
   message: string | null;
   since: string | null;
+  /** The command that helps or shows more, quoted for a shell. */
+  command: string;
 }
 
 /** What the list shows of a run, and the query for the rest. */
@@ -135,13 +125,11 @@ const answersWithinMs = 8_000;
 async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
   const recognised = toRecognised(info);
   if (!recognised) return []; // the id is not ours, so this run fails by itself
-  const { kind, account, id, shown, query } = recognised;
+  const { shown, query, ...named } = recognised;
   const attention = query === undefined ? shown : await readAttention(session, info.workflowId, query, until);
   const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';
-  const { workflowId } = info;
-  return [
-    { kind, account, id, workflowId, code, message: attention?.message ?? null, since: attention?.since ?? null },
-  ];
+  const { message = null, since = null } = attention ?? {};
+  return [withCommand({ ...named, workflowId: info.workflowId, code, message, since })];
 }
 
 async function readAttention(
@@ -176,7 +164,7 @@ function toRecognised({ type, workflowId, memo, startTime }: WorkflowExecutionIn
     case 'businessCall': {
       const key = fromBusinessCallId(workflowId);
       const shown = key && callWaits(key, startTime.toISOString());
-      return key && { ...toCallInNeed(key), shown };
+      return key && { kind: 'call', account: key.account, id: `${key.operation}/${key.key}`, shown };
     }
     case 'accessToken': {
       const key = fromAccessTokenId(workflowId);
@@ -210,13 +198,13 @@ function named<Name extends string>(
 const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', 'grantRejected'];
 
 /** The command that helps or shows more, word by word. */
-export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
+function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
   if (kind === 'token' || tokenCodes.includes(code)) return ['token', 'list'];
   switch (kind) {
     case 'order':
       return ['order', 'show', account, id];
     case 'ride':
-      return code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : ['doctor'];
+      return code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : ['probe', account];
     case 'subscription':
       return code === 'subscriptionSilent'
         ? ['subscription', 'rotate', account, id]
@@ -224,31 +212,43 @@ export function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' |
     case 'parked':
       return ['delivery', 'route', account, id, '--order', 'ID'];
     case 'account':
+      return ['doctor'];
     case 'watch':
     case 'call':
     case 'report':
-      return ['doctor'];
+      return ['probe', account];
   }
 }
 
-/** The same as one line, quoted for a shell. */
-export const commandTextFor = (run: RunInNeed): string => commandFor(run).map(quoted).join(' ');
+/** The run with the command that helps. */
+export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
+  ...run,
+  command: commandFor(run).map(quoted).join(' '),
+});
+
+/** The list of runs that need a person. Ids are not cut, since people copy them. */
+export const attentionColumns: Columns<RunInNeed> = {
+  kind: ({ kind }) => kind,
+  account: ({ account }) => account,
+  id: ({ id }) => id,
+  attention: ({ code }) => code,
+  'since (UTC)': ({ since }) => utc(since),
+  'what helps': ({ command }) => command,
+};
 
 const aboutRides =
   'about the ride itself. Ask the dispatch desk of the\nservice; nothing is wrong with faretrail, and nothing in the contract profile.';
 
-/** The runs as a table. Ids are not cut, since people copy them. */
-export function attentionText(runs: readonly RunInNeed[], paint: Paint): string {
-  if (runs.length === 0) return 'Nothing needs a person.';
-  const rows = runs.map((run) => [
-    run.kind,
-    clip(run.account, 16),
-    plain(run.id),
-    paint('bad', clip(run.code, 20)),
-    utc(run.since),
-    plain(commandTextFor(run)),
-  ]);
-  const table = tableText(['kind', 'account', 'id', 'attention', 'since (UTC)', 'what helps'], rows, paint);
+/** Which codes are for the dispatch desk. */
+export function concernNotes(runs: readonly RunInNeed[]): string[] {
   const concerns = [...new Set(runs.map(({ code }) => code).filter(isConcernCode))];
-  return concerns.length === 0 ? table : `${table}\n\n${concerns.join(', ')}: ${aboutRides}`;
+  return concerns.length === 0 ? [] : [`${concerns.join(', ')}: ${aboutRides}`];
 }
+
+const listRunsInNeed = listing({
+  name: 'runs',
+  empty: 'Nothing needs a person.',
+  columns: attentionColumns,
+  notes: concernNotes,
+  find: findRunsInNeed,
+});

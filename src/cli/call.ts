@@ -6,9 +6,9 @@ import type { AccountName, OrderId } from '../domain/keys.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { checked, orderOption, readJsonInput } from './arguments.js';
 import { type AddCommand, addCommand, type CommandContext, reading, type Session } from './command.js';
-import { exitCodes, tellFailure } from './failure.js';
+import { exitCodes } from './failure.js';
+import { missingWorkers } from './processes.js';
 import { plain } from './text.js';
-import { missingWorkers } from './workers-alive.js';
 
 interface CallGiven {
   account: AccountName;
@@ -60,7 +60,7 @@ async function call(session: Session, input: BusinessCallInput): Promise<number>
   answered.catch(() => undefined); // it is awaited below
   session.note(startText(session, input, start));
   if (start !== 'alreadyEnded') session.warn(await missingWorkers(session, input.account));
-  const result = await answered.catch(tellFailure);
+  const result = await answered;
   session.tell(
     { workflowId: businessCallId(input), key: input.key, state: start, result },
     resultText(session, result),

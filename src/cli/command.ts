@@ -47,8 +47,6 @@ export interface CommandContext extends CliProcess {
   /** Notes each warning. With --json the result has to hold them itself. */
   warn(warnings: readonly string[]): void;
   commandLine: CommandLine;
-  /** The message with the names of program, settings and options that this caller uses. */
-  inTheirWords(message: string): string;
 }
 
 /** Writes a command as the caller can type it, for the same server. */
@@ -93,14 +91,14 @@ function toActor(text: string): string {
 /** What a command works with, from the process and the common options. */
 export function createContext(
   around: CliProcess,
-  { json = false, as: actor = around.userName, ...place }: CommonOptions,
+  { json = false, as: actor = around.userName, address, namespace }: CommonOptions,
 ): CommandContext {
   const { stdout, stderr } = around;
-  const overrides = [
-    { variable: 'TEMPORAL_ADDRESS', option: '--address', value: place.address },
-    { variable: 'TEMPORAL_NAMESPACE', option: '--namespace', value: place.namespace },
-  ].flatMap(({ value, ...names }) => (value === undefined ? [] : [{ ...names, value }]));
-  const env: Env = { ...around.env, ...Object.fromEntries(overrides.map(({ variable, value }) => [variable, value])) };
+  const env: Env = {
+    ...around.env,
+    ...(address === undefined ? {} : { TEMPORAL_ADDRESS: address }),
+    ...(namespace === undefined ? {} : { TEMPORAL_NAMESPACE: namespace }),
+  };
   const paint = paintFor(stdout.isTTY === true, env.NO_COLOR);
   const note = (text: string): void => {
     if (!json) stderr.write(`${text}\n`);
@@ -117,14 +115,11 @@ export function createContext(
       for (const warning of warnings) note(`${paint('bad', 'warning:')} ${warning}`);
     },
     commandLine(...words) {
-      const same = overrides.flatMap(({ option, value }) => [option, value]);
+      const same = Object.entries({ address, namespace }).flatMap(([name, value]) =>
+        value ? [`--${name}`, value] : [],
+      );
       return [programName(env), ...[...words, ...same].map(quoted)].join(' ');
     },
-    inTheirWords: (message) =>
-      overrides.reduce(
-        (text, { variable, option }) => text.replaceAll(variable, option),
-        withProgramName(message, env),
-      ),
   };
 }
 

@@ -3,7 +3,7 @@ import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { CommanderError } from 'commander';
 import { FaretrailError } from '../domain/errors.js';
 import { PayloadCodecError } from '../sealing/payload-codec.js';
-import { failureBehind, grpcErrorOf, hasCode, isGrpc } from '../temporal/run-errors.js';
+import { failureBehind, grpcErrorOf, hasCode } from '../temporal/run-errors.js';
 import { plain } from './text.js';
 
 /** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
@@ -86,32 +86,17 @@ export function toCliError(error: unknown): CliError {
   return { code: answer ? 'TemporalError' : 'UnexpectedError', message, exitCode: exitCodes.failed };
 }
 
-/** Is it an error that may pass while the command waits? */
-export const isTransient = (error: unknown): boolean =>
-  isGrpc(error, 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE');
-
 /** Why a run or its update failed: our failure type, or Temporal's word for the end. */
 export interface RunFailure {
   code: string;
   message: string;
 }
 
+/** The failure of a run or of an update, with what the service said. */
 export function toRunFailure(cause: Error): RunFailure {
-  const isOurs = cause instanceof ApplicationFailure && cause.type;
-  return { code: isOurs || cause.name.replace(/Failure$/, ''), message: cause.message };
-}
-
-/** For `catch`: throws the failure of a run or of an update as `RunFailed`, with what the service said. */
-export function tellFailure(error: unknown): never {
-  const cause = failureBehind(error);
-  if (!cause) throw error;
-  const { code, message } = toRunFailure(cause);
-  throw new RunFailed(code, [message, wordsOfService(cause)].filter((part) => part !== '').join(' '));
-}
-
-/** What the service said with the failure; empty where it said nothing. */
-function wordsOfService(cause: Error): string {
-  const [said] = (cause instanceof ApplicationFailure && cause.details) || [];
-  const message = typeof said === 'object' && said !== null && 'message' in said ? said.message : undefined;
-  return typeof message === 'string' ? `The service says: "${message}"` : '';
+  const { type, details } = cause instanceof ApplicationFailure ? cause : { type: undefined, details: undefined };
+  const [said] = details ?? [];
+  const words = typeof said === 'object' && said !== null && 'message' in said ? said.message : undefined;
+  const message = typeof words === 'string' ? `${cause.message} The service says: "${words}"` : cause.message;
+  return { code: type || cause.name.replace(/Failure$/, ''), message };
 }

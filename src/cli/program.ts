@@ -16,22 +16,18 @@ import {
 } from './command.js';
 import { addDiscard, addParked, addRoute } from './delivery/parked.js';
 import { addSend } from './delivery/send.js';
-import { addDoctor } from './doctor/doctor.js';
+import { addDoctor } from './doctor.js';
 import { addErase } from './erase/erase.js';
 import { exitCodes, toCliError } from './failure.js';
 import { addNoticeSecret } from './notice.js';
-import { addRefresh, addStop } from './order/change.js';
-import { addFollow } from './order/follow.js';
+import { addFollow, addRefresh, addStop } from './order/follow.js';
 import { addImport } from './order/import.js';
-import { addOrderList } from './order/list.js';
-import { addShow } from './order/show.js';
-import { addWatch } from './order/watch.js';
+import { addOrderList, addShow, addWatch } from './order/show.js';
 import { addProbe } from './probe/probe.js';
 import { addReplay } from './replay.js';
 import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
-import { addRideList, addRideShow, addRideWatch } from './ride/lookup.js';
-import { addCreate, addEnd, addMove, addRotate } from './subscription/commands.js';
-import { addSubscriptionList } from './subscription/list.js';
+import { addRideList, addRideShow, addRideWatch } from './ride/view.js';
+import { addCreate, addEnd, addMove, addRotate, addSubscriptionList } from './subscription.js';
 import { toJsonLine, toLines } from './text.js';
 import { addTokenList } from './token.js';
 
@@ -88,16 +84,13 @@ Examples:
 
 /** Runs one command line (without node and script) and gives the exit code. Never throws. */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
-  const { env } = process;
   let exitCode: number = exitCodes.done;
-  let inTheirWords = (message: string): string => withProgramName(message, env);
   const run: RunCommand =
     <Given>(act: Act<Given>) =>
     async (...all) => {
       const command = all.at(-1) as Command; // commander has parsed the arguments as the command declares
       const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
       const context = createContext(process, command.opts<CommonOptions>());
-      inTheirWords = context.inTheirWords;
       exitCode = await act(context, { ...Object.fromEntries(given), ...command.opts() } as Given);
     };
   try {
@@ -105,7 +98,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done; // help and version
-    return tellError(error, argv, process, inTheirWords);
+    return tellError(error, argv, process);
   }
 }
 
@@ -147,14 +140,9 @@ function addNoun(program: Command, run: RunCommand, { noun, does, verbs }: Exclu
   for (const add of verbs) add(command, run);
 }
 
-function tellError(
-  error: unknown,
-  argv: readonly string[],
-  { stderr, env }: CliProcess,
-  inTheirWords: (message: string) => string,
-): number {
+function tellError(error: unknown, argv: readonly string[], { stderr, env }: CliProcess): number {
   const { code, exitCode, ...told } = toCliError(error);
-  const message = inTheirWords(told.message);
+  const message = withProgramName(told.message, env);
   if (code === 'UsageError' && message === '(outputHelp)') return exitCode; // no command given: the help was printed
   const wantsStack = env.FARETRAIL_LOG_LEVEL === 'debug' || env.FARETRAIL_LOG_LEVEL === 'trace';
   const stack = wantsStack && error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};

@@ -69,6 +69,17 @@ export function tableText(
   return [paint('faint', first.trimEnd()), ...rest.map((line) => line.trimEnd())].join('\n');
 }
 
+/** The columns of a table: the head of each, and its text in a row; a dash stands where there is none. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null | undefined>>;
+
+/** One line for each row. Safe for a terminal. */
+export const rowsText = <Row>(columns: Columns<Row>, rows: readonly Row[], paint: Paint): string =>
+  tableText(
+    Object.keys(columns),
+    rows.map((row) => Object.values(columns).map((cell) => plain(String(cell(row) ?? '-')))),
+    paint,
+  );
+
 /** A label and its text; a pair without a text is left out. */
 export type Pair = readonly [label: string, text: string | null | undefined];
 

@@ -1,10 +1,9 @@
 import { isUsable, publishedLease, type TokenLease } from '../domain/token-lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
-import type { RunTimes } from '../temporal/runs.js';
-import { type AddCommand, addCommand, inSession, type Session } from './command.js';
-import { exitCodes } from './failure.js';
-import { clip, type Paint, plain, tableText, utc } from './text.js';
-import { listRuns, readEach } from './visibility.js';
+import { type RunTimes, toRunTimes } from '../temporal/runs.js';
+import { type AddCommand, addCommand } from './command.js';
+import { listing, listRuns } from './lists.js';
+import { type Columns, clip, plain, utc } from './text.js';
 
 const limit = 200;
 
@@ -17,25 +16,8 @@ command never shows a token or its sealed form.`;
 /** `token list`: the fleet's access tokens with their states. */
 export const addTokenList: AddCommand = (token, run) => {
   const does = 'list access tokens with state, expiry and renewals';
-  addCommand(token, 'list', { does, more: help }).action(run(inSession(list)));
+  addCommand(token, 'list', { does, more: help }).action(run(listTokens));
 };
-
-async function list(session: Session): Promise<number> {
-  const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
-  const { found, hasMore } = await listRuns(session, query, limit);
-  // An account's lease that ended and began again is listed more than once; `find` gives its newest run.
-  const workflowIds = [...new Set(found.map(({ workflowId }) => workflowId))];
-  const tokens = await readEach(workflowIds, (workflowId) => readToken(session, workflowId));
-  session.tell({ tokens, hasMore }, tokensText(tokens, session.paint));
-  if (hasMore) session.note(`Only the first ${limit} runs are shown; running ones come first.`);
-  return exitCodes.done;
-}
-
-async function readToken(session: Session, workflowId: string): Promise<ListedToken[]> {
-  const key = fromAccessTokenId(workflowId);
-  const found = key && (await session.find(workflowId));
-  return found ? [toListedToken(key, publishedLease(found.memo), found, Date.now())] : []; // Temporal has just forgotten it
-}
 
 type TokenState = 'serving' | 'renewalDue' | 'expired' | 'failed' | 'waiting' | 'ended';
 
@@ -77,25 +59,35 @@ function stateOf(lease: TokenLease | null, now: number): TokenState {
   return Date.parse(lease.token.renewAt) > now ? 'serving' : 'renewalDue';
 }
 
-/** The tokens as a table, and below it why a token is missing. */
-export function tokensText(tokens: readonly ListedToken[], paint: Paint): string {
-  if (tokens.length === 0) return 'No token has been requested yet; the first call to the service requests one.';
-  const rows = tokens.map((token) => [
-    clip(token.account, 16),
-    clip(token.scope === '' ? 'unscoped' : token.scope, 20),
-    stateText(token, paint),
-    utc(token.obtainedAt),
-    utc(token.expiresAt),
-    String(token.tokensSoFar),
-  ]);
-  const table = tableText(['account', 'scope', 'state', 'obtained (UTC)', 'expires (UTC)', 'so far'], rows, paint);
-  const reasons = tokens.flatMap(({ account, failure }) =>
+/** The list of tokens. */
+export const tokenColumns: Columns<ListedToken> = {
+  account: ({ account }) => account,
+  scope: ({ scope }) => clip(scope === '' ? 'unscoped' : scope, 20),
+  state: ({ state, failure }) => (failure ? `failed: ${failure.code}` : state === 'renewalDue' ? 'renewal due' : state),
+  'obtained (UTC)': ({ obtainedAt }) => utc(obtainedAt),
+  'expires (UTC)': ({ expiresAt }) => utc(expiresAt),
+  'so far': ({ tokensSoFar }) => tokensSoFar,
+};
+
+/** Why a token is missing. */
+export const tokenFailures = (tokens: readonly ListedToken[]): string[] =>
+  tokens.flatMap(({ account, failure }) =>
     failure ? [`${account}: ${plain(failure.message)} Tried again from ${utc(failure.retryAt)} UTC.`] : [],
   );
-  return [table, ...(reasons.length > 0 ? ['', ...reasons] : [])].join('\n');
-}
 
-function stateText({ state, failure }: ListedToken, paint: Paint): string {
-  if (state === 'failed') return paint('bad', clip(`failed: ${failure?.code ?? ''}`, 28));
-  return state === 'renewalDue' ? 'renewal due' : paint(state === 'serving' ? 'good' : 'faint', state);
-}
+const listTokens = listing({
+  name: 'tokens',
+  empty: 'No token has been requested yet; the first call to the service requests one.',
+  columns: tokenColumns,
+  notes: tokenFailures,
+  find(session) {
+    const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
+    const seen = new Set<string>(); // a lease that ended and began again is listed once, with its newest run
+    return listRuns(session, { query, limit }, (info) => {
+      const key = fromAccessTokenId(info.workflowId);
+      if (!key || seen.has(info.workflowId)) return [];
+      seen.add(info.workflowId);
+      return [toListedToken(key, publishedLease(info.memo), toRunTimes(info), Date.now())];
+    });
+  },
+});

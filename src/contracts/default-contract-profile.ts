@@ -91,18 +91,6 @@ const neededPlaceholders: Readonly<Record<string, PathPlaceholder>> = {
 };
 const sendablePath = /^\/[\x21\x22\x24-\x7e]*$/; // printable ASCII, no blank, no "#"
 
-/** Renamed fields of earlier profiles, with their new names. */
-const renamedFields = new Map([
-  ['tokens.refreshEarlySeconds', 'tokens.refreshEarlyMs, in milliseconds'],
-  ['tokens.fallbackLifetimeSeconds', 'tokens.fallbackLifetimeMs, in milliseconds'],
-  ['limits.businessRequestsPerSecond', 'limits.requestsPerSecond'],
-]);
-
-function unknownField(field: string): string {
-  const newName = renamedFields.get(field);
-  return newName === undefined ? `${field}: unknown field` : `${field}: renamed; set ${newName}`;
-}
-
 const joined = (at: string, key: string): string => (at === '' ? key : `${at}.${key}`);
 
 /** Objects merge; arrays and scalars replace. With own keys and `fromEntries`, `__proto__` is an ordinary name. */
@@ -135,7 +123,7 @@ function differences(base: unknown, value: unknown, at = ''): unknown {
 function shapeProblems(issues: z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     const at = issue.path.map(String).join('.');
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(joined(at, key)));
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${joined(at, key)}: unknown field`);
     return [`${at || 'profile'}: ${issue.message}`];
   });
 }

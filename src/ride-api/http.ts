@@ -17,8 +17,6 @@ export interface ApiReply {
   status: number;
   /** Lower-case names; only those we read. */
   headers: Partial<Record<KeptHeader, string>>;
-  /** Lower-case names of all headers that came, for a person who wants to know what the service sends. */
-  headerNames?: readonly string[];
   /** Parsed JSON that can be read in one way only, its texts well-formed Unicode; undefined when there was no body, or when an
    *  error came with something else. */
   body: unknown;
@@ -121,7 +119,6 @@ async function exchange(
   return {
     status: reply.statusCode,
     headers: keptHeadersOf(reply.headers),
-    headerNames: Object.keys(reply.headers),
     body: await readReplyBody(reply, url.origin, limits.maxReplyBytes),
   };
 }

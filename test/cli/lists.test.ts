@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { attentionText, commandFor, type RunInNeed } from '../../src/cli/attention.js';
-import { type ListedOrder, ordersText } from '../../src/cli/order/list.js';
-import { ageText, subscriptionsText, toListedSubscription } from '../../src/cli/subscription/list.js';
-import { subscriptionEndText, subscriptionText } from '../../src/cli/subscription/view.js';
-import { withoutColour } from '../../src/cli/text.js';
-import { tokensText, toListedToken } from '../../src/cli/token.js';
-import { attentionQuery, newestRunsQuery, toStatusFilter } from '../../src/cli/visibility.js';
+import { attentionColumns, concernNotes, type RunInNeed, withCommand } from '../../src/cli/attention.js';
+import { attentionQuery, newestRunsQuery, toStatusFilter } from '../../src/cli/lists.js';
+import { type ListedOrder, orderColumns } from '../../src/cli/order/show.js';
+import {
+  subscriptionColumns,
+  subscriptionEndText,
+  subscriptionText,
+  toListedSubscription,
+} from '../../src/cli/subscription.js';
+import { rowsText, withoutColour } from '../../src/cli/text.js';
+import { tokenColumns, tokenFailures, toListedToken } from '../../src/cli/token.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
 import { quote } from '../../src/domain/search-attribute-names.js';
@@ -28,7 +32,7 @@ describe('a query', () => {
 
   it('of attention asks for the runs that need a person', () => {
     const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery')";
-    const query = attentionQuery({ account: toAccountName('partner') });
+    const query = attentionQuery(toAccountName('partner'));
     expect(query).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
   });
 
@@ -58,21 +62,22 @@ describe('the table of order list', () => {
   };
 
   it('has a line for each order, within 100 columns', () => {
-    const lines = ordersText([order, { ...order, status: null, seenBy: null }], withoutColour).split('\n');
+    const rows = [order, { ...order, status: null, seenBy: null }];
+    const lines = rowsText(orderColumns, rows, withoutColour).split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatch(/^account +order +status +seen by +attention +started \(UTC\) +run$/);
     expect(lines[1]).toMatch(/^partner +1234567890 +Driving +read +credentialsRejected +2026-05-01 08:30:00 +running$/);
+    expect(lines[2]).toMatch(/^partner +1234567890 +- +- +credentialsRejected/);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
   });
 
-  it('says that no order fits, and lets no status steer the terminal', () => {
-    expect(ordersText([], withoutColour)).toBe('No order fits.');
-    expect(ordersText([{ ...order, status: '\u001b[2J' }], withoutColour)).not.toContain('\u001b');
+  it('lets no status steer the terminal', () => {
+    expect(rowsText(orderColumns, [{ ...order, status: '\u001b[2J' }], withoutColour)).not.toContain('\u001b');
   });
 });
 
 describe('the table of attention', () => {
-  const run: RunInNeed = {
+  const run = {
     kind: 'order',
     account: 'partner',
     id: '4711',
@@ -80,24 +85,23 @@ describe('the table of attention', () => {
     code: 'forbidden',
     message: 'The remedy.',
     since: '2026-05-01T08:30:00.000Z',
-  };
+  } as const;
 
   it('has a line for each run, with the command that helps', () => {
-    const [head, line, ...more] = attentionText([run, { ...run, since: null }], withoutColour).split('\n');
-    expect(head).toMatch(/^kind +account +id +attention +since \(UTC\) +what helps$/);
-    expect(line).toMatch(/^order +partner +4711 +forbidden +2026-05-01 08:30:00 +order show partner 4711$/);
-    expect(more).toHaveLength(1);
-    expect(attentionText([], withoutColour)).toBe('Nothing needs a person.');
-    expect(attentionText([{ ...run, id: '47 11' }], withoutColour)).toMatch(/order show partner '47 11'$/);
+    const text = rowsText(attentionColumns, [withCommand({ ...run, id: '47 11' })], withoutColour);
+    expect(text.split('\n')).toEqual([
+      expect.stringMatching(/^kind +account +id +attention +since \(UTC\) +what helps$/),
+      expect.stringMatching(/^order +partner +47 11 +forbidden +2026-05-01 08:30:00 +order show partner '47 11'$/),
+    ]);
   });
 
   it('says which codes are for the dispatch desk, and that there is nothing to repair', () => {
-    const rides = ['latePickup', 'forbidden', 'customerCare', 'latePickup'].map((code) => ({ ...run, code }));
-    const [, note] = attentionText(rides, withoutColour).split('\n\n');
-    expect(note).toMatch(
-      /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s,
+    const rides = ['latePickup', 'forbidden', 'customerCare', 'latePickup'].map((code) =>
+      withCommand({ ...run, code }),
     );
-    expect(attentionText([run], withoutColour)).not.toContain('dispatch');
+    const about = /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s;
+    expect(concernNotes(rides)).toEqual([expect.stringMatching(about)]);
+    expect(concernNotes([withCommand(run)])).toEqual([]);
   });
 
   it.each<[Partial<RunInNeed>, string]>([
@@ -105,16 +109,16 @@ describe('the table of attention', () => {
     [{ code: 'credentialsRejected' }, 'token list'],
     [{ kind: 'token', code: 'upstreamUnavailable' }, 'token list'],
     [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],
-    [{ kind: 'ride', code: 'upstreamUnavailable' }, 'doctor'],
+    [{ kind: 'ride', code: 'upstreamUnavailable' }, 'probe partner'],
     [{ kind: 'subscription', code: 'subscriptionSilent', id: 'ab' }, 'subscription rotate partner ab'],
     [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
     [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
-    [{ kind: 'call', code: 'upstreamUnavailable' }, 'doctor'],
-    [{ kind: 'watch', code: 'upstreamUnavailable' }, 'doctor'],
+    [{ kind: 'call', code: 'upstreamUnavailable' }, 'probe partner'],
+    [{ kind: 'watch', code: 'upstreamUnavailable' }, 'probe partner'],
     [{ kind: 'watch', code: 'scopeRejected' }, 'token list'],
     [{ kind: 'account', code: 'noWatch' }, 'doctor'],
   ])('names for %j the command %s', (more, command) => {
-    expect(commandFor({ ...run, ...more }).join(' ')).toBe(command);
+    expect(withCommand({ ...run, ...more }).command).toBe(command);
   });
 });
 
@@ -142,24 +146,16 @@ const status: SubscriptionStatus = {
 };
 
 describe('the list of subscriptions', () => {
-  const now = Date.parse(openedAt) + 3 * 3_600_000;
+  const listed = (status: SubscriptionStatus | undefined) => toListedSubscription(key, status, [generation]);
 
-  it('shows state, age and subscriber', () => {
-    const text = subscriptionsText([toListedSubscription(key, status, [generation])], now, withoutColour);
-    expect(text).toMatch(/business +status_changed +active +3 h +sub-1 +-/);
+  it('shows state, time of opening and subscriber', () => {
+    const text = rowsText(subscriptionColumns, [listed(status)], withoutColour);
+    expect(text).toMatch(/business +status_changed +active +2031-05-01 10:00:00 +sub-1 +-/);
   });
 
   it('shows what the memo holds when no worker answers', () => {
-    const listed = toListedSubscription(key, undefined, [generation]);
-    expect(listed).toMatchObject({ state: 'unknown', openedAt, accepted: 1, subscriberId: null });
-    expect(subscriptionsText([listed], now, withoutColour)).toMatch(/unknown +3 h +- +-/);
+    expect(listed(undefined)).toMatchObject({ state: 'unknown', openedAt, accepted: 1, subscriberId: null });
   });
-
-  it.each([
-    [5_000, '5 s'],
-    [59 * 60_000, '59 min'],
-    [47 * 3_600_000, '1 d'],
-  ])('an age of %i ms is %s', (ms, text) => expect(ageText(ms)).toBe(text));
 });
 
 it('a subscription is shown with what needs a person and what the service still has, its end with what is left', () => {
@@ -209,17 +205,15 @@ describe('a token', () => {
 
   it('is one line of the list, with the reason of a failure below, and without its sealed text', () => {
     expect(JSON.stringify(listed)).not.toMatch(/sealed|eyJ/);
-    expect(tokensText([listed], withoutColour).split('\n')).toEqual([
+    expect(rowsText(tokenColumns, [listed], withoutColour).split('\n')).toEqual([
       'account  scope           state                        obtained (UTC)       expires (UTC)        so far',
       'partner  demand_partner  failed: credentialsRejected  2026-05-01 08:00:00  2026-05-01 09:00:00  3',
-      '',
-      'partner: check the client secret. Tried again from 2026-05-01 08:31:00 UTC.',
     ]);
+    const reason = 'partner: check the client secret. Tried again from 2026-05-01 08:31:00 UTC.';
+    expect(tokenFailures([listed])).toEqual([reason]);
   });
 
-  it('without scope is called unscoped, and the list says when it has no token', () => {
-    const unscoped = { ...listed, scope: toScope('') };
-    expect(tokensText([unscoped], withoutColour)).toContain('unscoped');
-    expect(tokensText([], withoutColour)).toContain('No token');
+  it('without scope is called unscoped', () => {
+    expect(rowsText(tokenColumns, [{ ...listed, scope: toScope('') }], withoutColour)).toContain('unscoped');
   });
 });

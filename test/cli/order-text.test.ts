@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createContext, type Session } from '../../src/cli/command.js';
-import { attentionLine, timelineLine, trailText } from '../../src/cli/order/show.js';
-import { changesBetween } from '../../src/cli/order/watch.js';
+import { attentionLine, changesBetween, timelineLine, trailText } from '../../src/cli/order/show.js';
 import { standingText } from '../../src/cli/ride/view.js';
+import { type AskedRun, watchRun } from '../../src/cli/runs.js';
 import { withColour, withoutColour } from '../../src/cli/text.js';
-import { watchRun } from '../../src/cli/watching.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
 import { openRide } from '../../src/domain/ride/ride.js';
@@ -93,7 +92,7 @@ it('a line of a timeline shows another raw status and a delivery, and has colour
   expect(timelineLine(seen, withColour)).toContain('\u001b[1m');
 });
 
-const open = (trail: ReturnType<typeof aTrail> | null) => ({ trail, isOpen: true });
+const open = (trail: OrderTrail) => ({ trail, isOpen: true });
 
 describe('what watch prints', () => {
   it('is the whole timeline at first, then only what is new', () => {
@@ -119,10 +118,9 @@ describe('what watch prints', () => {
     expect(changesBetween(aTrail({ attention }), open(aTrail()))).toEqual([{ change: 'attention', attention: null }]);
   });
 
-  it('ends with the trail, and is nothing while no worker answers', () => {
+  it('ends with the trail', () => {
     const ended = aTrail({ outcome: 'completed', terminal: true });
     expect(changesBetween(ended, { trail: ended, isOpen: false })).toEqual([{ change: 'ended', trail: ended }]);
-    expect(changesBetween(aTrail(), open(null))).toEqual([]);
   });
 });
 
@@ -137,16 +135,16 @@ it('a command watches on while no worker answers, and says so, until a person in
   const connection = { withAbortSignal: (_: unknown, act: () => unknown) => act() };
   const session = { ...createContext(process, {}), connection } as unknown as Session;
   let looks = 0;
-  const exitCode = await watchRun(session, {
-    farewell: 'farewell',
+  const run: AskedRun<never, never> = {
     async find() {
       looks += 1;
       if (looks > 1) interrupt();
       return { isOpen: true, version: String(looks) } as FoundRun;
     },
-    ask: async () => null,
-    print: () => expect.fail('a run without a worker has nothing to print'),
-  });
-  expect(exitCode).toBe(130);
+    ask: () => Promise.reject(new Error('no worker')),
+    result: () => expect.fail('the run is open'),
+  };
+  const print = () => expect.fail('a run without a worker has nothing to print');
+  expect(await watchRun(session, run, { farewell: 'farewell', print })).toBe(130);
   expect(output.stderr).toBe('no worker answers; changes appear once one runs: npm run worker\nfarewell\n');
 });

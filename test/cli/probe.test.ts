@@ -172,17 +172,13 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(verdictsOf(await runHere(['probe', 'business', order, '--json'], repaired)).orderDetails).toBe('fits');
   });
 
-  it('names the headers about limits, and stops asking once the limit is reached', async () => {
-    const headers = { 'x-ratelimit-limit': '7', 'x-ratelimit-remaining': '6' };
-    const { sandbox, probe } = await serve({ otherAnswers: { orderStatus: { headers } } });
-    const { stdout } = await probe('partner', order);
-    expect(stdout).toMatch(/headers +unknown +x-ratelimit-limit, x-ratelimit-remaining$/m);
+  it('is asked no more once the limit is reached', async () => {
+    const { sandbox, probe } = await serve();
     sandbox.setFault({ kind: 'tooManyRequests', operation: 'orderStatus', retryAfterSeconds: 9 });
-    const before = sandbox.ledger().length;
     const limited = await probe('partner', order, '--json');
     expect(limited.exitCode).toBe(1);
     expect(Object.values(verdictsOf(limited))).toEqual(['fits', 'unanswered', 'unanswered']);
-    expect(sandbox.ledger().length - before).toBe(2);
+    expect(sandbox.ledger()).toHaveLength(2);
   });
 
   it('says that a token names no lifetime', async () => {
@@ -242,7 +238,6 @@ describe.concurrent('what the probe shows', () => {
       operation: 'orderStatus',
       status: 418,
       body: repeated,
-      headers: { [`x-trace-${secret}`]: '1' },
     });
     for (const argv of [['--json'], []]) {
       const { stdout, exitCode } = await probe('partner', order, ...argv);
@@ -263,14 +258,12 @@ describe.concurrent('--write', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ ...before, operations: { orderStatus: verified } });
   });
 
-  it('never replaces a file without being told, and then asks nothing', async () => {
+  it('never replaces a file, and then asks nothing', async () => {
     const { sandbox, probe } = await serve();
     const file = textFile('precious');
     const refused = await probe('partner', order, '--write', file);
-    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--overwrite') });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('name another file') });
     expect({ text: readFileSync(file, 'utf8'), calls: sandbox.ledger() }).toEqual({ text: 'precious', calls: [] });
-    expect((await probe('partner', order, '--write', file, '--overwrite')).exitCode).toBe(0);
-    expect(readProfile(file).operations.orderStatus.source).toBe('verified');
   });
 
   it('writes nothing where the answers prove nothing', async () => {
@@ -281,14 +274,11 @@ describe.concurrent('--write', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it.each([
-    [['--overwrite'], '--overwrite: only with --write'],
-    [['--write', '/nonexistent/folder/c.json'], '--write: /nonexistent/folder/c.json cannot be written'],
-  ])('%j is wrong usage', async (argv, reason) => {
+  it('into a folder that is not there is wrong usage, and nothing is asked', async () => {
     const { sandbox, probe } = await serve();
-    expect(await probe('partner', order, ...argv)).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining(reason),
+    const why = expect.stringContaining('--write: /nonexistent/folder/c.json cannot be written');
+    expect(await probe('partner', order, '--write', '/nonexistent/folder/c.json')).toMatchObject({
+      ...{ exitCode: 2, stderr: why },
     });
     expect(sandbox.ledger()).toEqual([]);
   });

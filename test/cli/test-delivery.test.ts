@@ -58,6 +58,7 @@ async function run({ accepted = [generation()], verification, env = {} }: Given,
     FARETRAIL_BUSINESS_BASE_URL: 'https://business.example',
     FARETRAIL_BUSINESS_CLIENT_ID: 'client',
     FARETRAIL_BUSINESS_ID: businessId,
+    FARETRAIL_PUBLIC_URL: url,
     ...env,
   });
   const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
@@ -65,7 +66,7 @@ async function run({ accepted = [generation()], verification, env = {} }: Given,
   const { process, output } = fakeProcess(undefined, { loadSettings: () => config });
   const context = createContext(process, { json: true });
   const session = { ...context, find, config: { ...config, profile } } as unknown as Session;
-  const exitCode = await sendDelivery(session, { ...key, ...about, url, ...options });
+  const exitCode = await sendDelivery(session, { ...key, ...about, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
 }
 
@@ -125,12 +126,12 @@ describe('the test delivery', () => {
     expect(receiver.received[0]?.json).not.toHaveProperty('s');
   });
 
-  it('goes where the settings say when the command names no address', async () => {
-    const port = new URL(url).port;
-    await run({ env: { FARETRAIL_INGRESS_PORT: port, FARETRAIL_INGRESS_HOST: '0.0.0.0' } }, { url: undefined });
+  it('goes where the settings say: to the public URL, else to the ingress on this machine', async () => {
+    const { port } = new URL(url);
+    const here = { FARETRAIL_PUBLIC_URL: '', FARETRAIL_INGRESS_PORT: port, FARETRAIL_INGRESS_HOST: '0.0.0.0' };
+    await run({ env: here });
     expect(receiver.received).toHaveLength(1);
-    const env = { FARETRAIL_INGRESS_PORT: '1', FARETRAIL_PUBLIC_URL: `${url}/behind/a/proxy` };
-    await run({ env }, { url: undefined });
+    await run({ env: { FARETRAIL_INGRESS_PORT: '1', FARETRAIL_PUBLIC_URL: `${url}/behind/a/proxy` } });
     expect(receiver.received[1]?.path).toMatch(/^\/behind\/a\/proxy\/webhooks\/business\//);
   });
 });
@@ -158,7 +159,7 @@ describe('the command sends no delivery and names the remedy', () => {
   });
 
   it('when nothing listens, with the place and never the path', async () => {
-    const failure = await run({}, { url: 'http://127.0.0.1:1' }).catch((error: Error) => error);
+    const failure = await run({ env: { FARETRAIL_PUBLIC_URL: 'http://127.0.0.1:1' } }).catch((error: Error) => error);
     expect(failure).toMatchObject({ code: 'NoAnswer', message: expect.stringContaining('http://127.0.0.1:1 (ECONN') });
     expect(String((failure as Error).stack)).not.toContain('/webhooks/');
   });

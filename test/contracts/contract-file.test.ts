@@ -63,14 +63,6 @@ describe('a contract file', () => {
   });
 
   it.each([
-    ['tokens', 'refreshEarlySeconds', 'tokens.refreshEarlyMs, in milliseconds'],
-    ['tokens', 'fallbackLifetimeSeconds', 'tokens.fallbackLifetimeMs, in milliseconds'],
-    ['limits', 'businessRequestsPerSecond', 'limits.requestsPerSecond'],
-  ])('that names the field %s.%s of an earlier release is refused with the new name', (part, field, newName) => {
-    expect(problemsOf({ [part]: { [field]: 16 } })).toBe(`contract profile: ${part}.${field}: renamed; set ${newName}`);
-  });
-
-  it.each([
     ['v1/orders/{order_id}', 'path'],
     ['/v1/orders', 'must hold {order_id}'],
     ['/v1/{order_id', 'brace'],

@@ -277,10 +277,10 @@ it('without the key a worker, an ingress and a command name the missing setting,
   const blindEnv = { ...scene.fleet.env, ...noKeys, FARETRAIL_JOURNAL_DIR };
   const [worker, blindIngress] = await Promise.all([startWorkerProcess(blindEnv), startIngressProcess(blindEnv)]);
   onTestFinished(() => Promise.all([worker.stop(), blindIngress.stop()]).then(() => undefined), 60_000);
-  const send = ['delivery', 'send', 'business', 'status_changed', '--order', 'any', '--status', 'Driving', '--url'];
+  const send = ['delivery', 'send', 'business', 'status_changed', '--order', 'any', '--status', 'Driving'];
   const [told, sent] = await Promise.all([
     runStarter(['subscription', 'list', '--json'], { ...scene.fleet.env, ...noKeys }),
-    runStarter([...send, blindIngress.url], scene.fleet.env),
+    runStarter(send, { ...scene.fleet.env, FARETRAIL_PUBLIC_URL: blindIngress.url }),
     deliver(longOrder),
   ]);
   expect(told).toMatchObject({ code: 1, errors: expect.stringContaining('"code":"PayloadKeyMissing"') });

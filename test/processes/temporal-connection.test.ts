@@ -10,12 +10,10 @@ import {
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import type { Check } from '../../src/cli/doctor/checks.js';
 import { connectClient, connectNative } from '../../src/temporal/connection.js';
 import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
 import { textFile } from '../support/json-file.js';
 import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/server/certificates.js';
-import { runStarter } from '../support/worker/process.js';
 
 const missingFile = () => '/nonexistent/file';
 const apiKey = 'api-key-for-the-server-alone';
@@ -142,20 +140,6 @@ describe('a worker that is told no authority', () => {
   ])("says with the remedy that the system's CA file %s", async (_, file, remedy) => {
     const fault = { code: 'TemporalTlsFailed', message: expect.stringMatching(remedy) };
     await expect(connectWith(file())).rejects.toMatchObject(fault);
-  });
-
-  it.each([
-    ['trusts the server', () => ours.ca, 'ok', /./],
-    ['has no CA file', missingFile, 'failed', noFile],
-  ])('is checked by the doctor beside its own connection: a worker that %s', async (_, file, result, message) => {
-    // The library of the command itself trusts the server.
-    const trusting = { ...env(), NODE_EXTRA_CA_CERTS: ours.ca, SSL_CERT_FILE: file() };
-    const { output, errors } = await runStarter(['doctor', '--json'], trusting);
-    const { checks } = JSON.parse(output) as { checks: Check[] };
-    expect(checks).toContainEqual(expect.objectContaining({ name: 'Temporal', result: 'ok' }));
-    const asWorker = { name: 'Temporal, as a worker', result, message: expect.stringMatching(message) };
-    expect(checks).toContainEqual(asWorker);
-    expect(errors).toBe('');
   });
 });
 

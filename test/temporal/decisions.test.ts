@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { decisionsText } from '../../src/cli/order/show.js';
+import { decisionsText } from '../../src/cli/runs.js';
 import { readDecisions } from '../../src/temporal/decisions.js';
 
 it('whom the authorizer of the server has seen is shown beside the name that anybody may write', async () => {

@@ -1,10 +1,32 @@
-import type { AskOptions, ParkedDelivery, ParkedHandle, RoutedDelivery } from '../../client/index.js';
+import type {
+  AskOptions,
+  ParkedDelivery as DecidedDelivery,
+  ParkedHandle,
+  RoutedDelivery,
+} from '../../client/index.js';
+import { type DeliveryResult, parkReasonTexts } from '../../domain/delivery.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
-import { parseDiscardInput, toDeliveryId } from '../../domain/parked.js';
-import { publishedDelivery } from '../../domain/published.js';
-import { fromParkedDeliveryId, type ParkedDeliveryKey, parkedDeliveryId } from '../../domain/workflow-ids.js';
+import {
+  type ParkedDelivery,
+  type ParkedDeliveryInput,
+  parseDiscardInput,
+  parseParkedDeliveryInput,
+  toDeliveryId,
+} from '../../domain/parked.js';
+import { publishedAddresses, publishedDelivery } from '../../domain/published.js';
+import {
+  fromParkedDeliveryId,
+  type ParkedDeliveryKey,
+  parkedDeliveryId,
+  type SubscriptionKey,
+  subscriptionId,
+} from '../../domain/workflow-ids.js';
+import type { KeyRing } from '../../sealing/key-ring.js';
+import { createSealer, type Sealer } from '../../sealing/sealer.js';
+import { decodeAll } from '../../temporal/payloads.js';
 import { runOf } from '../../temporal/runs.js';
+import { openContent } from '../../webhooks/sealed-content.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';
 import {
@@ -17,9 +39,9 @@ import {
   withSession,
 } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
-import { sendUpdate } from '../sent-update.js';
-import { listRuns, runningQuery } from '../visibility.js';
-import { decidedText, type ListedDelivery, openedText, openParked, parkedText } from './view.js';
+import { listing, listRuns, runningQuery } from '../lists.js';
+import { sendUpdate } from '../runs.js';
+import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
 
 interface ParkedGiven {
   account?: AccountName;
@@ -43,24 +65,30 @@ export const addParked: AddCommand = (delivery, run) => {
     .option('--open <deliveryId>', 'show the body of one', checked(toDeliveryId))
     .action(
       run((context, { account, open }: ParkedGiven) =>
-        open === undefined ? list(context, account) : show(context, account, open),
+        open === undefined ? list(context, { account }) : show(context, account, open),
       ),
     );
 };
 
-function list(context: CommandContext, account: AccountName | undefined): Promise<number> {
-  return withSession(context, async (session) => {
-    const { found, hasMore } = await listRuns(session, runningQuery('parkedDelivery', account), limit);
-    const deliveries = found.flatMap(({ workflowId, memo }): ListedDelivery[] => {
+const list = listing({
+  name: 'deliveries',
+  empty: 'No delivery is parked.',
+  find: (session, { account }: { account: AccountName | undefined }) =>
+    listRuns(session, { query: runningQuery('parkedDelivery', account), limit }, ({ workflowId, memo }) => {
       const key = fromParkedDeliveryId(workflowId);
       const { eventType, reason, receivedAt, aboutOrderId } = publishedDelivery(memo) ?? {};
       return key ? [{ ...key, eventType, reason, receivedAt, aboutOrderId }] : [];
-    });
-    context.tell({ deliveries, hasMore }, parkedText(deliveries, context.paint));
-    if (hasMore) context.note(`There are more than ${limit}; narrow the list with --account.`);
-    return exitCodes.done;
-  });
-}
+    }),
+  // Ids are not cut, since people copy them.
+  columns: {
+    account: ({ account }) => account,
+    delivery: ({ deliveryId }) => deliveryId,
+    'event type': ({ eventType }) => eventType,
+    reason: ({ reason }) => reason,
+    'received (UTC)': ({ receivedAt }) => utc(receivedAt),
+    order: ({ aboutOrderId }) => aboutOrderId,
+  },
+});
 
 function show(context: CommandContext, account: AccountName | undefined, deliveryId: string): Promise<number> {
   const { webhookKeys, accounts } = context.loadSettings();
@@ -110,9 +138,9 @@ export const addDiscard: AddCommand = (delivery, run) => {
 
 interface Decision {
   key: ParkedDeliveryKey;
-  send(parked: ParkedHandle, inTime: AskOptions): Promise<ParkedDelivery | RoutedDelivery>;
+  send(parked: ParkedHandle, inTime: AskOptions): Promise<DecidedDelivery | RoutedDelivery>;
   /** Was the delivery decided in this way before? */
-  isDone(delivery: ParkedDelivery): boolean;
+  isDone(delivery: DecidedDelivery): boolean;
 }
 
 const toRoute = ({ order: orderId, ...key }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
@@ -130,24 +158,126 @@ function toDiscard({ reason, ...key }: ParkedDeliveryKey & { reason: string }): 
 async function decide(session: Session, { key, send, isDone }: Decision): Promise<number> {
   const { account, deliveryId } = key;
   const { found } = await getParked(session, [account], deliveryId);
-  const workflowId = parkedDeliveryId(key);
+  const { workflowId } = found;
   return await sendUpdate(session, {
-    isOpen: found.isOpen,
+    found,
     send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
-    tell(answer) {
-      const handedOver = 'handedOver' in answer ? answer.handedOver : undefined;
-      const text = decidedText(answer, handedOver, session.paint);
-      session.tell({ workflowId, state: 'done', delivery: answer }, text);
-      return exitCodes.done;
-    },
+    tell: (delivery) => session.tell({ workflowId, state: 'done', delivery }, decidedText(delivery, session.paint)),
     /** Only another decision counts as a failure. Rejects for a run that an operator terminated, or that could not read its input. */
     async tellEnded() {
       const run = runOf<typeof parkedDelivery>(session.client, workflowId);
       const delivery = await run.result({ withinMs: callTimeoutMs });
-      const text = `This delivery was already decided.\n${decidedText(delivery, undefined, session.paint)}`;
+      const text = `This delivery was already decided.\n${decidedText(delivery, session.paint)}`;
       session.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
       return isDone(delivery) ? exitCodes.done : exitCodes.failed;
     },
-    noAnswer: () => '; see what became of it: faretrail delivery parked',
   });
+}
+
+/** What the run was started with, with the sealed content. Only the first event of the history holds it. */
+async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
+  const { client } = session;
+  const [start] = await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs });
+  const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
+  if (!payloads?.length)
+    throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
+  const [input] = await decodeAll(client, payloads);
+  return parseParkedDeliveryInput(input);
+}
+
+/** The content of a parked delivery, with secrets hidden. */
+interface OpenedDelivery {
+  contentType: string | null;
+  /** Null when the body is not UTF-8 text. */
+  body: string | null;
+  bytes: number;
+}
+
+/** Unseals the content; null where the ingress kept none. Throws `SealingError` when these are not the keys of the ingress. */
+async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRing): Promise<OpenedDelivery | null> {
+  const { sealed, eventType } = await readParkedInput(session, key);
+  if (sealed === '') return null;
+  const sealer = createSealer(keys);
+  const { rawBody, headers } = await openContent(sealer, key, sealed);
+  const secrets = await readSecrets(session, sealer, { account: key.account, eventType });
+  const text = toText(rawBody);
+  return {
+    contentType: headers['content-type'] ?? null,
+    body: text === undefined ? null : withoutSecrets(text, secrets),
+    bytes: rawBody.length,
+  };
+}
+
+function toText(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The secrets that the service may have put into the body. A secret that cannot be unsealed is hidden by the name of its field. */
+async function readSecrets(session: Session, sealer: Pick<Sealer, 'unseal'>, key: SubscriptionKey): Promise<string[]> {
+  const context = subscriptionId(key);
+  const found = await session.find(context).catch(() => undefined); // Temporal cannot be reached now
+  const sealed = (publishedAddresses(found?.memo)?.accepted ?? []).flatMap(({ secrets }) => secrets);
+  const opened = await Promise.all(sealed.map((one) => sealer.unseal(one, context).catch(() => '')));
+  return opened.filter((secret) => secret !== '');
+}
+
+const hidden = '[secret]';
+/** A field with "secret" in its name, and its value. Of a list or an object we do not look for the end: the rest of the text goes. */
+const secretField = /("[^"\\]*secret[^"\\]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
+
+/** The text without these secrets, and without the value of any field that has "secret" in its name. */
+export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text).replace(secretField, `$1"${hidden}"`);
+
+/** One delivery with its content. Safe for a terminal. */
+function openedText(
+  key: ParkedDeliveryKey,
+  delivery: ParkedDelivery | null,
+  opened: OpenedDelivery | null,
+  paint: Paint,
+): string {
+  const facts: Pair[] = [
+    ['why', delivery === null ? 'not known yet' : parkReasonTexts[delivery.reason]],
+    ['received', delivery === null ? '-' : `${utc(delivery.receivedAt)} UTC`],
+    ['outcome', delivery?.outcome ?? 'waiting'],
+    ['order', delivery?.aboutOrderId && plain(delivery.aboutOrderId)],
+    ['body', opened === null ? 'none was kept' : sizeText(opened)],
+  ];
+  const head = paint('strong', `Delivery ${key.deliveryId} of account ${key.account}`);
+  const lines = [head, pairsText(facts, paint)];
+  if (opened === null) return lines.join('\n');
+  return [...lines, '', opened.body === null ? paint('faint', 'not a text') : toLines(opened.body)].join('\n');
+}
+
+const sizeText = ({ bytes, contentType }: OpenedDelivery): string =>
+  `${bytes} bytes, ${contentType === null ? 'no content type' : plain(contentType)}`;
+
+const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
+  signalled: (order) => `order ${order} has received it`,
+  started: (order) => `order ${order} is followed from now on`,
+  late: (order) => `order ${order} has already ended`,
+  ignored: (order) => `order ${order} is not followed, and this account ignores such orders`,
+  followingStopped: (order) => `the following of order ${order} was stopped`,
+  endUnreadable: (order) => `order ${order} is no longer followed, and this process cannot read how that ended`,
+  reported: (order) => `the run for reports about order ${order} has received it`,
+};
+
+/** What became of a delivery. */
+function decidedText(delivery: DecidedDelivery | RoutedDelivery, paint: Paint): string {
+  const { deliveryId, discardReason, orderId, outcome } = delivery;
+  const order = plain(orderId ?? '');
+  const what = {
+    waiting: 'waits',
+    routed: `routed to order ${order}`,
+    discarded: `discarded: ${plain(discardReason ?? '')}`,
+    expired: 'expired: it waited for 30 days without a decision',
+  }[outcome];
+  const handedOver = 'handedOver' in delivery ? delivery.handedOver : '';
+  const toDetail = (handedOverTexts as Record<string, (order: string) => string>)[handedOver];
+  const detail = toDetail ? [`  ${toDetail(order)}`] : [];
+  return [paint('strong', `Delivery ${deliveryId} ${what}`), ...detail].join('\n');
 }

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { InvalidArgumentError } from 'commander';
 import { request } from 'undici';
-import { BaseUrl } from '../../contracts/accounts-file.js';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
+import { pointerTokens } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
@@ -14,41 +13,30 @@ import { createWebhookPaths } from '../../sealing/webhook-paths.js';
 import { orderOption } from '../arguments.js';
 import { type AddCommand, addCommand, callTimeoutMs, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
-import { ingressUrl } from '../ingress-reachability.js';
+import { ingressUrl } from '../processes.js';
 import { clip } from '../text.js';
 
 const help = `
 Sends one delivery as the service would: to the newest address of the
 subscription, with its secret where the contract profile looks for it. Each one
 is new, never a duplicate. The command needs the FARETRAIL_WEBHOOK_KEYS of the
-ingress. It sends to --url, else to FARETRAIL_PUBLIC_URL, else to the ingress of
-these settings. It never shows the address or the secret.`;
+ingress. It sends to FARETRAIL_PUBLIC_URL, else to the ingress of these
+settings. It never shows the address or the secret.`;
 
 /** `delivery send <account> <eventType>`: a correct test delivery to the ingress. */
 export const addSend: AddCommand = (delivery, run) => {
   const does = 'send a correct test delivery to the ingress';
-  const examples = [
-    'business status_changed --order 7b21 --status Driving',
-    'business business_report --order 7b21 --url http://127.0.0.1:8480',
-  ];
+  const examples = ['business status_changed --order 7b21 --status Driving', 'business business_report --order 7b21'];
   addCommand(delivery, 'send <account> <eventType>', { does, examples, more: help })
     .option(...orderOption('the order that it is about'))
     .option('--status <status>', 'the status that it claims; the run reads the order itself')
-    .option('--url <url>', 'base URL of the ingress', toBaseUrl)
     .action(run(reading(checkGiven, sendDelivery)));
 };
 
-function toBaseUrl(text: string): string {
-  const { success, data, error } = BaseUrl.safeParse(text);
-  if (success) return data;
-  throw new InvalidArgumentError(`--url: ${error.issues[0]?.message ?? 'must be a URL'}.`);
-}
-
-/** What is sent, and where to. */
+/** What is sent. */
 interface SendGiven extends SubscriptionKey {
   order?: OrderId;
   status?: string;
-  url?: string;
 }
 
 function checkGiven(given: SendGiven): SendGiven {
@@ -67,14 +55,16 @@ function checkGiven(given: SendGiven): SendGiven {
 /** Sends the delivery and shows its id and the ingress's answer. */
 export async function sendDelivery(
   session: Session,
-  { account, eventType, order, status, url }: SendGiven,
+  { account, eventType, order, status }: SendGiven,
 ): Promise<number> {
   const key = { account, eventType };
   const { accounts, profile, webhookKeys } = session.config;
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
-  const base = url ?? ingressUrl(session.config);
+  const base = ingressUrl(session.config);
   if (base === null)
-    throw new InvalidInput('--url: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens');
+    throw new InvalidInput(
+      'FARETRAIL_PUBLIC_URL: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens',
+    );
   const { mode } = profile.delivery.verification;
   const { accepted } = await readMemo(session, key);
   // The newest address at which a correct delivery can be made now.
@@ -186,7 +176,8 @@ function writeTestDelivery(
     [verification.mode === 'body' ? verification.pointer : undefined, secret],
   ];
   const content = places.reduce<object>(
-    (body, [pointer, value]) => (pointer && value !== undefined ? withValue(body, namesIn(pointer), value) : body),
+    (body, [pointer, value]) =>
+      pointer && value !== undefined ? withValue(body, pointerTokens(pointer) ?? [], value) : body,
     {},
   );
   const body = JSON.stringify(content);
@@ -207,13 +198,6 @@ function proof(body: string, verification: Verification, secret: string | undefi
       return {};
   }
 }
-
-// RFC 6901 section 4: ~1 before ~0.
-const namesIn = (pointer: string): string[] =>
-  pointer
-    .slice(1)
-    .split('/')
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 function withValue(parent: object, [name = '', ...rest]: readonly string[], value: string): object {
   if (rest.length === 0) return { ...parent, [name]: value };

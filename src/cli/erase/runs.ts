@@ -18,7 +18,7 @@ import { decodeAll } from '../../temporal/payloads.js';
 import { isGrpc } from '../../temporal/run-errors.js';
 import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
 import { callTimeoutMs, type Session } from '../command.js';
-import { readEach } from '../visibility.js';
+import { readEach } from '../lists.js';
 
 /** The workflow types whose runs may be about one order, in the order in which they are removed. A ride follows its order again, so it goes
  *  before the order. */

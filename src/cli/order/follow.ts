@@ -1,15 +1,15 @@
+import type { AskOptions, OrderHandle, OrderTrail } from '../../client/index.js';
 import { toInstant } from '../../domain/instant.js';
-import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
+import { type FollowOrderInput, parseFollowOrderInput, parseStopInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
-import { checked, notifyOption } from '../arguments.js';
+import { checked, notifyOption, reasonOption } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { unheardReceivers } from '../notice.js';
-import { plain } from '../text.js';
-import { missingWorkers } from '../workers-alive.js';
-import { tellEnded } from './change.js';
-import { getOrderRun } from './show.js';
-import { watchOrder } from './watch.js';
+import { missingWorkers } from '../processes.js';
+import { readRun, sendUpdate } from '../runs.js';
+import { plain, utc } from '../text.js';
+import { orderRun, orderText, toRunJson, trailText, watchOrder } from './show.js';
 
 interface FollowGiven extends FollowOrderInput {
   again?: boolean;
@@ -72,7 +72,7 @@ async function startFollowing(session: Session, input: FollowOrderInput, again: 
   const before = await session.find(followOrderId(input)); // only for the wording: the start itself is idempotent
   await session.within(callTimeoutMs, () => session.rides.follow(input, { again }));
   if (before === undefined) return 'started';
-  const after = await getOrderRun(session, input);
+  const after = await orderRun(session, input).find();
   if (after.isOpen && before.isOpen) return 'alreadyFollowed';
   return after.startedAt === before.startedAt ? 'alreadyEnded' : 'startedAgain';
 }
@@ -93,4 +93,61 @@ function startText(
   if (!hint) return lines.join('\n');
   const next = (command: string) => plain(commandLine('order', command, account, orderId));
   return [...lines, `  see it    ${next('show')}`, `  live      ${next('watch')}`].join('\n');
+}
+
+/** `order refresh <account> <orderId>`: one read of the order, now. */
+export const addRefresh: AddCommand = (order, run) => {
+  const help = { does: 'read the order at the service now', examples: ['partner 42'] };
+  addCommand(order, 'refresh <account> <orderId>', help).action(run(reading(toRefresh, change)));
+};
+
+/** `order stop <account> <orderId>`: the run ends, the order does not. */
+export const addStop: AddCommand = (order, run) => {
+  const does = 'stop following; the order itself goes on at the service';
+  addCommand(order, 'stop <account> <orderId>', { does, examples: ['partner 42 --reason "entered twice"'] })
+    .requiredOption(...reasonOption)
+    .action(run(reading(toStop, change)));
+};
+
+interface Change {
+  key: FollowOrderKey;
+  send(order: OrderHandle, inTime: AskOptions): Promise<OrderTrail>;
+}
+
+const toRefresh = (key: FollowOrderKey): Change => ({ key, send: (order, inTime) => order.refresh(inTime) });
+
+function toStop({ reason, ...key }: FollowOrderKey & { reason: string }): Change {
+  const why = parseStopInput({ reason }).reason;
+  return { key, send: (order, inTime) => order.stop(why, inTime) };
+}
+
+/** Sends an update to the open run and shows the trail in its answer. */
+async function change(session: Session, { key, send }: Change): Promise<number> {
+  const found = await orderRun(session, key).find();
+  return await sendUpdate(session, {
+    found,
+    send: (inTime) => send(session.rides.get(key.account, key.orderId), inTime),
+    tell(trail) {
+      const { workflowId } = found;
+      session.tell({ workflowId, state: 'done', trail, failure: null }, trailText(trail, session.paint));
+    },
+    tellEnded: () => tellEnded(session, key),
+  });
+}
+
+/** Shows how the following ended. The command fails only when the run failed, which leaves no trail. */
+async function tellEnded(session: Session, key: FollowOrderKey): Promise<number> {
+  const ended = await readRun(session, orderRun(session, key));
+  const { endedAt } = ended.found;
+  const when = endedAt === null ? '' : ` at ${utc(endedAt)} UTC`;
+  session.tell(
+    { ...toRunJson(ended), state: 'alreadyEnded' },
+    `Following has already ended${when}.\n\n${orderText(ended, key, session.paint)}`,
+  );
+  // The order itself may go on at the service.
+  if (ended.result?.terminal !== true) {
+    const command = session.commandLine('order', 'follow', key.account, key.orderId, '--again');
+    session.note(`To follow the order again: ${plain(command)}`);
+  }
+  return ended.result ? exitCodes.done : exitCodes.failed;
 }

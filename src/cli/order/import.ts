@@ -4,26 +4,19 @@ import { z } from 'zod';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { type AccountName, toAccountName } from '../../domain/keys.js';
-import { checked, inBrackets, perSecondOption } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  createProgressNote,
-  reading,
-  type Session,
-} from '../command.js';
+import { checked, inBrackets, toNumber } from '../arguments.js';
+import { type AddCommand, addCommand, createProgressNote, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
+import { readEach } from '../lists.js';
+import { missingWorkers } from '../processes.js';
 import { type Paint, plain } from '../text.js';
-import { readEach } from '../visibility.js';
-import { missingWorkers } from '../workers-alive.js';
 
 const help = `
-A row is an order: a line of JSON, or of CSV below a line of names. The names
-are account, orderId, reference, scheduledAt, notify (one URL). Rows without an
-account are of --account. What was done is kept in <file>.progress: the same
-command after an end of any kind goes on there. Ends with 1 if a row was
-refused; the others are followed.`;
+A row is an order: a line of JSON, or where the name of the file ends in .csv a
+line of CSV below a line of names. The names are account, orderId, reference,
+scheduledAt, notify (one URL). Rows without an account are of --account. What
+was done is kept in <file>.progress: the same command after an end of any kind
+goes on there. Ends with 1 if a row was refused; the others are followed.`;
 
 const examples = ['orders.csv --account partner', 'orders.jsonl --per-second 20', '- --account partner < orders.jsonl'];
 const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as const;
@@ -32,35 +25,17 @@ const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as 
 export const addImport: AddCommand = (order, run) => {
   addCommand(order, 'import <file>', { does: 'follow the orders of a file, each once', examples, more: help })
     .option('--account <name>', 'of rows that name none', checked(toAccountName, '--account'))
-    .option('--format <format>', 'csv or jsonl; default: by the name of the file, jsonl for -', checked(toFormat))
-    .option(...perSecondOption(50))
+    .option('--per-second <n>', 'orders a second', checked(toNumber, '--per-second'), 50)
     .option('--again', 'also orders whose following was stopped or has expired')
-    .action(run(reading(toImport, importOrders)));
+    .action(run(inSession(importOrders)));
 };
 
-const formats = ['csv', 'jsonl'] as const;
-type Format = (typeof formats)[number];
-
-function toFormat(text: string): Format {
-  const format = formats.find((one) => one === text);
-  if (!format) throw new InvalidInput('--format: must be csv or jsonl');
-  return format;
-}
-
-interface ImportGiven {
+interface Import {
   file: string;
   account?: string;
-  format?: Format;
   perSecond: number;
   again?: boolean;
 }
-
-const toImport = ({ format, ...given }: ImportGiven) => ({
-  ...given,
-  format: format ?? (given.file.endsWith('.csv') ? 'csv' : 'jsonl'),
-});
-
-type Import = ReturnType<typeof toImport>;
 
 async function importOrders(session: Session, wanted: Import): Promise<number> {
   const kept = keepProgress(wanted.file);
@@ -69,14 +44,14 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const taken: string[] = [];
   const accounts = new Set<string>();
   const { perSecond, again = false } = wanted;
-  const tell = tellProgress(session);
+  const noteSometimes = createProgressNote(session);
   try {
     const rows = rowsAfter(kept.progress, readRows(wanted), { taken, signal: stop.signal });
     for await (const followed of session.rides.followMany(rows, { perSecond, again })) {
       const row = taken.shift() ?? '';
       kept.add(row, 'error' in followed ? followed.error.message : null);
       if (!('error' in followed)) accounts.add(row.slice(0, row.indexOf('/')));
-      tell(kept.progress);
+      noteSometimes(() => `${kept.progress.done} rows, ${kept.progress.refused.length} refused`);
     }
   } finally {
     kept.save();
@@ -109,20 +84,6 @@ function importText({ done, refused }: Omit<Progress, 'last'>, paint: Paint): st
   const lines = refused.slice(0, shownRows).map(({ row, error }) => `row ${row}: ${plain(error)}`);
   const more = refused.length > shownRows ? [`and ${refused.length - shownRows} more; --json lists all`] : [];
   return [head, ...lines, ...more].join('\n');
-}
-
-function tellProgress(context: CommandContext): (progress: Progress) => void {
-  const begun = Date.now();
-  const noteSometimes = createProgressNote(context);
-  let before: number | undefined;
-  return ({ done, refused }) => {
-    before ??= done - 1;
-    const from = before;
-    noteSometimes(() => {
-      const rate = Math.round(((done - from) * 1_000) / (Date.now() - begun));
-      return `${done} rows, ${rate} a second, ${refused.length} refused`;
-    });
-  };
 }
 
 const saveEveryMs = 500;
@@ -198,9 +159,9 @@ type Row = unknown;
 const isObject = (row: Row): row is Record<string, unknown> => typeof row === 'object' && row !== null;
 const nameOf = (row: Row): string => (isObject(row) ? `${row.account}/${row.orderId}` : '');
 
-async function* readRows({ file, format, account }: Import): AsyncGenerator<Row> {
+async function* readRows({ file, account }: Import): AsyncGenerator<Row> {
   const text = file === '-' ? process.stdin : createReadStream(file, { fd: open(file), encoding: 'utf8' });
-  for await (const row of format === 'csv' ? csvRows(text) : jsonRows(text))
+  for await (const row of file.endsWith('.csv') ? csvRows(text) : jsonRows(text))
     yield isObject(row) && account !== undefined ? { account, ...row } : row;
 }
 

@@ -1,20 +1,46 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { OrderTrail } from '../../client/index.js';
-import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
-import { type Decision, readDecisions } from '../../temporal/decisions.js';
-import { failureBehind } from '../../temporal/run-errors.js';
-import type { FoundRun } from '../../temporal/runs.js';
+import { type FollowOrderKey, followOrderId, fromFollowOrderId } from '../../domain/workflow-ids.js';
+import { type RunTimes, toRunTimes } from '../../temporal/runs.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
-import { type AddCommand, addCommand, callTimeoutMs, inSession, queryTimeoutMs, type Session } from '../command.js';
-import { CliFailure, exitCodes, type RunFailure, toRunFailure } from '../failure.js';
-import { type Paint, type Pair, pairsText, plain, utc, withoutColour } from '../text.js';
+import { accountOption, checked, limitOption } from '../arguments.js';
+import { type AddCommand, addCommand, inSession, type Session } from '../command.js';
+import { CliFailure, exitCodes } from '../failure.js';
+import { listing, listRuns, newestRunsQuery, type RunFilter, toStatusFilter } from '../lists.js';
+import {
+  type AskedRun,
+  attentionText,
+  decisionsOf,
+  decisionsText,
+  readRun,
+  runText,
+  type ShownRun,
+  watchRun,
+} from '../runs.js';
+import { type Columns, clip, type Paint, type Pair, pairsText, plain, utc, withoutColour } from '../text.js';
 
-/** The run of an order with its trail. Open: `trail` is null when no worker answered. Ended: null when the run failed. */
-interface OrderRun {
-  found: FoundRun;
-  trail: OrderTrail | null;
-  failure: RunFailure | null;
+/** The run of an order. Its `find` throws `CliFailure` NotFollowed. */
+export function orderRun(
+  { rides, find }: Session,
+  { account, orderId }: FollowOrderKey,
+): AskedRun<OrderTrail, OrderTrail> {
+  const order = rides.get(account, orderId);
+  return {
+    async find() {
+      const found = await find(followOrderId({ account, orderId }));
+      if (found) return found;
+      throw new CliFailure(
+        'NotFollowed',
+        `order ${orderId} of account ${account} is not followed, and Temporal remembers no run of it; follow it with: faretrail order follow ${account} ${orderId}`,
+      );
+    },
+    ask: order.trail,
+    result: order.result,
+  };
 }
+
+type OrderRun = ShownRun<OrderTrail, OrderTrail>;
+const trailOf = ({ standing, result }: OrderRun): OrderTrail | null => standing ?? result;
 
 /** What the search attributes say of an order; null where the run has not set them. */
 export const knownOf = ({ typedSearchAttributes }: Pick<WorkflowExecutionInfo, 'typedSearchAttributes'>) => ({
@@ -22,42 +48,6 @@ export const knownOf = ({ typedSearchAttributes }: Pick<WorkflowExecutionInfo, '
   seenBy: typedSearchAttributes.get(rideSeenByKey) ?? null,
   attention: typedSearchAttributes.get(rideAttentionKey) ?? null,
 });
-
-/** The newest run of an order, open or ended. Throws `CliFailure` NotFollowed. */
-export async function getOrderRun(session: Session, { account, orderId }: FollowOrderKey): Promise<FoundRun> {
-  const found = await session.find(followOrderId({ account, orderId }));
-  if (found) return found;
-  throw new CliFailure(
-    'NotFollowed',
-    `order ${orderId} of account ${account} is not followed, and Temporal remembers no run of it; follow it with: faretrail order follow ${account} ${orderId}`,
-  );
-}
-
-/** The newest run of an order with its trail, which an open run answers a query with and an ended one has as its result. */
-export async function readOrderRun(session: Session, key: FollowOrderKey): Promise<OrderRun> {
-  return await readTrail(session, key, await getOrderRun(session, key));
-}
-
-/** The same for a run that has been found. */
-export async function readTrail(
-  { rides, within }: Session,
-  { account, orderId }: FollowOrderKey,
-  found: FoundRun,
-): Promise<OrderRun> {
-  const order = rides.get(account, orderId);
-  if (found.isOpen) {
-    // Whatever goes wrong here, the rest is still worth showing; so a missing worker is no error.
-    const trail = await order.trail({ withinMs: queryTimeoutMs }).catch(() => null);
-    return { found, trail, failure: null };
-  }
-  try {
-    return { found, trail: await within(callTimeoutMs, () => order.result()), failure: null };
-  } catch (error) {
-    const failure = failureBehind(error);
-    if (!failure) throw error;
-    return { found, trail: null, failure: toRunFailure(failure) };
-  }
-}
 
 /** One observation that changed something. */
 export type TimelineEntry = OrderTrail['timeline'][number];
@@ -76,10 +66,6 @@ export const attentionLine = (attention: Attention | null, paint: Paint = withou
   attention === null
     ? paint('good', 'attention cleared')
     : `${paint('bad', 'attention:')} ${attentionText(attention, paint)}`;
-
-/** Why a run needs a person, and since when. */
-export const attentionText = ({ code, message, since }: Attention, paint: Paint): string =>
-  `${paint('bad', code)} since ${utc(since)} UTC: ${plain(message)}`;
 
 /** The whole trail for a terminal of 100 columns; times in UTC. Safe whatever words the service used. */
 export function trailText(trail: OrderTrail, paint: Paint = withoutColour): string {
@@ -130,56 +116,155 @@ export const addShow: AddCommand = (order, run) => {
 };
 
 async function show(session: Session, key: FollowOrderKey): Promise<number> {
-  const shown = await readOrderRun(session, key);
-  const decisions = await decisionsOf(session, shown.found.workflowId);
-  session.tell(
-    { ...toRunJson(shown), decisions },
-    `${runText(shown, key, session.paint)}${decisionsText(decisions, session.paint)}`,
-  );
+  const run = await readRun(session, orderRun(session, key));
+  const decisions = await decisionsOf(session, run.found.workflowId);
+  const text = `${orderText(run, key, session.paint)}${decisionsText(decisions, session.paint)}`;
+  session.tell({ ...toRunJson(run), decisions }, text);
   return exitCodes.done;
 }
 
-/** Who decided what about a run; null where its history cannot be read. */
-export const decisionsOf = ({ client }: Session, workflowId: string): Promise<Decision[] | null> =>
-  readDecisions(client, workflowId, callTimeoutMs).catch(() => null);
-
-/** A line for each decision. */
-export function decisionsText(decisions: readonly Decision[] | null, paint: Paint): string {
-  const lines = (decisions ?? []).map(({ at, what, by, principal }) => {
-    const proved = principal === null ? '' : ` (proved: ${plain(principal)})`;
-    return paint('faint', `${utc(at)}  ${plain(what)} by ${plain(by)}${proved}`);
-  });
-  return ['', ...lines].join('\n');
-}
-
 /** The JSON of a run. */
-export function toRunJson({ found, trail, failure }: OrderRun) {
-  const { workflowId, state, startedAt, endedAt } = found;
-  return { workflowId, state, startedAt, endedAt, known: knownOf(found), trail, failure };
+export function toRunJson(run: OrderRun) {
+  const { workflowId, state, startedAt, endedAt } = run.found;
+  return {
+    workflowId,
+    state,
+    startedAt,
+    endedAt,
+    known: knownOf(run.found),
+    trail: trailOf(run),
+    failure: run.failure,
+  };
 }
 
-/** The trail; without one what Temporal itself knows, and why there is no trail. */
-export function runText(run: OrderRun, key: FollowOrderKey, paint: Paint): string {
-  if (run.trail) return `${trailText(run.trail, paint)}\n\n${paint('faint', runLine(run.found))}`;
+/** The trail; without one what Temporal itself knows. */
+export function orderText(run: OrderRun, key: FollowOrderKey, paint: Paint): string {
   const { status, seenBy, attention } = knownOf(run.found);
   const pairs: Pair[] = [
     ['status', status === null ? 'not read yet' : `${paint('strong', plain(status))} (seen by a ${seenBy ?? 'read'})`],
     ['attention', attention === null ? 'none' : paint('bad', plain(attention))],
-    ['run', runLine(run.found)],
   ];
   const head = paint('strong', `Order ${plain(key.orderId)} of account ${key.account}`);
-  return [head, pairsText(pairs, paint), '', paint('bad', whyNoTrail(run))].join('\n');
+  const trail = trailOf(run);
+  const known = [head, pairsText(pairs, paint)].join('\n');
+  return runText(run, { shown: trail && trailText(trail, paint), known }, paint);
 }
 
-function whyNoTrail({ failure, found }: OrderRun): string {
-  if (failure) return `${failure.code}: ${plain(failure.message)}`;
-  return found.isOpen
-    ? 'No worker answered, so this is what Temporal itself knows. To see the timeline, start a worker: npm run worker'
-    : 'The run left no trail.';
+const watchHelp = `
+Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends
+the watching (exit code 130); the run goes on following the order.`;
+
+/** `order watch <account> <orderId>`: each change as it comes, until the end. */
+export const addWatch: AddCommand = (order, run) => {
+  const does = 'print each change of an order until it ends';
+  const examples = ['partner 42', `partner 42 --json | jq -r 'select(.change == "status") | .status'`];
+  addCommand(order, 'watch <account> <orderId>', { does, examples, more: watchHelp }).action(
+    run(inSession(watchOrder)),
+  );
+};
+
+/** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
+export function watchOrder(session: Session, key: FollowOrderKey): Promise<number> {
+  let seen: OrderTrail | null = null;
+  return watchRun(session, orderRun(session, key), {
+    farewell: 'No longer watched; the order is still followed.',
+    print(run) {
+      const trail = trailOf(run);
+      if (trail === null) return;
+      for (const change of changesBetween(seen, { trail, isOpen: run.found.isOpen }))
+        session.tell(change, changeText(change, session.paint));
+      seen = trail;
+    },
+  });
 }
 
-/** "running since ...", "completed at ...". */
-export function runLine({ state, isOpen, startedAt, endedAt, workflowId }: FoundRun): string {
-  const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
-  return `${plain(workflowId)}: ${state} ${when}`;
+/** One change as a line for people. */
+export function changeText(change: OrderWatchChange, paint: Paint): string {
+  switch (change.change) {
+    case 'status':
+      return timelineLine(change, paint);
+    case 'attention':
+      return attentionLine(change.attention, paint);
+    case 'ended':
+      return paint('strong', `ended: ${change.trail.outcome ?? plain(change.trail.status ?? 'without a status')}`);
+  }
 }
+
+/** One change of a watched order, as `watch --json` prints it. */
+type OrderWatchChange =
+  | ({ change: 'status' } & TimelineEntry)
+  | { change: 'attention'; attention: OrderTrail['attention'] }
+  | { change: 'ended'; trail: OrderTrail };
+
+/** What changed from one answer to the next; with the first answer, everything. */
+export function changesBetween(
+  before: OrderTrail | null,
+  { trail, isOpen }: { trail: OrderTrail; isOpen: boolean },
+): OrderWatchChange[] {
+  const { attention } = trail;
+  const isOther = attention?.code !== before?.attention?.code;
+  return [
+    ...newEntries(before?.timeline ?? [], trail.timeline).map((entry) => ({ change: 'status', ...entry }) as const),
+    ...(isOther ? [{ change: 'attention', attention } as const] : []),
+    ...(isOpen ? [] : [{ change: 'ended', trail } as const]),
+  ];
+}
+
+/** A timeline grows at its end; a long one loses entries at its start. */
+function newEntries(before: readonly TimelineEntry[], now: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  const last = before.at(-1);
+  if (last === undefined) return now;
+  const known = now.findLastIndex(({ at, rawStatus, source }) => {
+    return at === last.at && rawStatus === last.rawStatus && source === last.source;
+  });
+  return now.slice(known + 1);
+}
+
+const listHelp = `
+Running orders come first, the newest at the top; then those that have ended,
+the last one at the top, for as long as Temporal keeps them. The list is about a
+second behind the runs. To see what needs a person: faretrail attention`;
+
+/** One order of the list. */
+export interface ListedOrder extends ReturnType<typeof knownOf>, Omit<RunTimes, 'isOpen'> {
+  kind: 'order';
+  account: string;
+  orderId: string;
+}
+
+function toListedOrder(info: WorkflowExecutionInfo): ListedOrder[] {
+  const key = fromFollowOrderId(info.workflowId);
+  if (!key) return []; // the id is not ours, so this run fails by itself
+  const { state, startedAt, endedAt } = toRunTimes(info);
+  return [{ kind: 'order', ...key, ...knownOf(info), state, startedAt, endedAt }];
+}
+
+/** The list of orders. Order ids are not cut, since people copy them. */
+export const orderColumns: Columns<ListedOrder> = {
+  account: ({ account }) => account,
+  order: ({ orderId }) => orderId,
+  status: ({ status }) => status && clip(status, 14),
+  'seen by': ({ seenBy }) => seenBy,
+  attention: ({ attention }) => attention,
+  'started (UTC)': ({ startedAt }) => utc(startedAt),
+  run: ({ state }) => state,
+};
+
+/** `order list`: runs of orders by account and status. */
+export const addOrderList: AddCommand = (order, run) => {
+  const examples = ['--running', '--account partner --status Driving --limit 200'];
+  addCommand(order, 'list', { does: 'list followed orders', examples, more: listHelp })
+    .option(...accountOption)
+    .option('--status <status>', 'only with this status, such as Driving', checked(toStatusFilter))
+    .option('--running', 'only running ones')
+    .option(...limitOption)
+    .action(run(listOrders));
+};
+
+const listOrders = listing({
+  name: 'orders',
+  empty: 'No order fits.',
+  columns: orderColumns,
+  find: (session, { limit, ...filter }: RunFilter & { limit: number }) =>
+    listRuns(session, { query: newestRunsQuery('followOrder', filter), limit }, toListedOrder),
+});

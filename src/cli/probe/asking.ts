@@ -5,13 +5,21 @@ import { interfaceTerms } from '../../contracts/interface-terms.js';
 import { ownValue } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError } from '../../domain/errors.js';
-import { type OrderId, type Scope, toScope } from '../../domain/keys.js';
+import { type OrderId, type Scope, toOrderId, toScope } from '../../domain/keys.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import type { ApiReply, ApiRequest, Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
 import { defaultMaxWaitMs } from '../../ride-api/retry-decision.js';
 import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
-import { type Change, changed, type Judgement } from './judging.js';
+import {
+  type Change,
+  changed,
+  type Judgement,
+  judgeObject,
+  judgeOrder,
+  judgeUnknownOrder,
+  type OrderRead,
+} from './judging.js';
 
 /** What the profile expects of one request. */
 export interface Expected {
@@ -34,26 +42,18 @@ export interface Finding extends Judgement {
 
 /** An answer as the probe shows it: never a value of the body. */
 interface Came {
-  /** The HTTP status; null where none was readable. */
-  status: number | null;
-  /** Names of the headers that say something about limits, ids of requests and versions. */
-  headerNames: string[];
+  /** The HTTP status. */
+  status: number;
   /** Null where there was no body that can be read. */
   body: BodyShape | null;
 }
 
-const tellingHeader =
-  /^(?=[a-z0-9-]{1,60}$).*(rate-?limit|retry-after|quota|throttl|request-id|correlation|trace|version|sunset|allow$)/;
-
-function cameOf({ status, headerNames = [], body }: ApiReply): Came {
-  const shown = headerNames.filter((name) => tellingHeader.test(name)).sort();
-  return { status, headerNames: shown.slice(0, 20), body: body === undefined ? null : bodyShape(body) };
-}
+const cameOf = ({ status, body }: ApiReply): Came => ({ status, body: body === undefined ? null : bodyShape(body) });
 
 type Answer = { reply: ApiReply } | { failed: Judgement };
 
 /** A probe under way. */
-export interface Talk {
+export interface Probe {
   account: Account;
   /** The profile in force, with what the answers have changed so far. */
   profile: ContractProfile;
@@ -63,23 +63,54 @@ export interface Talk {
 }
 
 /** Begins a probe. */
-export const openTalk = ({ account, profile }: Pick<Talk, 'account' | 'profile'>, http: Http): Talk => ({
+export const openProbe = ({ account, profile }: Pick<Probe, 'account' | 'profile'>, http: Http): Probe => ({
   ...{ account, profile, tokens: new Map(), send: createSend(account, http) },
 });
 
+/** No service gives this id to an order: the nil UUID of RFC 9562 section 5.9. */
+const impossibleOrderId = toOrderId('00000000-0000-0000-0000-000000000000');
+
+/** Asks every question, one after the other, and gives each finding as it comes. Reads only: the only POST asks for a token. */
+export async function* askAll(probe: Probe, orderId: OrderId | undefined): AsyncGenerator<Finding> {
+  const { account, profile } = probe;
+  const order: OrderRead = interfaceTerms[account.interface].readOperation;
+  const isOffered = ({ interface: at, enabled }: Operation): boolean => enabled !== false && at === account.interface;
+  yield* askTokens(probe, Object.values(profile.operations).filter(isOffered));
+  const aboutOrder = orderId === undefined ? { obstacle: 'not asked: give the id of an order' } : { orderId };
+  const questions: Question[] = [
+    {
+      ...{ asks: order, operation: order, ...aboutOrder },
+      expected: { pointers: profile.pointers[order] },
+      judge: (reply) => judgeOrder(reply, { operation: order, orderId: orderId ?? impossibleOrderId, profile }),
+    },
+    {
+      ...{ asks: `${order} of an id that cannot exist`, operation: order, orderId: impossibleOrderId },
+      expected: { success: [404] },
+      judge: (reply) => judgeUnknownOrder(reply, order),
+    },
+    ...(['companySettings', 'orderReceipt'] as const).map((operation) => ({
+      ...{ asks: operation, operation, ...(operation === 'orderReceipt' ? aboutOrder : {}) },
+      judge: (reply: ApiReply) => judgeObject(reply, operation, profile),
+    })),
+  ];
+  for (const question of questions) {
+    if (isOffered(profile.operations[question.operation])) yield learn(probe, await askOperation(probe, question));
+  }
+}
+
 /** Puts the changes of a finding into the profile of the probe. Gives the finding as it may be shown. */
-export function learn(talk: Talk, finding: Finding): Finding {
+function learn(probe: Probe, finding: Finding): Finding {
   const day = new Date().toISOString().slice(0, 10);
   const fold = (before: ContractProfile, change: Change): ContractProfile => changed(before, change, day);
-  talk.profile = finding.changes.reduce(fold, talk.profile);
-  return withoutSecrets(finding, [talk.account.clientSecret, ...talk.tokens.values()]);
+  probe.profile = finding.changes.reduce(fold, probe.profile);
+  return withoutSecrets(finding, [probe.account.clientSecret, ...probe.tokens.values()]);
 }
 
 /** A few requests a second, and never more than the account may send. */
 const shortestPauseMs = 250;
 
 /** Sends with a pause between two requests. After a rate limit or a failed connection it sends nothing more. */
-function createSend(account: Account, http: Http): Talk['send'] {
+function createSend(account: Account, http: Http): Probe['send'] {
   const pauseMs = Math.max(shortestPauseMs, 1_000 / account.requestsPerSecond);
   let isFirst = true;
   let isOver = false;
@@ -104,16 +135,16 @@ function createSend(account: Account, http: Http): Talk['send'] {
 const unanswered = (remark: string): Answer => ({ failed: { verdict: 'unanswered', remarks: [remark], changes: [] } });
 
 /** Asks for a token of each scope that these operations need. */
-export async function* askTokens(talk: Talk, operations: readonly Operation[]): AsyncGenerator<Finding> {
+async function* askTokens(probe: Probe, operations: readonly Operation[]): AsyncGenerator<Finding> {
   for (const scope of new Set(operations.map((operation) => toScope(operation.scope)))) {
-    const { finding, accessToken } = await askToken(talk, scope);
-    if (accessToken !== undefined) talk.tokens.set(scope, accessToken);
-    yield learn(talk, finding);
+    const { finding, accessToken } = await askToken(probe, scope);
+    if (accessToken !== undefined) probe.tokens.set(scope, accessToken);
+    yield learn(probe, finding);
   }
 }
 
-async function askToken(talk: Talk, scope: Scope): Promise<{ finding: Finding; accessToken?: string }> {
-  const { account, profile } = talk;
+async function askToken(probe: Probe, scope: Scope): Promise<{ finding: Finding; accessToken?: string }> {
+  const { account, profile } = probe;
   const { tokenPath, tokenEncoding } = interfaceTerms[account.interface];
   const base = {
     asks: scope === '' ? 'token without scope' : `token for scope ${scope}`,
@@ -122,7 +153,7 @@ async function askToken(talk: Talk, scope: Scope): Promise<{ finding: Finding; a
       ...{ success: [200], source: 'given' as const },
     },
   };
-  const answer = await talk.send(tokenRequest(account, scope, profile), 'the base URL');
+  const answer = await probe.send(tokenRequest(account, scope, profile), 'the base URL');
   if ('failed' in answer) return { finding: { ...base, came: null, ...answer.failed } };
   const { reply } = answer;
   const came = cameOf(reply);
@@ -144,7 +175,7 @@ function judgeLifetime(body: unknown, lifetimeMs: number): Judgement {
 }
 
 /** One call of an operation of the profile. */
-export interface Question {
+interface Question {
   asks: string;
   operation: OperationName;
   orderId?: OrderId;
@@ -155,27 +186,21 @@ export interface Question {
   judge(reply: ApiReply): Judgement;
 }
 
-/** Calls an operation as the profile has it. `reply` is null where none can be read. */
-export async function askOperation(
-  talk: Talk,
-  question: Question,
-): Promise<{ finding: Finding; reply: ApiReply | null }> {
-  const { account, profile } = talk;
+/** Calls an operation as the profile has it. */
+async function askOperation(probe: Probe, question: Question): Promise<Finding> {
+  const { account, profile } = probe;
   const { asks, operation, orderId, judge } = question;
   const { method, path, scope, success, source } = profile.operations[operation];
   const base = { asks, expected: { method, path, scope, success, source, ...question.expected } };
-  const accessToken = talk.tokens.get(toScope(scope));
+  const accessToken = probe.tokens.get(toScope(scope));
   const obstacle = question.obstacle ?? obstacleOf(method, accessToken);
-  if (obstacle !== undefined || accessToken === undefined) {
-    const finding: Finding = { ...base, came: null, verdict: 'open', remarks: [obstacle ?? ''], changes: [] };
-    return { finding, reply: null };
-  }
+  if (obstacle !== undefined || accessToken === undefined)
+    return { ...base, came: null, verdict: 'open', remarks: [obstacle ?? ''], changes: [] };
   const values = orderId === undefined ? {} : { order_id: orderId };
   const request = operationRequest(account, { operation, values, accessToken }, profile);
-  const answer = await talk.send(request, `operations.${operation}.path and the base URL`);
-  if ('failed' in answer) return { finding: { ...base, came: null, ...answer.failed }, reply: null };
-  const { reply } = answer;
-  return { finding: { ...base, came: cameOf(reply), ...judge(reply) }, reply };
+  const answer = await probe.send(request, `operations.${operation}.path and the base URL`);
+  if ('failed' in answer) return { ...base, came: null, ...answer.failed };
+  return { ...base, came: cameOf(answer.reply), ...judge(answer.reply) };
 }
 
 function obstacleOf(method: string, accessToken: string | undefined): string | undefined {

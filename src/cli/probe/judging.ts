@@ -5,7 +5,7 @@ import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
 import { findOrderId, findStatus, parseOrderReply, statusOf } from '../../contracts/order-reply.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
-import { type EndStatus, isSameStatus, toKnownStatus } from '../../domain/order/status.js';
+import { toKnownStatus } from '../../domain/order/status.js';
 import type { ApiReply } from '../../ride-api/http.js';
 import { isSuccess } from '../../ride-api/refusal.js';
 
@@ -19,7 +19,6 @@ export type OrderRead = 'orderStatus' | 'orderDetails';
 export type Change =
   | { kind: 'success'; operation: OperationName; status: number }
   | { kind: 'pointer'; operation: OrderRead; value: 'status' | 'orderId'; pointer: string }
-  | { kind: 'endWord'; word: string; end: EndStatus }
   | { kind: 'verified'; operation: OperationName };
 
 /** What an answer says about the profile. */
@@ -28,8 +27,6 @@ export interface Judgement {
   /** For a person: what does not fit, and which field to look at. */
   remarks: string[];
   changes: Change[];
-  /** Can the profile read the answer as an order, with these changes? */
-  isReadable?: true;
   /** Of the answer about an order: the first pointers that found something. */
   matched?: { status: string | null; isKnownStatus: boolean; orderId: string | null };
 }
@@ -39,10 +36,6 @@ const judged = (verdict: Verdict, ...remarks: string[]): Judgement => ({ verdict
 /** The profile with a change in it. `day` is the date of the probe. */
 export function changed(profile: ContractProfile, change: Change, day: string): ContractProfile {
   const copy = structuredClone(profile);
-  if (change.kind === 'endWord') {
-    copy.statuses.endWords[change.word] = change.end;
-    return copy;
-  }
   const operation = copy.operations[change.operation];
   if (change.kind === 'success') operation.success = [...operation.success, change.status];
   else if (change.kind === 'verified') Object.assign(operation, { source: 'verified', verifiedOn: day });
@@ -61,8 +54,6 @@ export function changeText(change: Change): string {
       return `operations.${change.operation}.success: add ${change.status}`;
     case 'pointer':
       return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
-    case 'endWord':
-      return `statuses.endWords: "${change.word}" means ${change.end}`;
     case 'verified':
       return `operations.${change.operation}.source: "verified"`;
   }
@@ -173,7 +164,7 @@ export function judgeOrder(
   // A word that we do not know proves the path only where it stands beside the order's id.
   const isProven = isKnownStatus || word.changes.length > 0 || besideStatus.length > 0;
   const verified: Change[] = isProven ? [{ kind: 'verified', operation }] : [];
-  return { verdict, remarks, changes: [...changes, ...verified], matched, isReadable: true };
+  return { verdict, remarks, changes: [...changes, ...verified], matched };
 }
 
 const isId = (value: unknown): boolean => typeof value === 'string' || Number.isSafeInteger(value);
@@ -235,8 +226,8 @@ interface StatusSearch {
   matched: NonNullable<Judgement['matched']>;
 }
 
-/** The place of a status word beside the order's id, where the body leaves no doubt about it: a wrong place could end the following of
- *  an order. */
+/** The place of a known status word beside the order's id, where the body leaves no doubt about it: a wrong place could end the following
+ *  of an order. */
 function proposeStatus(
   body: unknown,
   { operation, idPlaces, matched: { status: matched, isKnownStatus } }: StatusSearch,
@@ -247,53 +238,20 @@ function proposeStatus(
   const isBesideId = (place: string): boolean => parents.includes(parentPointer(place));
   const beside = leastListed(known.filter(isBesideId));
   const plain = beside.filter((place) => plainName.test(place));
-  // A word that we do not know ends nothing, so its place may be read; but a known word of something else could.
-  const own = pointersWhere(body, (value) => typeof value === 'string' && plainWord.test(value));
-  const unknown = plain.length > 0 ? [] : leastListed(own.filter((at) => isBesideId(at) && plainName.test(at)));
   const hasRival = known.some((place) => !beside.includes(place) && plainName.test(place) && listSteps(place) === 0);
   if (matched === null) {
-    return proposal({ operation, value: 'status' }, [plain, unknown, hasRival ? [] : beside], leastListed(words));
+    return proposal({ operation, value: 'status' }, [plain, hasRival ? [] : beside], leastListed(words));
   }
   if (isKnownStatus) {
-    const [beside] = isBesideId(matched) ? [] : plain;
-    const doubt = `${matched} holds a known word, and so does ${beside}, beside the order's id: a person must decide`;
-    return beside === undefined ? nothing : { changes: [], remarks: [doubt] };
+    const [other] = isBesideId(matched) ? [] : plain;
+    const doubt = `${matched} holds a known word, and so does ${other}, beside the order's id: a person must decide`;
+    return other === undefined ? nothing : { changes: [], remarks: [doubt] };
   }
   // The profile's pointer found a word, but no status that we know: either the word is new, or the place is wrong.
-  if (!isBesideId(matched) && plain.length + unknown.length === 1)
-    return proposal({ operation, value: 'status' }, [plain, unknown], plain);
+  if (!isBesideId(matched) && plain.length === 1) return proposal({ operation, value: 'status' }, [plain], plain);
   const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
-  const said = own.includes(matched) ? `the word "${valueAt(body, matched)}"` : 'the word';
-  return { changes: [], remarks: [`${said} at ${matched} is no status that we know${others}`] };
-}
-
-/** The word of an order that has ended, as the operator says; `found` is undefined where the profile finds none. */
-interface EndReading {
-  end: EndStatus;
-  found: { word: string; pointer: string } | undefined;
-}
-
-/**
- * Judges the word of one of the orders that have ended. A word that we do not know is believed to mean the end that the operator names only
- * where another order shows another word: a word that stands in each answer would end every order. `first`: the word of the first order.
- */
-export function judgeEnd(
-  at: number,
-  all: readonly EndReading[],
-  { first, statuses }: { first: string | undefined; statuses: ContractProfile['statuses'] },
-): Pick<Judgement, 'verdict' | 'remarks' | 'changes'> {
-  const { end, found } = all[at] ?? {};
-  if (end === undefined || found === undefined) return judged('wrong', 'no status is found');
-  const { word, pointer } = found;
-  const means = statusOf(word, statuses);
-  const doubt = (why: string) =>
-    judged('wrong', `the word at ${pointer} ${why}: for statuses.endWords a person must decide`);
-  if (means === end) return judged('fits');
-  if (toKnownStatus(means) !== undefined) return doubt(`is our status ${means}, and the order is said to be ${end}`);
-  const others = all.flatMap((one, index) => (index === at || one.found === undefined ? [] : [one.found.word]));
-  const compared = first === undefined ? others : [first, ...others];
-  if (compared.some((other) => isSameStatus(other, word))) return doubt('is also that of another order');
-  if (compared.length === 0) return doubt('cannot be compared with that of another order');
-  if (!plainWord.test(word)) return doubt('is no plain word');
-  return { verdict: 'wrong', remarks: [], changes: [{ kind: 'endWord', word, end }] };
+  const word = valueAt(body, matched);
+  const said = typeof word === 'string' && plainWord.test(word) ? `the word "${word}"` : 'the word';
+  const remark = `${said} at ${matched} is no status that we know${others}; if it is an end, set statuses.endWords`;
+  return { changes: [], remarks: [remark] };
 }

@@ -14,12 +14,12 @@ import {
 import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
 import { checked, notifyOption, orderOption, readJsonInput } from '../arguments.js';
 import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
-import { exitCodes, tellFailure } from '../failure.js';
+import { exitCodes } from '../failure.js';
 import { unheardReceivers } from '../notice.js';
-import { sendUpdate } from '../sent-update.js';
+import { missingWorkers } from '../processes.js';
+import { sendUpdate } from '../runs.js';
 import { plain } from '../text.js';
-import { missingWorkers } from '../workers-alive.js';
-import { getRide, readRideResult, resultText, standingText, watchRide } from './view.js';
+import { resultText, rideRun, standingText, watchRide } from './view.js';
 
 interface RequestGiven {
   account: AccountName;
@@ -75,7 +75,7 @@ async function request(session: Session, { input, watch }: Request): Promise<num
 
 /** Shows how the ride ended, and why the command did nothing. */
 async function tellEnded(session: Session, key: RequestRideKey, why: string): Promise<void> {
-  const result = await readRideResult(session, key);
+  const result = await session.within(callTimeoutMs, rideRun(session, key).result);
   const text = `${why}\n${resultText(result, session.paint)}`;
   session.tell({ workflowId: requestRideId(key), state: 'alreadyEnded', result }, text);
 }
@@ -152,20 +152,17 @@ function toResolve({ order: orderId, tryAgain, giveUp: reason, ...key }: Resolve
 
 /** Sends an update to the open run and shows the ride's state after it. */
 async function change(session: Session, { key, send }: Change): Promise<number> {
-  const { isOpen, workflowId } = await getRide(session, key);
-  const sent = sendUpdate(session, {
-    isOpen,
+  const found = await rideRun(session, key).find();
+  return await sendUpdate(session, {
+    found,
     send: (inTime) => send(session.rides.getRide(key.account, key.requestId), inTime),
     tell(standing) {
       const text = standingText(standing, session.commandLine, session.paint);
-      session.tell({ workflowId, state: 'done', ride: standing }, text);
-      return exitCodes.done;
+      session.tell({ workflowId: found.workflowId, state: 'done', ride: standing }, text);
     },
     async tellEnded() {
       await tellEnded(session, key, 'The ride has already ended.');
       return exitCodes.failed;
     },
-    noAnswer: () => ', but the ride has the request: the service may be slow',
   });
-  return await sent.catch(tellFailure);
 }

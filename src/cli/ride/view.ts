@@ -1,54 +1,38 @@
 import type { RideResult, RideStanding } from '../../client/index.js';
 import { toAccountName } from '../../domain/keys.js';
 import { followedAgainText } from '../../domain/ride/ride.js';
-import { type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
-import { failureBehind } from '../../temporal/run-errors.js';
-import type { FoundRun } from '../../temporal/runs.js';
-import { type CommandLine, callTimeoutMs, queryTimeoutMs, type Session } from '../command.js';
-import { CliFailure, type RunFailure, tellFailure, toRunFailure } from '../failure.js';
-import { attentionText, trailText } from '../order/show.js';
-import { type Paint, type Pair, pairsText, plain, toLines } from '../text.js';
-import { watchRun } from '../watching.js';
+import { fromRequestRideId, type RequestRideKey, requestRideId } from '../../domain/workflow-ids.js';
+import { toRunTimes } from '../../temporal/runs.js';
+import { accountOption, limitOption } from '../arguments.js';
+import { type AddCommand, addCommand, type CommandLine, inSession, type Session } from '../command.js';
+import { CliFailure, exitCodes } from '../failure.js';
+import { listing, listRuns, newestRunsQuery, type RunFilter } from '../lists.js';
+import { knownOf, trailText } from '../order/show.js';
+import { type AskedRun, attentionText, decisionsOf, decisionsText, readRun, runText, watchRun } from '../runs.js';
+import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
 
-/** The run of a ride, open or ended. Throws `CliFailure` NotRequested. */
-export async function getRide(session: Session, { account, requestId }: RequestRideKey): Promise<FoundRun> {
-  const found = await session.find(requestRideId({ account, requestId }));
-  if (found) return found;
-  throw new CliFailure(
-    'NotRequested',
-    `Temporal remembers no ride ${requestId} of account ${account}; order it with: faretrail ride request ${account}`,
-  );
+/** The run of a ride. Its `find` throws `CliFailure` NotRequested. */
+export function rideRun(
+  { rides, find }: Session,
+  { account, requestId }: RequestRideKey,
+): AskedRun<RideStanding, RideResult> {
+  const ride = rides.getRide(account, requestId);
+  return {
+    async find() {
+      const found = await find(requestRideId({ account, requestId }));
+      if (found) return found;
+      throw new CliFailure(
+        'NotRequested',
+        `Temporal remembers no ride ${requestId} of account ${account}; order it with: faretrail ride request ${account}`,
+      );
+    },
+    ask: ride.status,
+    result: ride.result,
+  };
 }
-
-/** The run of a ride. Open: `standing` is null when no worker answered. Ended: `result` is null when the run failed. */
-export interface RideRun {
-  found: FoundRun;
-  standing: RideStanding | null;
-  result: RideResult | null;
-  failure: RunFailure | null;
-}
-
-/** The run of a ride with where it stands, or how it ended. Throws `CliFailure` NotRequested. */
-export async function readRideRun(session: Session, key: RequestRideKey): Promise<RideRun> {
-  const found = await getRide(session, key);
-  const ride = session.rides.getRide(key.account, key.requestId);
-  const run: RideRun = { found, standing: null, result: null, failure: null };
-  if (found.isOpen) return { ...run, standing: await ride.status({ withinMs: queryTimeoutMs }).catch(() => null) };
-  try {
-    return { ...run, result: await session.within(callTimeoutMs, () => ride.result()) };
-  } catch (error) {
-    const failure = failureBehind(error);
-    if (!failure) throw error;
-    return { ...run, failure: toRunFailure(failure) };
-  }
-}
-
-/** The result of a ride that has ended. Throws `RunFailed`, with what the service said. */
-export const readRideResult = ({ rides, within }: Session, key: RequestRideKey): Promise<RideResult> =>
-  within(callTimeoutMs, () => rides.getRide(key.account, key.requestId).result()).catch(tellFailure);
 
 /** What the text of a ride begins with. */
-export const rideHead = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
+const rideHead = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>, paint: Paint): string =>
   paint('strong', `Ride ${plain(requestId)} of account ${account}`);
 
 /** The state of a ride, and the command that helps when the ride needs a person. */
@@ -83,24 +67,44 @@ export function resultText(result: RideResult, paint: Paint): string {
   return [ended, ...(trail === null ? [] : [trailText(trail, paint)]), ...bill].join('\n');
 }
 
+/** `ride show <account> <requestId>`: where a ride stands, or how it ended. */
+export const addRideShow: AddCommand = (ride, run) => {
+  const help = { does: 'show where a ride stands, or how it ended', examples: ['business trip-9'] };
+  addCommand(ride, 'show <account> <requestId>', help).action(run(inSession(show)));
+};
+
+async function show(session: Session, key: RequestRideKey): Promise<number> {
+  const { commandLine, paint } = session;
+  const run = await readRun(session, rideRun(session, key));
+  const { found, standing, result, failure } = run;
+  const { workflowId, state, startedAt, endedAt } = found;
+  const decisions = await decisionsOf(session, workflowId);
+  const shown = standing ? standingText(standing, commandLine, paint) : result && resultText(result, paint);
+  const text = `${runText(run, { shown, known: rideHead(key, paint) }, paint)}${decisionsText(decisions, paint)}`;
+  session.tell({ workflowId, state, startedAt, endedAt, ride: standing, result, failure, decisions }, text);
+  return exitCodes.done;
+}
+
+/** `ride watch <account> <requestId>`: each change as it comes, until the end. */
+export const addRideWatch: AddCommand = (ride, run) => {
+  const help = { does: 'print each change of a ride until it ends', examples: ['business trip-9'], more: watchHelp };
+  addCommand(ride, 'watch <account> <requestId>', help).action(run(inSession(watchRide)));
+};
+
+const watchHelp = `
+Ends with 0 when the ride has ended, with 1 when it failed. Ctrl-C ends the
+watching (exit code 130); the ride goes on.`;
+
 /** Prints each change of a ride until it ends, and gives the exit code. Throws `RunFailed`. */
 export function watchRide(session: Session, key: RequestRideKey): Promise<number> {
   let said: string | undefined;
-  return watchRun(session, {
+  return watchRun(session, rideRun(session, key), {
     farewell: 'No longer watched; the ride goes on.',
-    find: () => getRide(session, key),
-    async ask({ isOpen }): Promise<{ standing: RideStanding } | { result: RideResult } | null> {
-      if (!isOpen) return { result: await readRideResult(session, key) };
-      const status = session.rides.getRide(key.account, key.requestId).status({ withinMs: callTimeoutMs });
-      return await status.then((standing) => ({ standing })).catch(() => null);
-    },
-    print(answer) {
-      if ('result' in answer) {
-        session.tell({ change: 'ended', ...answer }, resultText(answer.result, session.paint));
-        return;
-      }
-      const line = lineOf(answer.standing);
-      if (line !== said) session.tell({ change: 'ride', ...answer.standing }, line);
+    print({ standing, result }) {
+      if (result) session.tell({ change: 'ended', result }, resultText(result, session.paint));
+      if (!standing) return;
+      const line = lineOf(standing);
+      if (line !== said) session.tell({ change: 'ride', ...standing }, line);
       said = line;
     },
   });
@@ -116,3 +120,34 @@ const lineOf = ({ stage, orderId, status, attention, orderAttention, followedAga
       one ? [`attention ${plain(one.code)}: ${plain(one.message)}`] : [],
     ),
   ].join('  ');
+
+/** `ride list`: rides by account. */
+export const addRideList: AddCommand = (ride, run) => {
+  const does = 'list the rides that were requested';
+  addCommand(ride, 'list', { does, examples: ['--running', '--account business --limit 200'] })
+    .option(...accountOption)
+    .option('--running', 'only running ones')
+    .option(...limitOption)
+    .action(run(listRides));
+};
+
+// Request ids are not cut, since people copy them.
+const listRides = listing({
+  name: 'rides',
+  empty: 'No ride fits.',
+  find: (session, { limit, ...filter }: RunFilter & { limit: number }) =>
+    listRuns(session, { query: newestRunsQuery('requestRide', filter), limit }, (info) => {
+      const key = fromRequestRideId(info.workflowId);
+      if (!key) return []; // the id is not ours, so this run fails by itself
+      const { state, startedAt, endedAt } = toRunTimes(info);
+      return [{ kind: 'ride', ...key, attention: knownOf(info).attention, state, startedAt, endedAt }];
+    }),
+  columns: {
+    account: ({ account }) => account,
+    ride: ({ requestId }) => requestId,
+    attention: ({ attention }) => attention,
+    'started (UTC)': ({ startedAt }) => utc(startedAt),
+    'ended (UTC)': ({ endedAt }) => utc(endedAt),
+    run: ({ state }) => state,
+  },
+});

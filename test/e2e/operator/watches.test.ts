@@ -1,7 +1,7 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import type { Session } from '../../../src/cli/command.js';
-import { checkWatches } from '../../../src/cli/doctor/checks.js';
+import { checkWatches } from '../../../src/cli/doctor.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { accountQueueOf } from '../../../src/domain/task-queues.js';
 import { accountWatchId } from '../../../src/domain/workflow-ids.js';

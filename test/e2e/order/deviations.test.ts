@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { type SampleOrder, sampleOrders, toSandboxOrder } from '../../../sandbox/sample-orders.js';
 import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
 import { runHere } from '../../cli/fake-process.js';
-import { workerEnv } from '../../support/accounts.js';
+import { type WorkerEnv, workerEnv } from '../../support/accounts.js';
 import { type Deviation, deviations } from '../../support/deviations.js';
 import { textFile } from '../../support/json-file.js';
 import { isLong } from '../../support/long.js';
@@ -19,17 +19,16 @@ const sandboxOf = ({ at, answer }: Deviation): SandboxOptions => ({
   otherAnswers: { [at === 'partner' ? 'orderStatus' : 'orderDetails']: answer },
 });
 
-/** What the probe says of orders whose end the operator knows, and the profile that it writes. */
+/** What the probe says with the profile that it has written. */
 async function probed(service: Deviation) {
   const sandbox = await startSandbox(sandboxOf(service));
-  const ids = { Driving: randomUUID(), Completed: randomUUID(), Cancelled: randomUUID(), Rejected: randomUUID() };
-  for (const [status, orderId] of Object.entries(ids))
-    sandbox.addOrder({ interface: service.at, orderId, script: [{ status, afterMs: 0 }] });
-  const file = textFile('{}');
-  const ended = ['--completed', ids.Completed, '--cancelled', ids.Cancelled, '--rejected', ids.Rejected];
-  const argv = ['probe', service.at, ids.Driving, ...ended, '--json', '--write', file, '--overwrite'];
-  await runHere(argv, workerEnv(sandbox.url));
-  const again = await runHere(argv, workerEnv(sandbox.url, { FARETRAIL_CONTRACT_FILE: file }));
+  const orderId = randomUUID();
+  sandbox.addOrder({ interface: service.at, orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+  const file = `${textFile('')}.json`;
+  const probe = (env: WorkerEnv, ...more: string[]) =>
+    runHere(['probe', service.at, orderId, '--json', ...more], workerEnv(sandbox.url, env));
+  await probe({}, '--write', file);
+  const again = await probe({ FARETRAIL_CONTRACT_FILE: file });
   await sandbox.close();
   return { file, ...(JSON.parse(again.stdout) as { isAsExpected: boolean; findings: { remarks: string[] }[] }) };
 }

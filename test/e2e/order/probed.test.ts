@@ -13,15 +13,15 @@ const stranger: SandboxOptions = {
   },
 };
 
-/** The profile that the probe writes of it, account by account. */
+/** The profile that the probe writes of it, account by account: each begins with the file of the one before. */
 async function probed(): Promise<string> {
   const sandbox = await startSandbox(stranger);
-  const file = textFile('{}');
+  let file = textFile('{}');
   for (const at of ['partner', 'business'] as const) {
     sandbox.addOrder({ interface: at, orderId: '7b21', script: [{ status: 'Routing', afterMs: 0 }] });
     const env = workerEnv(sandbox.url, { FARETRAIL_CONTRACT_FILE: file });
-    const { exitCode } = await runHere(['probe', at, '7b21', '--write', file, '--overwrite'], env);
-    expect(exitCode).toBe(1);
+    file = `${file}.${at}.json`;
+    expect((await runHere(['probe', at, '7b21', '--write', file], env)).exitCode).toBe(1);
   }
   await sandbox.close();
   return file;

@@ -1,25 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Workflow } from '@temporalio/client';
-import { actsForCompany } from '../../domain/account.js';
-import { InvalidInput } from '../../domain/errors.js';
+import { actsForCompany } from '../domain/account.js';
+import { InvalidInput } from '../domain/errors.js';
+import type { AccountName } from '../domain/keys.js';
+import { publishedAddresses } from '../domain/published.js';
 import {
   parseEndInput,
   parseMoveInput,
   parseRotateInput,
   parseSubscriptionInput,
   type SubscriptionInput,
-} from '../../domain/subscription/input.js';
-import type { SubscriptionEnd, SubscriptionStatus } from '../../domain/subscription/status.js';
-import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
-import { type CallOptions, type Run, runOf } from '../../temporal/runs.js';
-import { endSubscriptionUpdate, moveSubscriptionUpdate, rotateSubscriptionUpdate } from '../../workflows/messages.js';
-import { checked, publicUrlOption, reasonOption, toDurationMs } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext, callTimeoutMs, reading, type Session } from '../command.js';
-import { CliFailure, exitCodes } from '../failure.js';
-import { judgeIngress } from '../ingress-reachability.js';
-import { sendUpdate } from '../sent-update.js';
-import { missingWorkers } from '../workers-alive.js';
-import { readSubscriptionStatus, subscriptionEndText, subscriptionText } from './view.js';
+} from '../domain/subscription/input.js';
+import type { GenerationStatus, SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
+import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
+import { type CallOptions, type Run, runOf } from '../temporal/runs.js';
+import {
+  endSubscriptionUpdate,
+  moveSubscriptionUpdate,
+  rotateSubscriptionUpdate,
+  subscriptionStatusQuery,
+} from '../workflows/messages.js';
+import { accountOption, checked, publicUrlOption, reasonOption, toDurationMs } from './arguments.js';
+import {
+  type AddCommand,
+  addCommand,
+  type CommandContext,
+  callTimeoutMs,
+  queryTimeoutMs,
+  reading,
+  type Session,
+} from './command.js';
+import { CliFailure, exitCodes } from './failure.js';
+import { listing, listRuns, runningQuery } from './lists.js';
+import { judgeIngress, missingWorkers } from './processes.js';
+import { attentionText, sendUpdate } from './runs.js';
+import { type Columns, type Paint, type Pair, pairsText, plain, rowsText, utc } from './text.js';
 
 interface CreateGiven extends SubscriptionKey {
   publicUrl?: string;
@@ -175,21 +190,14 @@ async function change(session: Session, { key, send }: Change): Promise<number> 
   const workflowId = subscriptionId(key);
   const found = await session.find(workflowId);
   if (!found) throw notSubscribed(key, 'does not exist');
-  const run = runOf(session.client, workflowId);
   return await sendUpdate(session, {
-    isOpen: found.isOpen,
-    send: (inTime) => send(run, inTime),
+    found,
+    send: (inTime) => send(runOf(session.client, workflowId), inTime),
     tell(answer) {
       if ('endedAt' in answer) session.tell({ workflowId, end: answer }, subscriptionEndText(answer, session.paint));
       else session.tell({ workflowId, subscription: answer }, subscriptionText(answer, session.paint));
-      return exitCodes.done;
     },
     tellEnded: () => Promise.reject(notSubscribed(key, 'has ended')),
-    async noAnswer() {
-      const attention = (await readSubscriptionStatus(session, key))?.attention;
-      const why = attention ? `${attention.code}: ${attention.message}` : 'the service may be slow';
-      return `, but the subscription has the request and keeps trying: ${why}`;
-    },
   });
 }
 
@@ -198,3 +206,124 @@ const notSubscribed = ({ account, eventType }: SubscriptionKey, why: string): Cl
     'NotSubscribed',
     `the subscription of account ${account} to ${eventType} ${why}; create it with: faretrail subscription create ${account} ${eventType}`,
   );
+
+const limit = 200;
+
+const listHelp = `
+States: active (the service has confirmed it); subscribing (it has not yet, see
+the attention); unknown (no worker answers). The list is about a second behind
+the runs.`;
+
+/** One subscription of the list. */
+export interface ListedSubscription extends SubscriptionKey {
+  /** `unknown`: no worker answered. */
+  state: SubscriptionStatus['state'] | 'unknown';
+  publicUrl: string | null;
+  /** The current address, else the newest. */
+  generation: string | null;
+  /** ISO instant. */
+  openedAt: string | null;
+  subscriberId: string | null;
+  attention: string | null;
+  /** How many addresses the ingress accepts now. */
+  accepted: number;
+}
+
+/** What the list shows: the status, else what the memo says. A generation is its time of opening in base 36. */
+export function toListedSubscription(
+  { account, eventType }: SubscriptionKey,
+  status: SubscriptionStatus | undefined,
+  accepted: readonly string[],
+): ListedSubscription {
+  const { generations = [], publicUrl = null, state = 'unknown', attention = null } = status ?? {};
+  const shown = generations.find((one) => one.state === 'current') ?? generations[0];
+  const generation = shown?.generation ?? accepted[0] ?? null;
+  return {
+    account,
+    eventType,
+    state,
+    publicUrl,
+    generation,
+    openedAt: shown?.openedAt ?? (generation === null ? null : new Date(Number.parseInt(generation, 36)).toISOString()),
+    subscriberId: shown?.subscriberId ?? null,
+    attention: attention?.code ?? null,
+    accepted: accepted.length,
+  };
+}
+
+/** The list of subscriptions. Ids are not cut, since people copy them. */
+export const subscriptionColumns: Columns<ListedSubscription> = {
+  account: ({ account }) => account,
+  'event type': ({ eventType }) => eventType,
+  state: ({ state }) => state,
+  'opened (UTC)': ({ openedAt }) => utc(openedAt),
+  subscriber: ({ subscriberId }) => subscriberId,
+  attention: ({ attention }) => attention,
+};
+
+/** `subscription list`: the running subscriptions with their states. */
+export const addSubscriptionList: AddCommand = (subscription, run) => {
+  const examples = ['', '--account business --json'];
+  addCommand(subscription, 'list', { does: 'list running subscriptions', examples, more: listHelp })
+    .option(...accountOption)
+    .action(run(listSubscriptions));
+};
+
+const listSubscriptions = listing({
+  name: 'subscriptions',
+  empty: 'There is no running subscription.',
+  columns: subscriptionColumns,
+  find: (session, { account }: { account?: AccountName }) =>
+    listRuns(session, { query: runningQuery('subscription', account), limit }, async ({ workflowId, memo }) => {
+      const key = fromSubscriptionId(workflowId);
+      if (!key) return []; // the id is not ours, so this run fails by itself
+      const accepted = publishedAddresses(memo)?.accepted.map(({ generation }) => generation) ?? [];
+      return [toListedSubscription(key, await readSubscriptionStatus(session, key), accepted)];
+    }),
+});
+
+/** What the run answers; undefined when no worker does. */
+const readSubscriptionStatus = ({ client }: Session, key: SubscriptionKey): Promise<SubscriptionStatus | undefined> =>
+  runOf(client, subscriptionId(key))
+    .query(subscriptionStatusQuery, { withinMs: queryTimeoutMs })
+    .catch(() => undefined);
+
+/** One subscription with its addresses, for a terminal. Never a path or a secret. */
+export function subscriptionText(status: SubscriptionStatus, paint: Paint): string {
+  const head = paint('strong', `Subscription of account ${status.account} to ${status.eventType}`);
+  const pairs: Pair[] = [
+    ['state', paint(status.state === 'active' ? 'good' : 'bad', status.state)],
+    ['public URL', plain(status.publicUrl)],
+    ['attention', status.attention && attentionText(status.attention, paint)],
+  ];
+  const { generations } = status;
+  const addresses = generations.length > 0 ? ['', rowsText(generationColumns, generations, paint)] : [];
+  return [head, pairsText(pairs, paint), ...addresses, ...stillRegisteredLines(status)].join('\n');
+}
+
+const generationColumns: Columns<GenerationStatus> = {
+  generation: ({ generation }) => generation,
+  state: ({ state }) => state,
+  subscriber: ({ subscriberId }) => subscriberId,
+  'created (UTC)': ({ createdAt }) => utc(createdAt),
+  'opened (UTC)': ({ openedAt }) => utc(openedAt),
+  'until (UTC)': ({ until }) => utc(until),
+};
+
+const stillRegisteredLines = ({ stillRegistered }: { stillRegistered: string[] }): string[] =>
+  stillRegistered.length === 0
+    ? []
+    : ['', `Refused by the ingress, but still registered at the service: ${stillRegistered.map(plain).join(', ')}`];
+
+/** How a subscription ended. */
+export function subscriptionEndText(end: SubscriptionEnd, paint: Paint): string {
+  const lines = [
+    paint('strong', `Ended the subscription of account ${end.account} to ${end.eventType}`),
+    `The ingress has refused deliveries to its addresses since ${utc(end.endedAt)} UTC.`,
+    ...(end.removed.length > 0 ? [`Removed at the service: ${end.removed.map(plain).join(', ')}`] : []),
+    ...(end.unclear > 0
+      ? [`Requests with an unknown outcome: ${end.unclear}; the service may still deliver to them.`]
+      : []),
+  ];
+  return [...lines, ...stillRegisteredLines(end)].join('\n');
+}

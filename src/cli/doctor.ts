@@ -1,0 +1,209 @@
+import type { CliConfig, ConfigError } from '../config.js';
+import { FaretrailError } from '../domain/errors.js';
+import { inBrackets } from './arguments.js';
+import {
+  type AddCommand,
+  addCommand,
+  type CommandContext,
+  callTimeoutMs,
+  type Session,
+  withProgramName,
+  withSession,
+} from './command.js';
+import { exitCodes, toCliError } from './failure.js';
+import { accountQueue, findWatch, hasWorker, ingressUrl, judgeIngress, mainQueue, noWorkerText } from './processes.js';
+import { plain } from './text.js';
+
+const help = `
+Checks Node, settings, Temporal, workers, which of them polls the orders of each
+account and how late, the store where one is set, and the ingress where its keys
+are set. It changes nothing, except that it makes the tables of the store as a
+worker does. Ends with 1 when a check failed; a line marked "skip" could not be
+checked from here. It asks the service nothing: probe does.
+With --contract it reads this contract profile in place of the one in force.`;
+
+/** `doctor`: what is wrong with the installation, with the remedy. */
+export const addDoctor: AddCommand = (program, run) => {
+  const does = 'check settings, Temporal, workers, store and ingress';
+  addCommand(program, 'doctor', { does, examples: ['', '--contract profile.json'], more: help })
+    .option('--contract <file>', 'contract profile to test before it is in force')
+    .action(run(diagnose));
+};
+
+/** One line of the doctor. The message of a failed check ends with the remedy. */
+export interface Check {
+  name: string;
+  result: 'ok' | 'warned' | 'failed' | 'skipped';
+  message: string;
+}
+
+const words = { ok: 'ok  ', warned: 'warn', failed: 'FAIL', skipped: 'skip' } as const;
+const tones = { ok: 'good', warned: 'bad', failed: 'bad', skipped: 'faint' } as const;
+
+async function diagnose(inForce: CommandContext, { contract }: { contract?: string }): Promise<number> {
+  const context = contract === undefined ? inForce : withContract(inForce, contract);
+  const { isJson, paint, tell } = context;
+  const checks: Check[] = [];
+  for await (const { name, result, message: said } of allChecks(context)) {
+    const message = withProgramName(said, context.env);
+    checks.push({ name, result, message });
+    const line = `${paint(tones[result], words[result])}  ${plain(name).padEnd(22)}  ${plain(message)}`;
+    if (!isJson) tell(null, line);
+  }
+  const isWell = checks.every(({ result }) => result !== 'failed');
+  if (isJson) tell({ isWell, checks }, '');
+  return isWell ? exitCodes.done : exitCodes.failed;
+}
+
+/** The same command with a contract profile that is not in force. */
+function withContract(context: CommandContext, file: string): CommandContext {
+  const over = { FARETRAIL_CONTRACT_FILE: file };
+  return {
+    ...context,
+    loadSettings: () => context.loadSettings(over),
+    loadSettingsWithSecrets: () => context.loadSettingsWithSecrets(over),
+  };
+}
+
+async function* allChecks(context: CommandContext): AsyncGenerator<Check> {
+  yield checkNode();
+  const { checks, config } = checkSettings(context);
+  yield* checks;
+  if (config === null) {
+    yield skipped('Temporal', 'correct the settings first');
+    return;
+  }
+  yield* await checkTemporal(context);
+  if (typeof config.store === 'object') yield await checkStore(config.store.url);
+  if (config.webhookKeys) yield await checkIngress(config); // no ingress runs without them
+}
+
+const skipped = (name: string, why: string): Check => ({ name, result: 'skipped', message: `not checked: ${why}` });
+
+/** The lines of Node that get security releases, and until when (the release schedule of Node). */
+const nodeLines: Readonly<Record<string, string>> = { 22: '2027-04-30', 24: '2028-04-30', 26: '2029-04-30' };
+const newestKnownLine = Math.max(...Object.keys(nodeLines).map(Number));
+
+/** Does this Node still get security releases? That is a warning alone: nothing fails because of it yet. */
+export function checkNode(version = process.versions.node, now = Date.now()): Check {
+  const name = 'Node';
+  const [line = ''] = version.split('.');
+  const until = nodeLines[line];
+  if (Number(line) > newestKnownLine) return { name, result: 'ok', message: version };
+  if (until !== undefined && now < Date.parse(until))
+    return { name, result: 'ok', message: `${version}, with security releases until ${until}` };
+  const message = `${version} gets no security releases any more; run a newer line, such as that of the image`;
+  return { name, result: 'warned', message };
+}
+
+/** Reads the settings as a worker does, with the client secrets; if that fails, as the other commands do. */
+function checkSettings(context: CommandContext): { checks: Check[]; config: CliConfig | null } {
+  const name = 'settings';
+  const config = loaded(context.loadSettingsWithSecrets);
+  if ('accounts' in config) {
+    const names = config.accounts.map((account) => account.name).join(', ');
+    const message = names === '' ? 'usable; no account is set here' : `usable; accounts: ${names}`;
+    return { checks: [{ name, result: 'ok', message }], config };
+  }
+  const withoutSecrets = loaded(context.loadSettings);
+  return {
+    checks: config.problems.map((message) => ({ name, result: 'failed', message })),
+    config: 'accounts' in withoutSecrets ? withoutSecrets : null,
+  };
+}
+
+/** The settings, or why they cannot be used. */
+function loaded<Settings>(load: () => Settings): Settings | Pick<ConfigError, 'problems'> {
+  try {
+    return load();
+  } catch (error) {
+    // The class itself belongs to the process files.
+    if (error instanceof FaretrailError && error.code === 'ConfigError') return error as ConfigError;
+    throw error;
+  }
+}
+
+async function checkTemporal(context: CommandContext): Promise<Check[]> {
+  try {
+    return await withSession(context, async (session) => {
+      // The first call that names the namespace, so it fails for an unknown one.
+      await session.within(callTimeoutMs, () => session.client.workflow.count("WorkflowType = 'followOrder'"));
+      const message = `${session.address}, namespace ${session.namespace}`;
+      const reached: Check = { name: 'Temporal', result: 'ok', message };
+      return [reached, ...(await checkWorkers(session)), ...(await checkWatches(session))];
+    });
+  } catch (error) {
+    const message = toCliError(error).message;
+    const workers = skipped('workers', 'repair the connection to Temporal first');
+    return [{ name: 'Temporal', result: 'failed', message }, workers];
+  }
+}
+
+/** Makes a check of what `act` finds; an error of `act` is a failed check. */
+const checked = async (name: string, act: () => Promise<Omit<Check, 'name'>>): Promise<Check> => ({
+  name,
+  ...(await act().catch((error: unknown) => ({ result: 'failed' as const, message: toCliError(error).message }))),
+});
+
+/** Does a worker poll the main queue and the queue of each account? */
+async function checkWorkers(session: Session): Promise<Check[]> {
+  const { accounts } = session.config;
+  const ofAccounts = accounts.map(({ name }) => ({ name: `worker for ${name}`, queue: accountQueue(session, name) }));
+  const checks = [{ name: 'worker', queue: mainQueue(session) }, ...ofAccounts].map(({ name, queue }) =>
+    checked(name, async () =>
+      (await hasWorker(session, queue))
+        ? { result: 'ok', message: `polls task queue ${queue.name}` }
+        : { result: 'failed', message: noWorkerText(queue) },
+    ),
+  );
+  return await Promise.all(checks);
+}
+
+/** Beyond its fair share of the budget no order should be that late. */
+const lateMs = 60_000;
+
+/** Does a worker poll the live orders of each account, and in time? */
+export async function checkWatches(session: Session): Promise<Check[]> {
+  const checks = session.config.accounts.map(({ name, requestsPerSecond }) =>
+    checked(`watch of ${name}`, async () => {
+      const watch = await findWatch(session, name);
+      if (typeof watch === 'string') return { result: 'failed', message: watch };
+      if (watch === null) return { result: 'ok', message: 'no live order' };
+      const { worker, pulse } = watch;
+      // Encrypted for a reader without keys, or the worker has just taken it.
+      if (pulse === null) return { result: 'ok', message: `polled by ${worker}` };
+      const late = `${Math.round(pulse.lateMs / 1_000)} s late`;
+      const message = `orders: ${pulse.orders}, polled by ${worker}, the latest ${late}`;
+      const isLate = pulse.lateMs > lateMs + (pulse.orders / requestsPerSecond) * 1_000;
+      return isLate ? { result: 'warned', message: `${message}; ${lateRemedy}` } : { result: 'ok', message };
+    }),
+  );
+  return await Promise.all(checks);
+}
+
+const lateRemedy =
+  'unless attention shows trouble of the account, its budget is used up: raise requestsPerSecond, or slow the polls (poll)';
+
+/** Can changes be recorded? Makes the tables where there are none, as a worker does. */
+async function checkStore(url: string): Promise<Check> {
+  const { openStore } = await import('../store/store.js'); // most commands need none
+  const store = openStore(url);
+  const at = `PostgreSQL at ${new URL(url).host}`;
+  const remedy = 'check FARETRAIL_STORE_URL, and that its user may create the schema faretrail';
+  try {
+    await store.prepare();
+    return { name: 'store', result: 'ok', message: `${at} takes changes` };
+  } catch (error) {
+    const message = `${at} does not take changes${inBrackets(error)}; ${remedy}`;
+    return { name: 'store', result: 'failed', message };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Does the ingress take deliveries? */
+async function checkIngress(config: CliConfig): Promise<Check> {
+  const url = ingressUrl(config);
+  const message = 'FARETRAIL_INGRESS_PORT is 0, so the ingress may listen at any port; set FARETRAIL_PUBLIC_URL';
+  return { name: 'ingress', ...(url === null ? { result: 'skipped', message } : await judgeIngress(url)) };
+}

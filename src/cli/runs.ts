@@ -1,0 +1,192 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AskOptions, OrderTrail } from '../client/index.js';
+import { type Decision, readDecisions } from '../temporal/decisions.js';
+import { failureBehind, hasCode, isGrpc } from '../temporal/run-errors.js';
+import type { FoundRun } from '../temporal/runs.js';
+import { callTimeoutMs, queryTimeoutMs, type Session } from './command.js';
+import { CliFailure, exitCodes, RunFailed, type RunFailure, toRunFailure } from './failure.js';
+import { hasWorker, mainQueue, noWorkerText } from './processes.js';
+import { type Paint, plain, utc } from './text.js';
+
+// What commands do with one run: show it, watch it, send it an update.
+
+/** A run, and how to ask it. */
+export interface AskedRun<Standing, Result> {
+  /** What Temporal itself knows. Needs no worker and no task of the run. Throws `CliFailure` where it knows no such run. */
+  find(): Promise<FoundRun>;
+  /** What the open run shows. */
+  ask(inTime: AskOptions): Promise<Standing>;
+  /** How it ended. */
+  result(): Promise<Result>;
+}
+
+/** A run with what it shows (open; null: no worker answered), its result or its failure (ended). */
+export interface ShownRun<Standing, Result> {
+  found: FoundRun;
+  standing: Standing | null;
+  result: Result | null;
+  failure: RunFailure | null;
+}
+
+/** Finds and asks a run. Whatever goes wrong with the question, the rest is still worth showing; so a missing worker is no error. */
+export async function readRun<Standing, Result>(
+  { within }: Session,
+  { find, ask, result }: AskedRun<Standing, Result>,
+  known?: FoundRun,
+): Promise<ShownRun<Standing, Result>> {
+  const found = known ?? (await find());
+  const run = { found, standing: null, result: null, failure: null };
+  if (found.isOpen) return { ...run, standing: await ask({ withinMs: queryTimeoutMs }).catch(() => null) };
+  try {
+    return { ...run, result: await within(callTimeoutMs, result) };
+  } catch (error) {
+    const failure = failureBehind(error);
+    if (!failure) throw error;
+    return { ...run, failure: toRunFailure(failure) };
+  }
+}
+
+/** The run as a person sees it: what it shows, else `known`, and why there is no more. */
+export function runText(
+  { found, failure }: Pick<ShownRun<unknown, unknown>, 'found' | 'failure'>,
+  { shown, known }: { shown: string | null; known: string },
+  paint: Paint,
+): string {
+  const { state, isOpen, startedAt, endedAt, workflowId } = found;
+  const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
+  const line = paint('faint', `${plain(workflowId)}: ${state} ${when}`);
+  if (shown !== null) return `${shown}\n\n${line}`;
+  const why = failure
+    ? `${failure.code}: ${plain(failure.message)}`
+    : 'No worker answered, so this is what Temporal itself knows. To see more, start a worker: npm run worker';
+  return [known, line, '', paint('bad', why)].join('\n');
+}
+
+/** Who decided what about a run; null where its history cannot be read. */
+export const decisionsOf = ({ client }: Session, workflowId: string): Promise<Decision[] | null> =>
+  readDecisions(client, workflowId, callTimeoutMs).catch(() => null);
+
+/** A line for each decision. */
+export function decisionsText(decisions: readonly Decision[] | null, paint: Paint): string {
+  const lines = (decisions ?? []).map(({ at, what, by, principal }) => {
+    const proved = principal === null ? '' : ` (proved: ${plain(principal)})`;
+    return paint('faint', `${utc(at)}  ${plain(what)} by ${plain(by)}${proved}`);
+  });
+  return ['', ...lines].join('\n');
+}
+
+/** Why a run needs a person, and since when. */
+export const attentionText = ({ code, message, since }: NonNullable<OrderTrail['attention']>, paint: Paint): string =>
+  `${paint('bad', code)} since ${utc(since)} UTC: ${plain(message)}`;
+
+/** How long a person waits for the answer of a run. */
+const answerWithinMs = 30_000;
+
+/** An update of a run, and how to show its result. */
+interface Update<Answer> {
+  /** As it was a moment ago. */
+  found: FoundRun;
+  send(inTime: AskOptions): Promise<Answer>;
+  tell(answer: Answer): void;
+  /** Shows a run that has ended, and gives the exit code. */
+  tellEnded(): Promise<number>;
+}
+
+/** Sends an update to an open run and shows the result. Throws `CliFailure` NoWorker and NoAnswer. */
+export async function sendUpdate<Answer>(session: Session, update: Update<Answer>): Promise<number> {
+  if (!update.found.isOpen) return await update.tellEnded();
+  const queue = mainQueue(session);
+  // Without a worker the server would keep the update for an unknown time, and a later worker would carry it out.
+  if (!(await hasWorker(session, queue))) throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
+  try {
+    update.tell(await update.send({ withinMs: answerWithinMs }));
+    return exitCodes.done;
+  } catch (error) {
+    if (hasCode(error, 'AlreadyEnded', 'NotFound')) return await update.tellEnded(); // ended meanwhile
+    if (!hasCode(error, 'NoAnswer')) throw error;
+    const message = `no answer within ${answerWithinMs / 1_000} s, but the run has the request and goes on`;
+    throw new CliFailure('NoAnswer', `${message}; see what holds it up: faretrail attention`);
+  }
+}
+
+/** How to watch a run. */
+interface Watch<Standing, Result> {
+  /** What to say when a person interrupts the command. */
+  farewell: string;
+  /** Prints what is new. */
+  print(run: ShownRun<Standing, Result>): void;
+}
+
+const troubles = {
+  noWorker: 'no worker answers; changes appear once one runs: npm run worker',
+  noTemporal: 'Temporal cannot be reached; trying again',
+};
+const lookEveryMs = 1_000;
+const askAgainMs = 5_000;
+
+/** Prints each change until the run ends or a person interrupts the command, and gives the exit code. Throws `RunFailed`. */
+export async function watchRun<Standing, Result>(
+  session: Session,
+  run: AskedRun<Standing, Result>,
+  { farewell, print }: Watch<Standing, Result>,
+): Promise<number> {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // every call to Temporal listens
+  const unlisten = session.onInterrupt(() => stop.abort());
+  try {
+    await session.connection.withAbortSignal(stop.signal, () => printChanges(session, run, print, stop.signal));
+    return exitCodes.done;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    session.note(farewell);
+    return exitCodes.interrupted;
+  } finally {
+    unlisten();
+  }
+}
+
+async function printChanges<Standing, Result>(
+  session: Session,
+  run: AskedRun<Standing, Result>,
+  print: Watch<Standing, Result>['print'],
+  signal: AbortSignal,
+): Promise<void> {
+  let version: string | undefined;
+  let askFrom = 0;
+  let said: keyof typeof troubles | undefined;
+  const note = (trouble: keyof typeof troubles): void => {
+    signal.throwIfAborted(); // an interrupt fails the call, too
+    if (said !== trouble) session.note(session.paint('bad', troubles[trouble]));
+    said = trouble;
+  };
+  for (;;) {
+    const found = await unlessTransient(run.find);
+    if (found === undefined) {
+      note('noTemporal');
+    } else if (!found.isOpen || (found.version !== version && Date.now() >= askFrom)) {
+      const shown = await unlessTransient(() => readRun(session, run, found));
+      if (shown?.failure) throw new RunFailed(shown.failure.code, shown.failure.message);
+      if (shown === undefined || (found.isOpen && shown.standing === null)) {
+        askFrom = Date.now() + askAgainMs;
+        note(shown ? 'noWorker' : 'noTemporal');
+      } else {
+        said = undefined;
+        version = found.version;
+        print(shown);
+        if (!found.isOpen) return;
+      }
+    }
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+}
+
+/** Undefined while Temporal cannot be reached: the run goes on, so the command waits. */
+async function unlessTransient<T>(act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (isGrpc(error, 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE')) return undefined;
+    throw error;
+  }
+}
