@@ -4,9 +4,9 @@ import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
-import { isLoopbackAddress } from './domain/web-address.js';
+import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
 import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
-import { type KeyRing, keyRecipe, sharesKey } from './sealing/key-ring.js';
+import { type KeyRing, keyRecipe, sharesKey, signingForm } from './sealing/key-ring.js';
 import type { PayloadEncryption } from './sealing/payload-codec.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
 import { type CodecSettings, readCodecSettings, readPayloadEncryption } from './settings/codec.js';
@@ -19,7 +19,6 @@ import {
   readFileFromDisk,
   type SettingsSource,
 } from './settings/env-reader.js';
-import { type NotifySettings, noNotify, readNotify } from './settings/notify.js';
 
 /** Which version of which worker deployment a worker is (Temporal's Worker Versioning). */
 interface DeploymentVersion {
@@ -85,6 +84,18 @@ export type { Env, ReadFile } from './settings/env-reader.js';
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
+
+/** Which URLs may be told of changes, and with which secrets. */
+interface NotifySettings {
+  /** As `URL` writes them, such as `https://orders.example.com`. Empty: none. */
+  readonly origins: readonly string[];
+  /** Each receiver gets secrets of its own made from these. */
+  readonly secrets: KeyRing | null;
+  readonly allowsPrivate: boolean;
+}
+
+/** The settings of a process that sends no notices. */
+const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false });
 
 /** Every setting that needs no upstream credentials. `null` means off or not set. */
 export interface CliConfig {
@@ -313,4 +324,24 @@ function readSecrets(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookK
   const payloads = readPayloadEncryption(read);
   apart('FARETRAIL_PAYLOAD_KEYS', payloads.keys);
   return { sealingKeys, webhookKeys, notify, payloads };
+}
+
+/** Reads `FARETRAIL_NOTIFY_*`. Problems name entries by position only. */
+function readNotify(read: EnvReader): NotifySettings {
+  const allowsPrivate = read.oneOf('FARETRAIL_NOTIFY_PRIVATE', ['true', 'false']) === 'true';
+  return Object.freeze({
+    origins: readNotifyOrigins(read, allowsPrivate),
+    secrets: read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm) ?? null,
+    allowsPrivate,
+  });
+}
+
+function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
+  const entries = read.list('FARETRAIL_NOTIFY_ORIGINS', (entry) => {
+    const origin = toOrigin(entry);
+    if (origin === undefined) return originRule;
+    if (allowsPrivate || !origin.startsWith('http:')) return null;
+    return 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
+  });
+  return Object.freeze((entries ?? []).flatMap((entry) => toOrigin(entry) ?? []));
 }

@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AskOptions, OrderTrail } from '../client/index.js';
-import { type Decision, readDecisions } from '../temporal/decisions.js';
 import { failureBehind, hasCode, isGrpc } from '../temporal/run-errors.js';
-import type { FoundRun } from '../temporal/runs.js';
+import { type FoundRun, type HistoryEvents, runOf } from '../temporal/runs.js';
+import { followRequestedSignal } from '../workflows/messages.js';
 import { callTimeoutMs, queryTimeoutMs, type Session } from './command.js';
 import { CliFailure, exitCodes, RunFailed, type RunFailure, toRunFailure } from './failure.js';
 import { hasWorker, mainQueue, noWorkerText } from './processes.js';
 import { type Paint, plain, utc } from './text.js';
 
-// What commands do with one run: show it, watch it, send it an update.
+// What commands do with one run: show it, tell who decided what about it, watch it, send it an update.
 
 /** A run, and how to ask it. */
 export interface AskedRun<Standing, Result> {
@@ -63,9 +63,66 @@ export function runText(
   return [known, line, '', paint('bad', why)].join('\n');
 }
 
+/** Something that somebody did to a run, as Temporal recorded it. */
+interface Decision {
+  /** ISO 8601 UTC. */
+  at: string;
+  /** `start`, `cancel`, `terminate`, or the name of the update or signal. */
+  what: string;
+  /** The identity that the caller's Temporal client gave, which nothing proves. */
+  by: string;
+  /** Whom the server's authorizer has seen; null unless the server keeps that. */
+  principal: string | null;
+}
+
+type HistoryEvent = HistoryEvents[number];
+
+/** Earlier runs are read as far back as this. */
+const mostRuns = 10;
+
+/** Who decided what about the run of this id and the runs that it continues as new, oldest first. Needs no worker and no payload key. */
+export async function readDecisions({ client }: Pick<Session, 'client'>, workflowId: string): Promise<Decision[]> {
+  const decisions: Decision[] = [];
+  let runId: string | undefined;
+  for (let runs = 0; runs < mostRuns; runs += 1) {
+    const events = await runOf(client, workflowId, runId).events({ withinMs: callTimeoutMs });
+    decisions.unshift(...events.flatMap(toDecision));
+    runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? undefined;
+    if (!runId) break;
+  }
+  return decisions;
+}
+
+function toDecision(event: HistoryEvent): Decision[] {
+  const [what, by] = whatAndWho(event);
+  if (!what || !by) return [];
+  const { seconds, nanos } = event.eventTime ?? {};
+  return [
+    {
+      at: new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString(),
+      what,
+      by,
+      principal: event.principal?.name || null,
+    },
+  ];
+}
+
+function whatAndWho(event: HistoryEvent): (string | null | undefined)[] {
+  const started = event.workflowExecutionStartedEventAttributes;
+  if (started) return ['start', started.identity]; // nobody starts a run that continues another
+  const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
+  if (update) return [update.input?.name, update.meta?.identity];
+  const signal = event.workflowExecutionSignaledEventAttributes;
+  if (signal?.signalName === followRequestedSignal.name) return [signal.signalName, signal.identity];
+  const cancelled = event.workflowExecutionCancelRequestedEventAttributes;
+  if (cancelled) return ['cancel', cancelled.identity];
+  const terminated = event.workflowExecutionTerminatedEventAttributes;
+  return terminated ? ['terminate', terminated.identity] : [];
+}
+
 /** Who decided what about a run; null where its history cannot be read. */
-export const decisionsOf = ({ client }: Session, workflowId: string): Promise<Decision[] | null> =>
-  readDecisions(client, workflowId, callTimeoutMs).catch(() => null);
+export const decisionsOf = (session: Session, workflowId: string): Promise<Decision[] | null> =>
+  readDecisions(session, workflowId).catch(() => null);
 
 /** A line for each decision. */
 export function decisionsText(decisions: readonly Decision[] | null, paint: Paint): string {

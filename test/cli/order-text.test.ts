@@ -1,8 +1,9 @@
+import type { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { createContext, type Session } from '../../src/cli/command.js';
 import { attentionLine, changesBetween, timelineLine, trailText } from '../../src/cli/order/show.js';
 import { standingText } from '../../src/cli/ride/view.js';
-import { type AskedRun, watchRun } from '../../src/cli/runs.js';
+import { type AskedRun, decisionsText, readDecisions, watchRun } from '../../src/cli/runs.js';
 import { withColour, withoutColour } from '../../src/cli/text.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
@@ -147,4 +148,21 @@ it('a command watches on while no worker answers, and says so, until a person in
   const print = () => expect.fail('a run without a worker has nothing to print');
   expect(await watchRun(session, run, { farewell: 'farewell', print })).toBe(130);
   expect(output.stderr).toBe('no worker answers; changes appear once one runs: npm run worker\nfarewell\n');
+});
+
+it('whom the authorizer of the server has seen is shown beside the name that anybody may write', async () => {
+  const eventTime = { seconds: 0, nanos: 0 };
+  const attributes = { identity: 'anna' };
+  const events = [
+    { eventTime, workflowExecutionStartedEventAttributes: attributes, principal: { type: 'jwt', name: 'ben' } },
+    { eventTime, workflowExecutionCancelRequestedEventAttributes: attributes },
+  ];
+  const handle = { fetchHistory: async () => ({ events }) };
+  const client = { workflow: { getHandle: () => handle }, withDeadline: (_: number, call: () => unknown) => call() };
+  const decisions = await readDecisions({ client: client as unknown as Client }, 'order/business/1');
+  expect(decisions.map(({ by, principal }) => [by, principal])).toEqual([
+    ['anna', 'ben'],
+    ['anna', null],
+  ]);
+  expect(decisionsText(decisions, (_, text) => text)).toContain('start by anna (proved: ben)\n');
 });

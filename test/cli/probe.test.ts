@@ -3,15 +3,46 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../sandbox/faults.js';
 import { fakeDriver } from '../../sandbox/order-bodies.js';
 import type { OtherAnswer } from '../../sandbox/other-answers.js';
-import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
+import type { Finding } from '../../src/cli/probe/asking.js';
+import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
-import { workerEnv } from '../support/accounts.js';
+import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { jsonFile, textFile } from '../support/json-file.js';
-import { nowhere, runHere } from './fake-process.js';
-import { answerOf, closeServed, newFile, order, readProfile, serve, verdictsOf } from './probing.js';
+import { type CliRun, nowhere, runHere } from './fake-process.js';
 
-afterAll(closeServed);
+const open: Sandbox[] = [];
+afterAll(() => Promise.all(open.map((sandbox) => sandbox.close())));
+
+/** The order under way that `serve` puts at each interface. */
+const order = 'ride-7b21';
+
+/** A sandbox with an order at each interface, and the probe of it. */
+async function serve(options: SandboxOptions = {}, env: WorkerEnv = {}) {
+  const sandbox = await startSandbox(options);
+  open.push(sandbox);
+  for (const at of ['partner', 'business'] as const)
+    sandbox.addOrder({ interface: at, orderId: order, script: [{ status: 'Driving', afterMs: 0 }] });
+  const settings = { ...nowhere, ...workerEnv(sandbox.url), ...env };
+  return { sandbox, settings, probe: (...argv: string[]): Promise<CliRun> => runHere(['probe', ...argv], settings) };
+}
+
+/** What `probe --json` prints. */
+interface ProbeAnswer {
+  isAsExpected: boolean;
+  findings: Finding[];
+  changes: string[];
+  written: string | null;
+}
+
+const answerOf = ({ stdout }: CliRun): ProbeAnswer => JSON.parse(stdout) as ProbeAnswer;
+const verdictsOf = (run: CliRun) =>
+  Object.fromEntries(answerOf(run).findings.map(({ asks, verdict }) => [asks, verdict]));
+
+/** The path of a file that is not there yet. */
+const newFile = (): string => `${textFile('')}.json`;
+const readProfile = (file: string) => parseContractProfile(JSON.parse(readFileSync(file, 'utf8')));
 
 describe.concurrent('a service that answers as the profile expects', () => {
   it('fits at the partner interface, with a table for a person', async () => {

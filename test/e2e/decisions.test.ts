@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { expect, it } from 'vitest';
-import { readDecisions } from '../../src/temporal/decisions.js';
+import { readDecisions } from '../../src/cli/runs.js';
 import { bundleOf, useTemporal } from '../support/worker/runtime.js';
 import type { renewed } from '../support/worker/small-workflows.js';
 
@@ -23,7 +23,7 @@ it('who decided is known across continue-as-new, and of a cancel or a terminatio
   });
   await as('ben').workflow.getHandle(taskQueue).cancel();
   await as('cleo').workflow.getHandle(taskQueue).terminate();
-  const decisions = await readDecisions(temporal.client, taskQueue, 10_000);
+  const decisions = await readDecisions(temporal, taskQueue);
   expect(decisions.map(({ what, by }) => [what, by])).toEqual([
     ['start', 'anna'],
     ['cancel', 'ben'],

@@ -18,7 +18,6 @@ export const smallFiles: Readonly<Record<string, string>> = {
   'src/ingress-thread.ts': 'a process: the thread of the ingress',
   'src/sealing/encoded-failures.ts': 'Temporal loads it by its path',
   'src/sealing/plain-failures.ts': 'Temporal loads it by its path',
-  'src/settings/notify.ts': 'one group of settings',
   'src/workflows/index.ts': 'Temporal loads it by its path: the bundle of workflows',
   'src/workflows/replay-gate.ts': 'a workflow, which joins nothing else',
   'src/workflows/sdk-core-1146.ts': 'a defect of the SDK, named so that it goes with it',
