@@ -5,8 +5,8 @@ import { projectRoot } from '../local/temporal/project-root.js';
 import { drawDashboard, readPanels } from './dashboard.js';
 import { writeFigures } from './figures.js';
 import { runFleet } from './fleet-run.js';
-import { savePicture } from './manifest.js';
 import { type BenchResults, drawPlot, plots } from './plots.js';
+import { savePicture } from './save-picture.js';
 import { shootUi } from './ui.js';
 import { shootViews } from './views.js';
 

@@ -3,7 +3,7 @@ import { findBrowser, openBrowser } from '../local/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../local/ui/temporal-ui.js';
 import { connectClient } from '../src/temporal/connection.js';
 import { startEncryptedStack } from './encrypted-stack.js';
-import { savePicture } from './manifest.js';
+import { savePicture } from './save-picture.js';
 
 const size = { width: 1440, height: 1000 };
 /** A page shows pictures at less than their width, and screens have more than one point for each pixel. */

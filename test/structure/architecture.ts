@@ -1,5 +1,6 @@
 import { importTable, type Part } from './import-table.js';
-import { type Export, type Import, isOurs, type SourceFile } from './source-file.js';
+import type { TextFile } from './project-files.js';
+import { type Import, isOurs, type SourceFile } from './source-file.js';
 
 /** Imports that the table does not allow, one line each. */
 export function forbiddenImports(files: readonly SourceFile[]): string[] {
@@ -10,20 +11,6 @@ export function forbiddenImports(files: readonly SourceFile[]): string[] {
       .filter((one) => !isAllowed(part, one))
       .map((one) => `${file.path}:${one.line} may not import ${one.target}${one.typeOnly ? ' (type)' : ''}`);
   });
-}
-
-/** Reading the environment is for process files and what stands beside them, not for the folders of `src`. */
-export function environmentReads(files: readonly SourceFile[]): string[] {
-  const inFolders = files.filter(({ path }) => /^src\/[^/]+\//.test(path));
-  return inFolders.flatMap(({ path, envLines }) => envLines.map((line) => `${path}:${line} reads process.env`));
-}
-
-/** Preloaded modules are frozen, and such an expression writes `lastIndex`: the first use of it would fail the workflow task. */
-export function statefulRegexes(files: readonly SourceFile[]): string[] {
-  const preloaded = files.filter(({ path }) => /^src\/(workflows|domain)\//.test(path));
-  return preloaded.flatMap(({ path, statefulRegexLines }) =>
-    statefulRegexLines.map((line) => `${path}:${line} keeps a regular expression with a state`),
-  );
 }
 
 function partOf(path: string): Part | undefined {
@@ -46,35 +33,50 @@ function isAllowed({ part, ours, oursAsTypes = [], packages, never = [] }: Part,
   return (typeOnly && isIn(oursAsTypes)) || (isIn([part, ...ours]) && !isIn(never));
 }
 
-type Files = ReadonlyMap<string, SourceFile>;
-
-/** Exports without a doc comment that another folder imports, or that the entry of the client gives to users. */
-export function undocumentedExports(files: readonly SourceFile[]): string[] {
-  const byPath: Files = new Map(files.map((file) => [file.path, file]));
-  const used = files.filter(({ path }) => !path.startsWith('test/')).flatMap((file) => usedFromElsewhere(file));
-  const published = byPath.has('src/client/index.ts') ? [{ path: 'src/client/index.ts', name: '*' }] : [];
-  const missing = [...used, ...published]
-    .flatMap(({ path, name }) => declarations(byPath, path, name))
-    .filter(({ declared }) => !declared.isDocumented)
-    .map(({ path, declared }) => `${path}:${declared.line} ${declared.name} has no doc comment`);
-  return [...new Set(missing)].sort();
+interface Rule {
+  what: string;
+  found: RegExp;
+  /** Which files of `src` must not hold it; all unless given. */
+  where?: RegExp;
 }
 
-const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+const anywhere = /^src\//;
+const inWorkflows = /^src\/(?:workflows|domain)\//;
+const besideDriver = /^src\/(?!workflows\/|temporal\/runs\.ts|temporal\/run-errors\.ts)/;
 
-function usedFromElsewhere({ path, imports }: SourceFile): { path: string; name: string }[] {
-  return imports
-    .filter((one) => isOurs(one) && folderOf(one.target) !== folderOf(path))
-    .flatMap(({ target, names }) => names.map((name) => ({ path: target, name })));
-}
+/** What reaches below the public parts of the SDK, of Node or of a library, what a workflow must not use, and what has one place. */
+const rules: readonly Rule[] = [
+  { what: 'a deep import of the SDK', found: /['"]@temporalio\/[a-z-]+\/(?:lib|src)\b/ },
+  { what: 'the native bridge of the SDK', found: /@temporalio\/core-bridge|\bnativeWorker\b/ },
+  { what: 'a hidden option', found: /\bisolateExecutionTimeout\b/ },
+  { what: 'the promise hook of the SDK', found: /\bsetPromiseHook\b/ },
+  { what: 'a patched thread', found: /createRequire[^;]*worker_threads|\bthreads\.Worker =/ },
+  { what: 'a patched prototype', found: /\.prototype\.\w+ =|\bsocket\.(?:read|write) =/ },
+  { what: 'names of partitions', found: /\blistTaskQueuePartitions\b/ },
+  { what: 'a local activity', found: /\bproxyLocalActivities\b/ },
+  { what: 'a patch of workflow code', found: /\b(?:patched|deprecatePatch)\b\(/ },
+  { what: 'a read of the environment in a folder', found: /\bprocess\.env\b/, where: /^src\/[^/]+\// },
+  // Preloaded modules are frozen, and such an expression writes `lastIndex`: the first use of it would fail the workflow task.
+  {
+    what: 'a regular expression with a state',
+    found: /^(?:export )?const \w+ = (?:\/.*\/\w*[gy]\w*;|new RegExp\(.*'\w*[gy]\w*'\);)/m,
+    where: inWorkflows,
+  },
+  // `onUpdate` gives each update a validator, which refuses an update that cannot be decoded before it is accepted.
+  { what: 'an update without a validator', found: /setHandler\(\s*\w+Update\b/, where: inWorkflows },
+  {
+    what: 'a call of a run beside the driver',
+    found:
+      /\.getHandle\b|\.(?:execute|start)Update\b|\.describe\(\)|instanceof Workflow(?:NotFound|Failed|Update|Execution)/,
+    where: besideDriver,
+  },
+];
 
-/** Follows re-exports to where the name is declared; `*` stands for all names of the file. */
-function declarations(files: Files, path: string, name: string): { path: string; declared: Export }[] {
-  const exported = files.get(path)?.exports ?? [];
-  const named = exported.filter((one) => name === '*' || one.name === name);
-  const candidates = named.length > 0 ? named : exported.filter((one) => one.name === '*');
-  return candidates.flatMap((declared) => {
-    if (declared.from === undefined) return [{ path, declared }];
-    return declarations(files, declared.from.path, declared.name === '*' ? name : declared.from.name);
-  });
+/** Places that break a rule, one line each. */
+export function brokenRules(files: readonly TextFile[]): string[] {
+  return files.flatMap(({ path, text }) =>
+    rules
+      .filter(({ where }) => (where ?? anywhere).test(path))
+      .flatMap(({ what, found }) => (found.test(text) ? [`${path}: ${what}`] : [])),
+  );
 }

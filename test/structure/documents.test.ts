@@ -2,19 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
-import {
-  anchorsOf,
-  brokenLinks,
-  figuresIn,
-  foreignCitations,
-  namedPages,
-  strayKinds,
-  strayNames,
-  unreachedPages,
-} from './documents.js';
+import { figuresOf } from '../../pictures/figures.js';
+import { anchorsOf, brokenLinks, figuresIn, machinePaths, namedPages, unreachedPages } from './documents.js';
 import { filesBelow, type TextFile } from './project-files.js';
 
-const own = ['test/structure/documents.ts', 'test/structure/documents.test.ts'];
 // What one session leaves the next, while work is under way.
 const handover = 'docs/progress.md';
 const files = filesBelow('').filter(({ path }) => path !== handover);
@@ -25,29 +16,13 @@ describe('the pages', () => {
   it.each([
     ['have links and anchors that hold', brokenLinks],
     ['are all reached from the index', unreachedPages],
-    ['have one kind each', strayKinds],
   ])('%s', (_, check) => {
     expect(pages.length).toBeGreaterThan(40);
     expect(check(pages, has)).toEqual([]);
   });
 
-  it('begin with a README of at most 150 lines', () => {
-    expect(readFileSync(join(projectRoot, 'README.md'), 'utf8').split('\n').length).toBeLessThanOrEqual(151);
-  });
-
-  it('show the figures of docs/figures.json, each in more than one place', () => {
-    const figures = JSON.parse(readFileSync(join(projectRoot, 'docs/figures.json'), 'utf8')) as Record<string, string>;
-    const shown = pages.flatMap(figuresIn);
-    for (const { name, shown: text } of shown) expect({ [name]: text }).toEqual({ [name]: figures[name] });
-    for (const name of Object.keys(figures))
-      expect(shown.filter((one) => one.name === name).length, name).toBeGreaterThan(1);
-  });
-});
-
-describe('every other file', () => {
-  const others = files.filter(({ path }) => !own.includes(path) && !path.startsWith('test/replay/'));
-
-  it('names only pages that exist', () => {
+  it('are there when another file names them', () => {
+    const others = files.filter(({ path }) => !/^test\/(replay|structure)\//.test(path));
     const missing = others.flatMap((file) =>
       namedPages(file)
         .filter((path) => !has(path))
@@ -56,13 +31,17 @@ describe('every other file', () => {
     expect(missing).toEqual([]);
   });
 
-  it('cites no notes that are not in the repository', () => {
-    expect(others.flatMap(foreignCitations)).toEqual([]);
+  it('show the figures of the bench', () => {
+    const read = (path: string) => JSON.parse(readFileSync(join(projectRoot, path), 'utf8')) as Record<string, string>;
+    const figures = read('docs/figures.json');
+    expect(figures).toMatchObject(figuresOf(read('docs/figures/bench.json')));
+    for (const { name, shown } of pages.flatMap(figuresIn))
+      expect({ [name]: shown }).toEqual({ [name]: figures[name] });
   });
+});
 
-  it('names no registry and no path of a machine', () => {
-    expect(filesBelow('').flatMap(strayNames)).toEqual([]);
-  });
+it('no file names a path of a machine', () => {
+  expect(filesBelow('').flatMap(machinePaths)).toEqual([]);
 });
 
 describe('the check of pages', () => {
@@ -87,22 +66,8 @@ describe('the check of pages', () => {
     expect(unreachedPages([index, decisions, ...rest])).toEqual(['docs/how-to/c.md']);
   });
 
-  it('finds pages without a kind, and steps in a reference', () => {
-    const steps = '1. Do this.';
-    expect(
-      strayKinds([page('docs/a.md', ''), page('docs/how-to/b.md', steps), page('docs/reference/c.md', steps)]),
-    ).toEqual(['docs/a.md has no kind', 'docs/reference/c.md gives steps, which belong into how-to']);
-  });
-
-  it('finds citations of foreign notes, and leaves those of RFCs', () => {
-    const text = 'given, upstream section 4\nRFC 6749 section 3.2\nsee design.md\n(upstream R9)\nassumed (5.3)';
-    expect(foreignCitations(page('a.ts', text))).toEqual(['a.ts:1', 'a.ts:3', 'a.ts:4', 'a.ts:5']);
-  });
-
-  it('finds a registry and a path of a machine, and leaves folders of ours and routes', () => {
-    const places = ['', 'root', 'x'].join('/');
-    const host = ['registry', 'npmjs', 'org'].join('.');
-    expect(strayNames(page('docs/a.md', `fine\nsee ${places}\nand https://${host}/zod`))).toHaveLength(2);
-    expect(strayNames(page('docs/a.md', 'src/work/a.ts https://example.test/work/a ./root/a'))).toEqual([]);
+  it('finds a path of a machine, and leaves folders of ours and routes', () => {
+    expect(machinePaths(page('docs/a.md', `fine\nsee ${['', 'root', 'x'].join('/')}`))).toEqual(['docs/a.md:2']);
+    expect(machinePaths(page('docs/a.md', 'src/work/a.ts https://example.test/work/a ./root/a'))).toEqual([]);
   });
 });
