@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,14 +20,3 @@ it.runIf(isLong)(
   },
   16 * 60_000,
 );
-
-it('the page about roles names each call of a writer and of a worker', () => {
-  const page = readFileSync(inProject('docs/how-to/give-roles.md'), 'utf8');
-  const files = readdirSync(inProject('deploy/temporal'));
-  expect(files).toContain('role_authorizer.go');
-  const code = readFileSync(inProject('deploy/temporal/role_authorizer.go'), 'utf8');
-  for (const [, set = '', calls = ''] of code.matchAll(/var (\w+) = setOf\(([^)]+)\)/g)) {
-    const names = [...calls.matchAll(/"(\w+)"/g)].map(([, name]) => name);
-    expect({ set, missing: names.filter((name) => !page.includes(`\`${name}\``)) }).toEqual({ set, missing: [] });
-  }
-});

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { projectRoot } from '../../local/temporal/project-root.js';
 
@@ -11,22 +11,11 @@ const Texts = z.record(z.string(), z.string());
 /** What the tests ask of a service. Strings as `docker compose` reads them, before variables are put in. */
 const Service = z.looseObject({
   image: z.string(),
-  build: z.looseObject({ target: z.string() }).optional(),
   command: z.array(z.string()).optional(),
-  user: z.string().optional(),
-  pull_policy: z.string().optional(),
-  restart: z.string(),
-  read_only: z.boolean().optional(),
-  cap_drop: z.array(z.string()).optional(),
-  security_opt: z.array(z.string()).optional(),
-  profiles: z.array(z.string()).optional(),
-  network_mode: z.string().optional(),
-  depends_on: z.record(z.string(), z.looseObject({ condition: z.string() })).optional(),
   environment: Texts.optional(),
   secrets: z.array(z.string()).optional(),
   configs: z.array(z.object({ source: z.string(), target: z.string() })).optional(),
   volumes: z.array(z.string()).optional(),
-  ports: z.array(z.string()).optional(),
   healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
 });
 
@@ -46,22 +35,12 @@ export const composeFile = ComposeFile.parse(
 /** `${NAME:-default}` becomes the default, as on a machine where no such variable is set. */
 export const withDefaults = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 
-/** The Kubernetes objects of a file, as plain data. */
-export function kubernetesObjects(path: string): unknown[] {
-  const text = readFileSync(inProject(`deploy/kubernetes/${path}`), 'utf8');
-  return parseAllDocuments(text).map((document) => document.toJS());
-}
-
 type Texts = z.infer<typeof Texts>;
 
 /** `package.json`, as far as the tests ask. */
 export const manifest = JSON.parse(readFileSync(inProject('package.json'), 'utf8')) as {
   bin: Texts;
   exports: Record<string, string | Texts>;
-  scripts: Partial<Texts>;
-  dependencies: Texts;
-  devDependencies: Texts;
-  overrides: Texts;
 };
 
 /** Logical lines of the Dockerfile: an instruction and what follows it, comments left out. */
@@ -70,9 +49,4 @@ export function dockerfile(): { instruction: string; rest: string }[] {
     .replace(/^#.*\n/gm, '')
     .replace(/\\\n\s*/g, '');
   return [...text.matchAll(/^(\S+)\s+(.*)$/gm)].map(([, instruction = '', rest = '']) => ({ instruction, rest }));
-}
-
-/** Where a command of our image comes from; undefined: it has no such command. */
-export function commandFile(command: string): string | undefined {
-  return ['bin', 'sandbox-bin'].map((folder) => inProject(`deploy/image/${folder}/${command}`)).find(existsSync);
 }

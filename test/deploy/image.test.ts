@@ -5,38 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { nodeFlags } from '../../local/stack/node-args.js';
-import { dockerfile, inProject, manifest } from './deployment-files.js';
+import { dockerfile, inProject } from './deployment-files.js';
 
 const lines = dockerfile();
 const all = (wanted: string) => lines.filter(({ instruction }) => instruction === wanted).map(({ rest }) => rest);
-const allowed = [...readFileSync(inProject('.dockerignore'), 'utf8').matchAll(/^!(.+)$/gm)].map(
-  ([, path = '']) => path,
-);
 
-describe('the image', () => {
-  it('is made from one version of Node, the same in all stages', () => {
-    const bases = all('FROM').filter((rest) => rest.startsWith('node:'));
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the Dockerfile
-    expect(new Set(bases.map((rest) => rest.split(' ')[0]))).toEqual(new Set(['node:${NODE_VERSION}-bookworm-slim']));
-    expect(all('ARG')).toContainEqual(expect.stringMatching(/^NODE_VERSION=\d+\.\d+\.\d+$/));
-  });
-
-  it('runs as a user that is not root, named by number, so that Kubernetes can check it', () => {
-    expect(all('USER')).toEqual(['1000:1000']);
-    const after = lines.slice(lines.findIndex(({ instruction }) => instruction === 'USER'));
-    expect(after.filter(({ instruction }) => instruction === 'RUN')).toEqual([]);
-  });
-
-  it('takes from the checkout exactly what the ignore file lets through', () => {
-    const taken = all('COPY')
-      .filter((rest) => !rest.startsWith('--from'))
-      .flatMap((rest) => rest.split(' ').slice(0, -1));
-    expect(taken.filter((path) => !existsSync(inProject(path)))).toEqual([]);
-    const isBelow = (path: string, entry: string) => path === entry || path.startsWith(`${entry}/`);
-    expect(taken.filter((path) => !allowed.some((entry) => isBelow(path, entry)))).toEqual([]);
-    expect(allowed.filter((entry) => !taken.some((path) => isBelow(path, entry)))).toEqual([]);
-  });
+it('the image takes from the checkout exactly what the ignore file lets through', () => {
+  const ignore = readFileSync(inProject('.dockerignore'), 'utf8');
+  const allowed = [...ignore.matchAll(/^!(.+)$/gm)].map(([, path = '']) => path);
+  const copies = all('COPY').filter((rest) => !rest.startsWith('--from'));
+  const taken = copies.flatMap((rest) => rest.split(' ').slice(0, -1));
+  expect(taken.filter((path) => !existsSync(inProject(path)))).toEqual([]);
+  const isBelow = (path: string, entry: string) => path === entry || path.startsWith(`${entry}/`);
+  expect(taken.filter((path) => !allowed.some((entry) => isBelow(path, entry)))).toEqual([]);
+  expect(allowed.filter((entry) => !taken.some((path) => isBelow(path, entry)))).toEqual([]);
 });
 
 it('the image has a CA file where the native library of a worker looks, with the authorities that Node trusts', () => {
@@ -70,12 +52,4 @@ describe('a command of the image', () => {
       expect(stdout).toBe(`${pid} [ 'a', 'b c' ]\n`);
     },
   );
-
-  it.each(['worker', 'ingress'] as const)('starts the %s with the flags that npm, tests and docs have', (name) => {
-    const command = ['node', ...nodeFlags[name], `dist/src/${name}.js`].join(' ');
-    const launcher = readFileSync(inProject(`deploy/image/bin/${name}`), 'utf8').replace(/"\$.+\.\.\//, '');
-    expect(manifest.scripts[name]).toMatch(new RegExp(`&& ${command}$`));
-    expect(launcher).toContain(`exec ${command}"`);
-    expect(readFileSync(inProject('docs/how-to/deploy.md'), 'utf8')).toContain(`\`${command}\``);
-  });
 });

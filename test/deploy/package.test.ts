@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { inProject, manifest } from './deployment-files.js';
 
@@ -26,18 +25,5 @@ describe('the published package', () => {
     const plain = named.filter((path) => path.length > 1 && !path.includes('*')).map((path) => path.replace('./', ''));
     expect(plain.length).toBeGreaterThan(5);
     expect(plain.filter((path) => !files.includes(path))).toEqual([]);
-  });
-});
-
-describe('the page about dependencies', () => {
-  const page = readFileSync(inProject('docs/internals/dependencies.md'), 'utf8');
-  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
-  const cells = rows.map((line) => line.split('|').map((cell) => cell.trim()));
-  const explained = cells.flatMap(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
-
-  it('names each dependency with a reason, and no former one', () => {
-    const { dependencies, devDependencies, overrides } = manifest;
-    expect(explained.sort()).toEqual(Object.keys({ ...dependencies, ...devDependencies, ...overrides }).sort());
-    for (const [, names, reason = ''] of cells) expect(reason.length, names).toBeGreaterThan(20);
   });
 });
